@@ -197,7 +197,9 @@ evaluators: [{name: header, type: field_accuracy, fields: [{path: total}]}]
         ),
         pytest.param("evaluators.own.mean_score=0", 0, "", id="passed"),
         pytest.param("evaluators.on.mean_score=0", 2, "evaluators.own.mean_score", id="misspelled"),
-        pytest.param("attributes.vendor.f1=0.9", 1, "attributes.vendor.f1 is 0.5", id="attribute"),
+        pytest.param(
+            "attributes.vendor.recall=0.9", 1, "attributes.vendor.recall is 0.0000", id="attribute"
+        ),
     ],
 )
 def test_gates_on_evaluators_of_single_cases(evaluated, gate, code, message):

@@ -26,6 +26,7 @@ from fieldmark.metrics.conventions import (
     WrongValue,
     ZeroRule,
 )
+from fieldmark.metrics.counts import total
 from fieldmark.metrics.difference import (
     CaseInRun,
     DiffVerdict,
@@ -34,7 +35,7 @@ from fieldmark.metrics.difference import (
     paired_metrics,
 )
 from fieldmark.metrics.patterns import BY_NAME, pattern_of
-from fieldmark.metrics.quality import QualityCounts, QualityMetrics
+from fieldmark.metrics.quality import QualityCounts, QualityMetrics, bucket_table
 from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
 from fieldmark.metrics.summary import summarize
@@ -136,7 +137,11 @@ def test_first_resample_has_the_metrics_of_the_summary(run, convention):
     if summary.cases.scored and not summary.macro.by_attribute.vacuous:
         macro = headline["macro_f1_by_attribute"][0]
         assert macro == pytest.approx(summary.macro_f1_by_attribute)
-    buckets = QualityCounts(*(once @ matrix.buckets())[0].astype(int).tolist())
+    # The sum over cases equals the sum over all fields.
+    fields = Counter(code for fields in run for _, code in fields)
+    buckets = (
+        total(fields, bucket_table(convention.counting.ignore_scope)) if fields else QualityCounts()
+    )
     assert buckets.buckets() == summary.quality.buckets
 
 
@@ -159,7 +164,7 @@ def test_intervals_contain_their_metrics_and_stay_in_bounds(run, convention):
         "micro_f1": summary.micro.f1,
         "micro_precision": summary.micro.precision,
         "micro_recall": summary.micro.recall,
-        **{name: getattr(quality, name) for name in QualityMetrics._fields},
+        **{name: getattr(quality, name) for name in (*QualityMetrics._fields, "rqs")},
         "passed": summary.verdicts.passed / max(1, sum(summary.verdicts)),
         "perfect": summary.cases.perfect / max(1, summary.cases.scored),
     }

@@ -139,6 +139,13 @@ def test_total_counts_of_headers_equal_the_recorded_counts(name):
     assert micro["f1"] == pytest.approx(0.759, abs=5e-4)
 
 
+def test_case_with_a_perfect_score_has_no_mistakes(run):
+    _, _, rows = run
+    for row in rows.values():
+        if row["score"] == 1:
+            assert not any(row["errors_by_type"].values()), row["case_id"]
+
+
 def test_headers_have_the_published_scores():
     (scores,) = {tuple(score for _, score, _ in sorted(recorded(name))) for name in CONFUSION}
     assert scores == pytest.approx((1, 0.833, 0.667, 0.667, 0.5), abs=5e-4)

@@ -21,19 +21,18 @@ from fieldmark.run.eval_setup import (
     check_ready,
     check_selection,
     eval_inputs,
-    eval_settings,
     eval_sources,
     fingerprints,
     open_cases,
     own_evaluators,
     with_optional_truth,
 )
+from fieldmark.run.evaluator_rules import eval_settings
 from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.run.gates import RunGates, resolve_baseline
 from fieldmark.run.manifest import make_manifest
 from fieldmark.run.options import RunOptions
-from fieldmark.run.provider_set import ProviderSet
-from fieldmark.run.provider_set import offline as take_offline
+from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 
@@ -132,7 +131,7 @@ def evaluate_with(
 
 def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     """Raise an error if a judge, a model or the target of an evaluation cannot be used."""
-    spec = take_offline(spec, wanted=offline)
+    spec = for_run(spec, offline=offline)
     settings = with_regions(eval_settings(spec), eval_inputs(spec))
     check_ready(spec, ProviderSet(settings.rules, spec.evaluators, spec.cases).unready())
 
@@ -143,7 +142,7 @@ def _prepare(
     """Resolve and check an evaluation before the first case is run."""
     options = resolve_baseline(options)
     gates = RunGates.of(options, spec.gates)
-    spec = with_optional_truth(take_offline(spec, wanted=options.offline))
+    spec = with_optional_truth(for_run(spec, offline=options.offline))
     inputs = eval_inputs(spec)
     settings = with_regions(eval_settings(spec), inputs)
     gates.check_names(settings, lambda: _empty_summaries(spec))

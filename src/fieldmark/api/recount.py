@@ -12,11 +12,18 @@ from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.summary import AppliedConvention, RunIntervals, Summary, summarize
+from fieldmark.metrics.quality import quality
+from fieldmark.metrics.summary import (
+    BY_CASE_EVALUATOR,
+    QUALITY_EVALUATOR,
+    AppliedConvention,
+    RunIntervals,
+    Summary,
+    summarize,
+)
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable
-from fieldmark.model.rule import Depth, Rules
 from fieldmark.run.result import RunResult
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.wire.attributes import StoredAttributes
@@ -108,14 +115,23 @@ class RecountedRun:
     def summary(self, convention: AppliedConvention | None = None) -> Summary:
         """Return the metrics of all added cases, labeled with a convention."""
         applied = convention or self.run.manifest.convention
-        depth = Depth(str(applied.options.get("depth", Depth.LEAF)))
-        summary = summarize(self.tally, self.convention, rules=Rules(depth=depth))
-        return replace(summary, convention=applied)
+        return summarize(self.tally, self.convention, applied=applied)
 
     def _recounted(self, case: CaseResult) -> CaseStats:
-        """Count a case again; the score of evaluators does not change."""
+        """Count a case again; what comes from evaluators does not change."""
         unreadable = case.case.input is not CaseInput.OK
-        stats = self._counter.stats(case.outcomes, unreadable=unreadable)
+        stats, stored = self._counter.stats(case.outcomes, unreadable=unreadable), case.stats
+        options = self.run.manifest.convention.options
+        if QUALITY_EVALUATOR in options:
+            before, after = (
+                quality(stored.quality, convention.counting, stored.safety).rqs
+                for convention in (self.run.convention, self.convention)
+            )
+            # Without a candidate, or if a comparison failed, the score is not that of the formula.
+            rqs = after if stored.rqs == before else stored.rqs
+            stats = stats._replace(quality=stored.quality, safety=stored.safety, rqs=rqs)
+        if BY_CASE_EVALUATOR in options:
+            stats = stats._replace(precision=stored.precision, recall=stored.recall, f1=stored.f1)
         if not any(result.weight for result in case.evaluator_results):
             return stats
         if case.score is None:
@@ -123,8 +139,10 @@ class RecountedRun:
         return stats._replace(
             score=case.score,
             verdict=case.verdict,
-            hits=case.stats.hits,
-            misses=case.stats.misses,
+            hits=stored.hits,
+            misses=stored.misses,
+            errors_count=stored.errors_count,
+            vacuous=stored.vacuous,
         )
 
 

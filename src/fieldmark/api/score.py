@@ -13,8 +13,7 @@ from fieldmark.model.json import JsonValue
 from fieldmark.run.case_processor import segment_size
 from fieldmark.run.gates import RunGates, resolve_baseline
 from fieldmark.run.options import InputsLike, RunOptions, read_inputs
-from fieldmark.run.provider_set import ProviderSet
-from fieldmark.run.provider_set import offline as take_offline
+from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
@@ -114,7 +113,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
         from fieldmark.run.detection import with_regions
 
         settings = with_regions(settings, options.inputs)
-    settings = replace(settings, rules=take_offline(settings.rules, wanted=options.offline))
+    settings = replace(settings, rules=for_run(settings.rules, offline=options.offline))
     providers = ProviderSet(settings.rules)
     providers.check_ready()
     gates = RunGates.of(options, settings.gates)

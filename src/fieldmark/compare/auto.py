@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Final
 
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import ExactText
 from fieldmark.compare.providers import Lexical
-from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.semantic import Semantic, SimilaritySource
 from fieldmark.model.comparison import Comparator, Comparison, Provider, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import is_iso_date, read_day
@@ -114,6 +114,12 @@ class Auto:
         if form is Detected.DATE and expected != candidate:
             return _DATE.compare(expected, candidate)
         return _EXACT_TEXT.compare(expected, candidate)
+
+    def sharing(self, memo: SimilaritySource) -> Auto:
+        """Return the same comparator with a memo that asks the provider, once for each pair."""
+        other = replace(self)
+        object.__setattr__(other, "_semantic", self._semantic.sharing(memo))
+        return other
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""

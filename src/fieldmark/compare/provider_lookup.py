@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from fieldmark.model.comparison import Provider
 from fieldmark.model.rule import Rules
 
-__all__ = ["find_providers", "find_providers_and_judges", "with_provider_options"]
+if TYPE_CHECKING:
+    from fieldmark.compare.semantic import Semantic, SimilaritySource
+
+__all__ = [
+    "find_providers",
+    "find_providers_and_judges",
+    "is_local",
+    "with_memos",
+    "with_provider_options",
+]
 
 _Configured = TypeVar("_Configured")
 
@@ -38,6 +47,54 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
     >>> with_provider_options(Semantic(), {"offline": True}) == Semantic()
     True
     """
+
+    def rebuilt(part: object, new: dict[str, object]) -> object:
+        names = _option_names(part) or ()
+        own = _is_provider_or_judge(part)
+        if own:
+            new |= {name: value for name, value in options.items() if name in names}
+        # A provider is copied even if nothing changes, because it counts the usage of one run.
+        return replace(part, **new) if new or own else part  # type: ignore[type-var]
+
+    return _transformed(configured, rebuilt)
+
+
+def with_memos(
+    configured: _Configured, make_memo: Callable[[Provider], SimilaritySource]
+) -> _Configured:
+    """Return rules or evaluators whose comparators ask equal providers through one memo.
+
+    A local provider needs none.
+    """
+    memos: list[tuple[Provider, SimilaritySource]] = []
+
+    def memo_of(provider: Provider) -> SimilaritySource:
+        for known, memo in memos:
+            if known == provider:
+                return memo
+        memos.append((provider, make_memo(provider)))
+        return memos[-1][1]
+
+    def rebuilt(part: object, new: dict[str, object]) -> object:
+        changed = replace(part, **new) if new else part  # type: ignore[type-var]
+        if not hasattr(changed, "sharing"):
+            return changed
+        comparator = cast("Semantic", changed)
+        local = is_local(comparator.provider)
+        return comparator if local else comparator.sharing(memo_of(comparator.provider))
+
+    return _transformed(configured, rebuilt)
+
+
+def is_local(provider: Provider) -> bool:
+    """Whether a provider has no state and no rate limit, so that any process can use it."""
+    return bool(getattr(provider, "local", False))
+
+
+def _transformed(
+    configured: _Configured, rebuilt: Callable[[object, dict[str, object]], object]
+) -> _Configured:
+    """Return rules or evaluators with each part rebuilt, given its options that have changed."""
     done: dict[int, object] = {}
 
     def change(part: object) -> object:
@@ -51,11 +108,7 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
         if id(part) not in done:
             inside = {name: change(getattr(part, name)) for name in names}
             new = {name: each for name, each in inside.items() if each is not getattr(part, name)}
-            own = _is_provider_or_judge(part)
-            if own:
-                new |= {name: value for name, value in options.items() if name in names}
-            # A provider is copied even if nothing changes, because it counts the usage of one run.
-            done[id(part)] = replace(part, **new) if new or own else part  # type: ignore[type-var]
+            done[id(part)] = rebuilt(part, new)
         return done[id(part)]
 
     return cast("_Configured", change(configured))

@@ -46,6 +46,7 @@ class Lexical:
     name: ClassVar[str] = "lexical"
     approximate: ClassVar[bool] = True
     guarded: ClassVar[bool] = True
+    local: ClassVar[bool] = True
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return the similarity of each pair.
@@ -124,6 +125,7 @@ class Recorded:
     approximate: ClassVar[bool] = False
     # Recorded judgments are trusted.
     guarded: ClassVar[bool] = False
+    local: ClassVar[bool] = True
     scores: Mapping[TextPair, float] | Sequence[Mapping[str, object]] = field(hash=False)
     _by_pair: Mapping[TextPair, float] = field(init=False, repr=False, compare=False)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final, Protocol
 
 from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH
 from fieldmark.compare.guards import (
@@ -22,13 +22,27 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
 
-__all__ = ["Semantic", "is_guarded", "is_persuadable"]
+__all__ = ["Semantic", "SimilaritySource", "ask_provider", "is_guarded", "is_persuadable"]
 
 _WRONG_COUNT: Final = Comparison.error(
     Reason.PROVIDER_FAILED, note="the provider returned a wrong number of similarities"
 )
 _CAP_MARGIN: Final = 0.01
 """How far below the threshold the similarity of a rejected match is capped."""
+
+
+class SimilaritySource(Protocol):
+    """Returns similarities: a provider, or what remembers those of a provider."""
+
+    def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+        """Return one result for each pair, in order."""
+        ...
+
+
+def ask_provider(provider: SimilaritySource, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+    """Return one similarity per pair; each is an error if their number is wrong."""
+    found = provider.similarities(pairs)
+    return found if len(found) == len(pairs) else [_WRONG_COUNT] * len(pairs)
 
 
 def is_guarded(provider: Provider) -> bool:
@@ -56,6 +70,7 @@ class Semantic:
     threshold: float = 0.80
     guards: Mapping[str, bool] | bool | None = field(default=None, hash=False)
     _guards: Guards = field(init=False, repr=False, compare=False)
+    _memo: SimilaritySource | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         check_share("threshold", self.threshold)
@@ -95,11 +110,15 @@ class Semantic:
             return Comparison.graded(0.0, self.threshold)
         return self._grade((expected, candidate), name_similarity(expected, candidate))
 
+    def sharing(self, memo: SimilaritySource) -> Semantic:
+        """Return the same comparator with a memo that asks the provider, once for each pair."""
+        other = replace(self)
+        object.__setattr__(other, "_memo", memo)
+        return other
+
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""
-        similarities = self.provider.similarities(pairs)
-        if len(similarities) != len(pairs):
-            return [_WRONG_COUNT] * len(pairs)
+        similarities = ask_provider(self._memo or self.provider, pairs)
         return [self._grade(*each) for each in zip(pairs, similarities, strict=True)]
 
     def _grade(self, pair: TextPair, similarity: Similarity) -> Comparison:

@@ -346,6 +346,11 @@ def _result_row() -> JsonObject:
             ),
             "vacuous": _described({"const": True}, "The score is vacuous: nothing was compared."),
             "safety": _described(_RATE, "The score of a safety judge."),
+            "rqs": _described(_RATE, "The response quality score of an evaluator."),
+            "rates": _described(
+                {"type": "array", "items": {"type": ["number", "null"]}},
+                "[precision, recall, F1] of the evaluator extraction_metrics.",
+            ),
             "segment": _described(
                 _INTEGERS,
                 "[number, rows]: the number of the segment and its number of rows.",

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import ClassVar, Final, Protocol, Self, TypeAlias, cast
 
 from fieldmark.errors import OptionError
+from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, CountingOptions
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import verdict_at, verdict_of
@@ -64,7 +65,8 @@ class Score:
     """A score from 0 to 1 with its verdict, hits and misses.
 
     With the status `error`, there is neither a score nor a verdict. `vacuous` means that there was
-    nothing to score. `skipped` lists fields that count neither as hits nor as misses.
+    nothing to score. `skipped` lists fields that count neither as hits nor as misses. `stats` are
+    the metrics of the fields behind the score, if fields were compared.
     """
 
     score: float | None
@@ -76,6 +78,7 @@ class Score:
     status: Status = Status.OK
     vacuous: bool = False
     skipped: tuple[str, ...] = ()
+    stats: CaseStats | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def error(cls, message: str) -> Score:

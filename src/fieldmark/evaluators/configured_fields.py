@@ -12,7 +12,6 @@ from fieldmark.evaluators.field_evaluator import (
     check_fields,
     metrics_by_attribute,
     mismatches,
-    with_default_comparator,
 )
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.conventions import (
@@ -49,8 +48,12 @@ class FieldAccuracy(FieldEvaluator):
     max_rows: int = MAX_ROWS
 
     def claims(self) -> tuple[Rule, ...]:
-        """The configured fields."""
-        return with_default_comparator(self.fields, self.default)
+        """The configured fields, without those that are absent from the truth if they are skipped.
+
+        A missing optional field is a claim, too: it is neutral for the score, but it is missing.
+        """
+        truth_only = self.absent_truth == AbsentTruth.SKIP
+        return tuple(replace(rule, truth_only=truth_only) for rule in self.fields)
 
     def _convention(self) -> Convention:
         options = {"aggregation": self.aggregation, "absent_truth": self.absent_truth}
@@ -102,7 +105,7 @@ class FieldConfusion(FieldEvaluator):
 
     def claims(self) -> tuple[Rule, ...]:
         """The configured fields."""
-        return with_default_comparator(self.fields, self.default)
+        return self._workspace.rules.fields
 
     def _convention(self) -> Convention:
         options = {"f1_when_no_match": self.f1_when_no_match}

@@ -43,7 +43,6 @@ __all__ = [
     "make_case",
     "metrics_by_attribute",
     "mismatches",
-    "with_default_comparator",
 ]
 
 _MAX_PLAN_CASES: Final = 1_000
@@ -182,6 +181,7 @@ class FieldEvaluator(ABC):
             status=Status.ERROR if stats.score is None else Status.OK,
             vacuous=stats.vacuous,
             skipped=lists.skipped,
+            stats=stats,
         )
         return self._finish(score)
 
@@ -195,6 +195,11 @@ class FieldEvaluator(ABC):
     def claims(self) -> tuple[Rule, ...]:
         """Return rules for the fields of the document that this evaluator covers."""
         return ()
+
+    def claimed_rules(self) -> Rules | None:
+        """Return the rules that compare these fields in whole documents, if there are any."""
+        fields = self.claims()
+        return replace(self._workspace.rules, fields=fields) if fields else None
 
     def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
         """Return the documents to compare; an evaluator may select a part of them."""
@@ -261,16 +266,6 @@ def check_fields(fields: tuple[Rule, ...]) -> None:
     if not fields:
         raise OptionError("fields", "must contain at least one field")
     check_rules("fields", fields)
-
-
-def with_default_comparator(rules: Iterable[Rule], default: Comparator | None) -> tuple[Rule, ...]:
-    """Return the rules with the default comparator where they have no comparator or aligner."""
-    return tuple(
-        rule
-        if default is None or rule.comparator is not None or rule.aligner is not None
-        else replace(rule, comparator=default)
-        for rule in rules
-    )
 
 
 # --- details: JSON of bounded size ----------------------------------------------------------------

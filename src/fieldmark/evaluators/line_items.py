@@ -23,7 +23,6 @@ from fieldmark.evaluators.field_evaluator import (
     check_rules,
     metrics_by_attribute,
     mismatches,
-    with_default_comparator,
 )
 from fieldmark.metrics.conventions import Convention, F1WhenNoMatch, find_convention
 from fieldmark.metrics.rates import rates
@@ -102,8 +101,7 @@ class LineItems(FieldEvaluator):
 
     def claims(self) -> tuple[Rule, ...]:
         """Return rules for the list and the fields of its items."""
-        rules = self._item_rules(self.path) if is_path(self.path) else ()
-        return with_default_comparator(rules, self.default)
+        return self._item_rules(self.path) if is_path(self.path) else ()
 
     def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
         expected, candidate = FieldEvaluator._documents(self, case)  # noqa: SLF001 - slots break super()

@@ -21,7 +21,6 @@ from fieldmark.judges.llm.connection import ChatConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.model.rule import Rule
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import normalized
 
@@ -168,10 +167,6 @@ class SafeResponseQuality:
     quality: ResponseQuality = field(default_factory=ResponseQuality)
     safety: SafetyJudge = field(default_factory=NoSafety)
 
-    def claims(self) -> tuple[Rule, ...]:
-        """Return the rules of the fields that are scored."""
-        return self.quality.claims()
-
     def unready(self) -> str | None:
         """Return why no candidate can be judged, or `None`."""
         return self.safety.unready()
@@ -187,9 +182,10 @@ class SafeResponseQuality:
         if unreadable or case.candidate is MISSING:
             return self.quality.evaluate(case.expected, MISSING, unreadable=unreadable)
         safety = judge_safety(case.candidate)
-        if safety.failure:
-            return Score.error(f"safety: {safety.failure}")
         score = self.quality.evaluate(case.expected, case.candidate, safety=safety.score)
+        if safety.failure:
+            # The fields were compared nevertheless.
+            return replace(Score.error(f"safety: {safety.failure}"), stats=score.stats)
         if score.status is Status.ERROR or not safety.details:
             return score
         details = {"judge": self.safety.name, **safety.details}

@@ -17,9 +17,14 @@ from fieldmark.metrics.case_sample import MEANS, STEP, CaseRow, CaseSample, Samp
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.headline import HEADLINE_METRICS
-from fieldmark.metrics.quality import QualityCounts, bucket_table, quality_metrics
+from fieldmark.metrics.quality import (
+    QualityCounts,
+    QualityMetrics,
+    quality_metrics,
+    quality_score,
+)
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1, ratio, wilson
-from fieldmark.metrics.summary import RunIntervals, Summary
+from fieldmark.metrics.summary import QUALITY_EVALUATOR, RunIntervals, Summary
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
@@ -44,7 +49,6 @@ _LIMITS: Final = (0.0, 1.0)
 # Limits on memory.
 _ROWS_AT_ONCE: Final = 64
 _ATTRIBUTES_AT_ONCE: Final = 64
-_CELLS_AT_ONCE: Final = 512
 _PRODUCT: Final = 1 << 18
 """The maximum number of multiplications for which BLAS uses one thread.
 
@@ -75,7 +79,8 @@ def run_intervals(
     known_shares = {name: interval for name, interval in shares.items() if interval is not None}
     if not rows:
         return RunIntervals(metrics=known_shares)
-    matrix = CaseMatrix(rows, sample.table, counting, together=-(-len(rows) // GROUPS))
+    together = -(-len(rows) // GROUPS)
+    matrix = CaseMatrix(rows, sample.table, counting, together=together)
     weights = resampling_weights(matrix.rows, resamples, seed)
     scale = math.sqrt(len(rows) / max(sample.cases, 1))
     metrics = ResampledMetrics(len(weights))
@@ -87,8 +92,18 @@ def run_intervals(
         f1_of = {path: summary.attributes[path].f1 for path in columns.paths}
         cases = [cases_of[path] for path in columns.paths]
         attributes |= _intervals(f1_of, f1s.T, cases, scale)
-    counts = QualityCounts(*product(weights, matrix.buckets()).T)
-    quality = quality_metrics(counts, counting, summary.quality.safety)._asdict()
+    by_case = QUALITY_EVALUATOR in summary.convention.options
+    rated = [_rated(row) if by_case else row.quality for row in rows]
+    sums = np.zeros((matrix.rows, len(rated[0])))
+    np.add.at(sums, np.arange(len(rows)) // together, np.array(rated))
+    drawn = product(weights, sums).T
+    if by_case:
+        pooled = QualityMetrics(*(ratio(each / STEP, drawn[-1]) for each in drawn[:3]))
+        rqs = ratio(drawn[3] / STEP, drawn[-1])
+    else:
+        pooled = quality_metrics(QualityCounts(*drawn))
+        rqs = quality_score(pooled, counting, summary.quality.safety)
+    quality = {**pooled._asdict(), "rqs": rqs}
     resampled = metrics.metrics(product(weights, matrix.means))
     resampled |= cast("dict[str, Floats]", quality)
     estimates = {
@@ -105,6 +120,13 @@ def run_intervals(
     return RunIntervals(
         metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
     )
+
+
+def _rated(case: SampledCase) -> tuple[int, ...]:
+    """Return the quality metrics of a case in steps, followed by 1 if it has a quality score."""
+    if case.rqs is None:
+        return (0,) * 5
+    return (*(round(each * STEP) for each in (*quality_metrics(case.quality), case.rqs)), 1)
 
 
 def _intervals(
@@ -292,7 +314,6 @@ class CaseMatrix:
         self._path = np.array(column_of, np.int64)
         facts = self._cells & FACT_MASK
         self._costs = np.array(cost_table(counting), np.float64)[facts]
-        self._buckets = np.array(bucket_table(counting.ignore_scope), np.float64)[facts]
 
     def blocks(self) -> Iterator[_AttributeColumns]:
         """Yield the counts of all attributes in blocks."""
@@ -307,16 +328,6 @@ class CaseMatrix:
                 product(counted, cost[:, None] * columns) for cost in self._costs[cells].T
             )
             yield _AttributeColumns(paths, tp, fp, fn)
-
-    def buckets(self) -> Floats:
-        """Return the quality buckets of each row's keys."""
-        import numpy as np
-
-        total = np.zeros((self.rows, self._buckets.shape[1]))
-        for start in range(0, len(self._cells), _CELLS_AT_ONCE):
-            cells = np.arange(start, min(start + _CELLS_AT_ONCE, len(self._cells)))
-            total += product(self._counted(cells), self._buckets[cells])
-        return total
 
     def cases_by_path(self) -> list[int]:
         """Return the number of cases in which each attribute counts, in the order of the paths."""

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import SHORT, CaseStats
+from fieldmark.metrics.quality import QualityCounts
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = ["MEANS", "STEP", "CaseRow", "CaseSample", "SampledCase", "Threshold", "row_means"]
@@ -72,6 +73,8 @@ class SampledCase(NamedTuple):
     cells: array[int]
     times: array[int]
     means: tuple[int, ...]
+    quality: QualityCounts
+    rqs: float | None
 
 
 class Threshold:
@@ -139,8 +142,9 @@ class CaseSample:
             else:
                 counted = Counter(block.cells) if block.times is None else block.times
                 cells, times = array(_INT64, counted), array(_INT64, counted.values())
-            means = row_means(stats[place])
-            further.append(SampledCase(draw, case_id, cells, times, means))
+            own = stats[place]
+            means = row_means(own)
+            further.append(SampledCase(draw, case_id, cells, times, means, own.quality, own.rqs))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:

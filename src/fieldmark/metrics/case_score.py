@@ -126,7 +126,8 @@ class CaseStats(NamedTuple):
     """The metrics of one case.
 
     `score` and `verdict` are undefined if a comparison failed. `vacuous` means that there was
-    nothing to score. `safety` is the score of a safety judge, if there is one.
+    nothing to score. `safety` is the score of a safety judge, and `rqs` the response quality score
+    of an evaluator, if there is one.
     """
 
     counts: Counts
@@ -143,12 +144,13 @@ class CaseStats(NamedTuple):
     errors_count: int
     vacuous: bool
     safety: float | None = None
+    rqs: float | None = None
 
     @property
     def f1_in_mean(self) -> float | None:
         """F1 as it counts in a mean: 0 without a match, however the convention reports it."""
-        wrong = self.counts.fp or self.counts.fn
-        return 0.0 if self.f1 is None and wrong else self.f1
+        nothing = self.precision is None and self.recall is None
+        return self.f1 if nothing or self.f1 is not None else 0.0
 
 
 class CaseCounter:

@@ -36,6 +36,7 @@ __all__ = [
     "WrongValue",
     "ZeroRule",
     "find_convention",
+    "rule_weights",
 ]
 
 
@@ -259,6 +260,9 @@ class Convention:
         if rules.scope is Scope.CONFIGURED and not rules.fields:
             message = "'configured' compares only configured fields, but no fields are configured"
             raise OptionError("scope", message)
+        return self._complete(rules)
+
+    def _complete(self, rules: Rules) -> Rules:
         scope = rules.scope or self.comparison.scope
         if rules.scope is None and scope is Scope.CONFIGURED and not rules.fields:
             scope = Scope.TRUTH
@@ -288,7 +292,7 @@ class Convention:
         options: JsonObject = {**described(self.comparison), **described(self.counting)}
         if rules is None:
             return options
-        whole = self.rules_for(rules)
+        whole = self._complete(rules)
         return {
             **options,
             "scope": describe(whole.scope),
@@ -297,31 +301,48 @@ class Convention:
             "aligner": whole.aligner.name if whole.aligner else None,
         }
 
-    def comparison_sha256(self, rules: Rules) -> str:
-        """Return the hash of everything that determines the outcomes."""
-        whole = self.rules_for(rules)
-        return canonical_sha256(
-            {
-                "scope": describe(whole.scope),
-                "depth": describe(whole.depth),
-                "default": describe(whole.default),
-                "aligner": describe(whole.aligner),
-                "fields": [
-                    [rule.path, describe(rule.comparator), describe(rule.aligner)]
-                    for rule in whole.fields
-                ],
-                "empty_tokens": describe(whole.empty_tokens),
-                "empty_containers": whole.empty_containers,
-                "empty_blanks": whole.empty_blanks,
-            }
-        )
+    def comparison_sha256(self, rules: Rules, others: Mapping[str, Rules] | None = None) -> str:
+        """Return the hash of everything that determines the outcomes.
 
-    def counting_sha256(self, rules: Rules | None = None) -> str:
+        `others` are further rules of the same run by name, such as those of single cases.
+        """
+        own = self._described_rules(rules)
+        if not others:
+            return canonical_sha256(own)
+        named: JsonObject = {name: self._described_rules(each) for name, each in others.items()}
+        return canonical_sha256({"rules": own, "others": named})
+
+    def _described_rules(self, rules: Rules) -> JsonObject:
+        whole = self._complete(rules)
+        return {
+            "scope": describe(whole.scope),
+            "depth": describe(whole.depth),
+            "default": describe(whole.default),
+            "aligner": describe(whole.aligner),
+            "fields": [
+                [
+                    rule.path,
+                    describe(rule.comparator),
+                    describe(rule.aligner),
+                    *(["truth_only"] if rule.truth_only else []),
+                ]
+                for rule in whole.fields
+            ],
+            "empty_tokens": describe(whole.empty_tokens),
+            "empty_containers": whole.empty_containers,
+            "empty_blanks": whole.empty_blanks,
+        }
+
+    def counting_sha256(self, *rules: Rules) -> str:
         """Return the hash of everything that determines counting, including weights of rules."""
-        weights: list[JsonValue] = [
-            [rule.path, rule.weight, rule.required] for rule in (rules.fields if rules else ())
-        ]
+        weights: list[JsonValue] = [list(each) for each in rule_weights(*rules)]
         return canonical_sha256({"options": described(self.counting), "weights": weights})
+
+
+def rule_weights(*rules: Rules) -> tuple[tuple[str, float, bool], ...]:
+    """Return the path and weight of each rule, and whether the field is required, each once."""
+    fields = (rule for each in rules for rule in each.fields)
+    return tuple(dict.fromkeys((rule.path, rule.weight, rule.required) for rule in fields))
 
 
 _TAXONOMY: Final = Convention(

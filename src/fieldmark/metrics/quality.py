@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import add
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm
@@ -22,6 +23,7 @@ __all__ = [
     "bucket_table",
     "quality",
     "quality_metrics",
+    "quality_score",
     "rqs_formula",
 ]
 
@@ -52,6 +54,11 @@ class QualityCounts(NamedTuple):
     ignored: int = 0
     failed: int = 0
     matched: int = 0
+
+    def __add__(self, other: object) -> QualityCounts:
+        if not isinstance(other, QualityCounts):
+            return NotImplemented
+        return QualityCounts(*map(add, self, other))
 
     @property
     def expected_non_null(self) -> int:
@@ -93,14 +100,14 @@ class Quality(NamedTuple):
 
 
 class QualityMetrics(NamedTuple):
-    """The quality metrics that are computed from counts; safety is not one of them."""
+    """The quality metrics that are computed from counts alone."""
 
     completeness: float
     hallucination: float
     accuracy: float
-    rqs: float
 
 
+_PERFECT: Final = QualityMetrics(completeness=1.0, hallucination=0.0, accuracy=1.0)
 _ADDED: Final = ("accuracy", "completeness", "safety")
 _NOTHING: Final = QualityCounts()
 _PARTS: Final[Mapping[Outcome, QualityCounts]] = {
@@ -140,7 +147,7 @@ def quality(
     0.7375
     """
     safe = 1.0 if safety is None else safety
-    completeness, hallucination, accuracy, rqs = quality_metrics(counts, counting, safe)
+    own = quality_metrics(counts)
     raised = (
         ("completeness", "vacuous", not counts.expected_non_null),
         ("hallucination", "vacuous", not counts.distinct),
@@ -154,19 +161,17 @@ def quality(
     for metric, flag, is_raised in raised:
         if is_raised:
             flags[metric] = (*flags.get(metric, ()), flag)
-    limit = _rqs(counting, 1.0, 1.0, 1.0, 0.0)
-    return Quality(completeness, hallucination, accuracy, safe, rqs, limit, flags)
+    limit = quality_score(_PERFECT, counting, 1.0)
+    return Quality(*own, safe, quality_score(own, counting, safe), limit, flags)
 
 
-def quality_metrics(
-    counts: QualityCounts, counting: CountingOptions, safety: float
-) -> QualityMetrics:
+def quality_metrics(counts: QualityCounts) -> QualityMetrics:
     """Return the metrics of some keys; if the counts are arrays, so are the metrics."""
-    completeness = ratio(counts.both_non_null, counts.expected_non_null, 1.0)
-    hallucination = ratio(counts.extra + counts.unexpected, counts.distinct, 0.0)
-    accuracy = ratio(counts.matched, counts.scorable, 1.0)
-    rqs = _rqs(counting, accuracy, completeness, safety, hallucination)
-    return QualityMetrics(completeness, hallucination, accuracy, rqs)
+    return QualityMetrics(
+        completeness=ratio(counts.both_non_null, counts.expected_non_null, 1.0),
+        hallucination=ratio(counts.extra + counts.unexpected, counts.distinct, 0.0),
+        accuracy=ratio(counts.matched, counts.scorable, 1.0),
+    )
 
 
 def rqs_formula(counting: CountingOptions) -> str:
@@ -176,20 +181,15 @@ def rqs_formula(counting: CountingOptions) -> str:
     last = f"{minus} {weights.hallucination:g} · hallucination"
     if counting.rqs_form is RqsForm.COMPLEMENT:
         last = f"+ {weights.hallucination:g} · (1 {minus} hallucination)"
-    return f"RQS = {' + '.join(added)} {last}; at most {_rqs(counting, 1.0, 1.0, 1.0, 0.0):.4g}"
+    limit = quality_score(_PERFECT, counting, 1.0)
+    return f"RQS = {' + '.join(added)} {last}; at most {limit:.4g}"
 
 
-def _rqs(
-    counting: CountingOptions,
-    accuracy: float,
-    completeness: float,
-    safety: float,
-    hallucination: float,
-) -> float:
-    """Return the response quality score, clamped to 0 to 1."""
+def quality_score(metrics: QualityMetrics, counting: CountingOptions, safety: float) -> float:
+    """Return the response quality score, clamped to 0 to 1; if the metrics are arrays, so is it."""
     weights = counting.rqs_weights
     most = 1.0 if counting.rqs_form is RqsForm.COMPLEMENT else 0.0
-    score = weights.accuracy * accuracy + weights.completeness * completeness
+    score = weights.accuracy * metrics.accuracy + weights.completeness * metrics.completeness
     score += weights.safety * safety
-    score += weights.hallucination * (most - hallucination)
+    score += weights.hallucination * (most - metrics.hallucination)
     return clip(score)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
@@ -16,7 +17,7 @@ from fieldmark.metrics.headline import (
     QUALITY_METRICS,
     metrics_in_order,
 )
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, rqs_formula
+from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
@@ -26,6 +27,9 @@ from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
 
 __all__ = [
+    "BY_CASE_EVALUATOR",
+    "QUALITY_DEPTH",
+    "QUALITY_EVALUATOR",
     "AppliedConvention",
     "AttributeSummary",
     "EvaluatorSummary",
@@ -39,6 +43,13 @@ __all__ = [
 ]
 
 
+QUALITY_EVALUATOR: Final = "quality_evaluator"
+"""The option with the name of the evaluator that the quality metrics come from, if they do."""
+QUALITY_DEPTH: Final = "quality_depth"
+BY_CASE_EVALUATOR: Final = "macro_by_case_evaluator"
+"""The option with the name of the evaluator that the macro means by case come from, if they do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedConvention:
     """The convention behind the metrics; its hashes tell which runs are comparable."""
@@ -48,6 +59,11 @@ class AppliedConvention:
     options: JsonObject
     comparison_sha256: str
     counting_sha256: str
+
+    @property
+    def quality_depth(self) -> Depth:
+        """The depth of the keys behind the quality metrics."""
+        return Depth(str(self.options.get(QUALITY_DEPTH, self.options.get("depth", Depth.LEAF))))
 
     def is_comparable(self, other: AppliedConvention) -> bool:
         """Return whether metrics of both can be compared: same version, comparison and counting."""
@@ -93,7 +109,10 @@ class Macro:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualitySummary:
-    """Response quality over the pooled keys of a run, at the depth of the comparison."""
+    """Response quality over the pooled keys of a run, at the depth of their comparison.
+
+    If an evaluator computes it, the metrics are the means over its cases, as its mean score is.
+    """
 
     completeness: float
     hallucination: float
@@ -226,11 +245,15 @@ def summarize(
     convention: Convention,
     *,
     rules: Rules | None = None,
+    applied: AppliedConvention | None = None,
     evaluators: Mapping[str, EvaluatorSummary] | None = None,
     warnings: Sequence[str] = (),
 ) -> Summary:
-    """Compute every metric of a run from its tally."""
-    rules = Rules() if rules is None else rules
+    """Compute every metric of a run from its tally.
+
+    `applied` is what the metrics are labeled with, by default the convention under the rules.
+    """
+    applied = applied or applied_convention(convention, Rules() if rules is None else rules)
     counting = convention.counting
     costs, facts, sums = cost_table(counting), tally.facts(), tally.sums()
     attributes: dict[str, AttributeSummary] = {}
@@ -252,9 +275,15 @@ def summarize(
     if not sums.cases.scored:
         # Without a scored case nothing is perfect, not even vacuously.
         means = [each._replace(f1=None) if each.vacuous else each for each in means]
-    buckets = total(pooled, bucket_table(counting.ignore_scope))
+    own_quality = quality(sums.quality, counting, sums.safety.mean)
+    if sums.qualities.rqs.number:
+        own_quality = own_quality._replace(**sums.qualities.means())
+    elif QUALITY_EVALUATOR in applied.options:
+        # Its evaluator scored no case.
+        known = own_quality.flags.get("rqs", ())
+        own_quality = own_quality._replace(flags={**own_quality.flags, "rqs": (*known, "vacuous")})
     return Summary(
-        convention=applied_convention(convention, rules),
+        convention=applied,
         cases=sums.cases,
         verdicts=sums.verdicts,
         micro=Micro(**counts._asdict(), **rates(counts, counting)._asdict()),
@@ -263,21 +292,30 @@ def summarize(
         attributes=attributes,
         errors_by_type=total(pooled, ERROR_TABLE),
         quality=QualitySummary(
-            **quality(buckets, counting, sums.safety.mean)._asdict(),
-            depth=rules.depth or convention.comparison.depth,
-            buckets=buckets.buckets(),
+            **own_quality._asdict(),
+            depth=applied.quality_depth,
+            buckets=sums.quality.buckets(),
         ),
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
 
 
-def applied_convention(convention: Convention, rules: Rules) -> AppliedConvention:
-    """Return the convention and the rules behind the metrics."""
+def applied_convention(
+    convention: Convention,
+    rules: Rules,
+    others: Mapping[str, Rules] | None = None,
+    options: JsonObject | None = None,
+) -> AppliedConvention:
+    """Return the convention and the rules behind the metrics.
+
+    `others` are further rules by name. `options` say which metrics come from evaluators.
+    """
+    others = others or {}
     return AppliedConvention(
         name=convention.name,
         version=convention.version,
-        options=convention.options(rules),
-        comparison_sha256=convention.comparison_sha256(rules),
-        counting_sha256=convention.counting_sha256(rules),
+        options={**convention.options(rules), **(options or {})},
+        comparison_sha256=convention.comparison_sha256(rules, others),
+        counting_sha256=convention.counting_sha256(rules, *others.values()),
     )

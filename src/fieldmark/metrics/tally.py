@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum, MacroMean
 from fieldmark.metrics.case_score import SHORT, CaseStats
+from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
@@ -59,6 +60,34 @@ class VerdictCounts(NamedTuple):
         return VerdictCounts(*map(add, self, other))
 
 
+class QualitySums(NamedTuple):
+    """The sums of the quality metrics of cases, if an evaluator computes them."""
+
+    completeness: ExactSum = ExactSum()
+    hallucination: ExactSum = ExactSum()
+    accuracy: ExactSum = ExactSum()
+    rqs: ExactSum = ExactSum()
+
+    def __add__(self, other: object) -> QualitySums:
+        if not isinstance(other, QualitySums):
+            return NotImplemented
+        return QualitySums(*map(add, self, other))
+
+    def means(self) -> dict[str, Any]:
+        """Return the mean of each metric by name."""
+        return {name: each.mean for name, each in self._asdict().items()}
+
+    @classmethod
+    def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> QualitySums:
+        """Return the sums over the cases that have a response quality score."""
+        rows = [
+            (*quality_metrics(stats.quality), stats.rqs, times)
+            for stats, times in counted
+            if stats.rqs is not None
+        ]
+        return cls(*(_sum((row[column], row[-1]) for row in rows) for column in range(4)))
+
+
 class RunSums(NamedTuple):
     """All sums over cases; `+` merges two parts of a run."""
 
@@ -69,6 +98,8 @@ class RunSums(NamedTuple):
     recalls: ExactSum = ExactSum()
     f1s: ExactSum = ExactSum()
     safety: ExactSum = ExactSum()
+    quality: QualityCounts = QualityCounts()
+    qualities: QualitySums = QualitySums()
 
     def __add__(self, other: object) -> RunSums:
         if not isinstance(other, RunSums):
@@ -109,7 +140,16 @@ class RunSums(NamedTuple):
             recalls=_sum((stats.recall, times) for stats, times in scored),
             f1s=_sum((stats.f1_in_mean, times) for stats, times in scored),
             safety=_sum((stats.safety, times) for stats, times in counted),
+            quality=_quality_sum(counted),
+            qualities=QualitySums.of(counted),
         )
+
+
+def _quality_sum(counted: Sequence[tuple[CaseStats, int]]) -> QualityCounts:
+    columns = zip(
+        *[[each * times for each in stats.quality] for stats, times in counted], strict=True
+    )
+    return QualityCounts(*map(sum, columns))
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:

@@ -29,14 +29,18 @@ class Depth(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The settings for one path or for every path that matches a pattern."""
+    """The settings for one path or for every path that matches a pattern.
+
+    With `truth_only`, a field is compared only if the ground truth has its key.
+    """
 
     path: str
     comparator: Comparator | None = None
     aligner: Aligner | None = None
     weight: float = 1.0
     required: bool = True
-    location: Location = Location()
+    truth_only: bool = False
+    location: Location = field(default=Location(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

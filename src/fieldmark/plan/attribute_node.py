@@ -94,6 +94,7 @@ class AttributeNode:
         "mode",
         "path",
         "structural",
+        "truth_only",
         "walks",
     )
 
@@ -132,6 +133,8 @@ class AttributeNode:
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.has_rule = bool(complete)
+        rules = [match.rule for match in complete[-1:] or self._matches]
+        self.truth_only = bool(rules) and all(rule.truth_only for rule in rules)
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
         is_batch = hasattr(self.comparator, "settle")
@@ -139,7 +142,7 @@ class AttributeNode:
         configured = settings.scope is Scope.CONFIGURED
         fields = [m for m in complete if m.is_field]
         self.structural = configured and not fields
-        self.holds_items = self.structural and bool(aligners)
+        self.holds_items = self.structural and bool(aligners) and not self.truth_only
         self.configured_keys = tuple(dict.fromkeys(s for s in next_segments if isinstance(s, str)))
         self.descends_everywhere = any(ANY_DEPTH in match.remaining for match in self._matches)
         explicit = fields if configured else [m for m in complete if m.rule.comparator is not None]

@@ -392,7 +392,9 @@ class Walk:
         start = len(outcomes.cells)
         self._record_unmatched(node, value, outcomes, extra=extra, in_list=True)
         unrecorded = len(outcomes.cells) == start and node.mode is NodeMode.WALK
-        if unrecorded and self._presence(value) is _VALUE and (self.with_extras or not extra):
+        if extra and (node.truth_only or not self.with_extras):
+            return
+        if unrecorded and self._presence(value) is _VALUE:
             presences = (Presence.ABSENT, _VALUE) if extra else (_VALUE, Presence.ABSENT)
             outcomes.cells.append(node.register() | PRESENCE_FACTS[presences[0]][presences[1]])
 
@@ -402,7 +404,7 @@ class Walk:
         """Classify one field: by presence if a side is empty, else by its comparator."""
         if self.sparse:
             expected, candidate = _dense(expected), _dense(candidate)
-        if expected is MISSING and not self.with_extras:
+        if expected is MISSING and (node.truth_only or not self.with_extras):
             return
         if node.ignored:
             self._record_ignored(node, expected, candidate, outcomes)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
-from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import (
     DASH,
@@ -178,10 +178,14 @@ def _scores(summary: Summary) -> Group:
     rqs_leads = next(iter(summary.metrics)) == "rqs"
     # With evaluators, the convention only counts fields; the evaluators score the cases.
     scorer = " (evaluators)" if summary.evaluators else ""
+    by_case, rater = (
+        " (evaluators)" if option in summary.convention.options else ""
+        for option in (BY_CASE_EVALUATOR, QUALITY_EVALUATOR)
+    )
     scores = {
         "mean_score": (f"mean score{scorer}", "", "", number(summary.mean_score)),
         "macro_f1_by_attribute": ("macro by attribute", *map(number, macro.by_attribute[:3])),
-        "macro_f1_by_case": ("macro by case", *map(number, macro.by_case[:3])),
+        "macro_f1_by_case": (f"macro by case{by_case}", *map(number, macro.by_case[:3])),
         "micro_f1": (
             "micro (all fields pooled)",
             *map(number, (micro.precision, micro.recall, micro.f1)),
@@ -201,7 +205,7 @@ def _scores(summary: Summary) -> Group:
     tables = [
         _noted_table(summary, (title, "Precision", "Recall", "F1"), scores),
         _noted_table(summary, ("Mistakes", ""), mistakes),
-        _noted_table(summary, ("Quality", ""), qualities),
+        _noted_table(summary, (f"Quality{rater}", ""), qualities),
     ]
     columns = Columns(tables[::-1] if rqs_leads else tables, padding=(0, 4))
     return Group(columns, Text(), one_line(summary.rqs_formula)) if has_rqs else Group(columns)

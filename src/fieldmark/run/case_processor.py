@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Final
 
@@ -79,12 +79,19 @@ def split_unreadable(segment: list[Case]) -> tuple[list[Case], list[Case]]:
 
 
 class CaseProcessor:
-    """Turns cases into results with one plan and one convention."""
+    """Turns cases into results with one convention.
 
-    __slots__ = ("_convention", "_counter", "plan")
+    `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
+    share one attribute table.
+    """
 
-    def __init__(self, plan: Plan, convention: Convention) -> None:
+    __slots__ = ("_convention", "_counter", "_own", "plan")
+
+    def __init__(
+        self, plan: Plan, convention: Convention, own: Mapping[str, Plan] | None = None
+    ) -> None:
         self.plan = plan
+        self._own = own or {}
         self._convention = convention
         self._counter = CaseCounter(convention, plan.table)
 
@@ -92,11 +99,11 @@ class CaseProcessor:
         """Compare and count cases with valid ground truth."""
         table, convention = self.plan.table, self._convention
         if {case.input for case in cases} <= _READ:
-            outcomes = compare_cases(self.plan, cases)
+            outcomes = self._compare(cases)
             stats = self._counter.all(outcomes)
             return list(map(CaseResult, cases, outcomes, stats, repeat(table), repeat(convention)))
         produced = [case for case in cases if case.input is not CaseInput.FAILED]
-        compared = iter(compare_cases(self.plan, produced))
+        compared = iter(self._compare(produced))
         results: list[CaseResult] = []
         for case in cases:
             if case.input is CaseInput.FAILED:
@@ -108,6 +115,17 @@ class CaseProcessor:
                 result = CaseResult(case, own, counted, table, convention)
             results.append(result)
         return results
+
+    def _compare(self, cases: Sequence[Case]) -> Sequence[Outcomes]:
+        """Compare each case with its plan, all cases of a plan together."""
+        if not self._own:
+            return compare_cases(self.plan, cases)
+        by_plan: dict[int, tuple[Plan, list[Case]]] = {}
+        for case in cases:
+            plan = self._own.get(case.id, self.plan)
+            by_plan.setdefault(id(plan), (plan, []))[1].append(case)
+        compared = {key: iter(compare_cases(*each)) for key, each in by_plan.items()}
+        return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
 
 
 class RunTotals:
@@ -122,10 +140,10 @@ class RunTotals:
         values: bool,
         sampled: bool,
         threshold: Threshold | None = None,
-        rules: Rules | None = None,
+        rule_sets: Sequence[Rules] = (),
     ) -> None:
         self.tally = Tally(table)
-        self.warnings = CaseWarnings(values=values, rules=rules)
+        self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:

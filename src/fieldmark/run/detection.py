@@ -13,7 +13,7 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
-from fieldmark.model.rule import Rule
+from fieldmark.model.rule import Rule, Rules
 from fieldmark.run.settings import Settings
 from fieldmark.values.boxes import BoxFormat
 from fieldmark.wire.case_result import CaseResult
@@ -33,7 +33,6 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
     """
     if reading.format_in is None:
         return settings
-    rules = settings.rules
     aligner = Greedy(match_fields=("bbox",), similarity={"type": Iou.name, "format": "xywh"})
     ours = (
         Rule(path="regions", aligner=aligner),
@@ -42,9 +41,14 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
         Rule(path="regions[*].area", comparator=Ignore()),
         Rule(path="crowd", comparator=Ignore()),
     )
+
+    def with_ours(rules: Rules) -> Rules:
+        return replace(rules, fields=(*ours, *rules.fields))
+
     return replace(
         settings,
-        rules=replace(rules, fields=(*ours, *rules.fields)),
+        rules=with_ours(settings.rules),
+        own_rules={name: with_ours(rules) for name, rules in settings.own_rules.items()},
         convention=settings.convention.with_options({"ignore_scope": "all"}),
     )
 

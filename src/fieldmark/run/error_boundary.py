@@ -19,7 +19,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.paths import ROOT
 
-__all__ = ["compare_cases", "score_or_error", "with_on_error"]
+__all__ = ["compare_cases", "score_or_error"]
 
 _FAILED_FACT: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
@@ -39,20 +39,18 @@ def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
 def score_or_error(
     name: str, score: Callable[[], Score], on_error: OnError = OnError.UNDEFINED
 ) -> Score:
-    """Return the score of an evaluator; an exception becomes an error."""
+    """Return the score of an evaluator; an exception becomes an error.
+
+    With `on_error: zero`, a failed evaluation scores 0 and has a miss.
+    """
     try:
         found = score()
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
         found = Score.error(f"{name} raised {error!r}")
-    return with_on_error(found, on_error)
-
-
-def with_on_error(score: Score, on_error: OnError) -> Score:
-    """Return the score, with `on_error: zero` a failed evaluation as 0 with a miss."""
-    if score.status is Status.OK or on_error != OnError.ZERO:
-        return score
-    misses = (*score.misses, f"{ROOT} (evaluation error: {score.reasoning})")
-    return replace(score, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
+    if found.status is Status.OK or on_error != OnError.ZERO:
+        return found
+    misses = (*found.misses, f"{ROOT} (evaluation error: {found.reasoning})")
+    return replace(found, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
 
 
 def _compare_one(plan: Plan, case: Case) -> Outcomes:

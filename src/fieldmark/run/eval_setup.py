@@ -1,4 +1,4 @@
-"""Preparation of an eval file: its cases, case selection, rules and evaluators."""
+"""Preparation of an eval file: its cases, case selection and evaluators."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import described
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.run.evaluator_runner import unready_judges
-from fieldmark.run.settings import Settings
 from fieldmark.run.targets.target import TargetSource, file_digest
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean
@@ -32,7 +30,6 @@ __all__ = [
     "check_ready",
     "check_selection",
     "eval_inputs",
-    "eval_settings",
     "eval_sources",
     "fingerprints",
     "open_cases",
@@ -248,39 +245,3 @@ def eval_sources(spec: EvalSpec) -> tuple[Path, ...]:
     """Return the input files of an evaluation."""
     named = (Path(spec.location.file) if spec.location.file else None, spec.cases, spec.candidates)
     return tuple(source for source in named if isinstance(source, Path))
-
-
-def eval_settings(spec: EvalSpec) -> Settings:
-    """Return the rules of the file, or rules for the fields of its evaluators.
-
-    Metrics per attribute then use the same comparators as the evaluators. If no evaluator names
-    fields, all leaves of both sides are compared, or only those of the ground truth if a case has
-    no expected value.
-    """
-    rules = spec.rules
-    if rules is None:
-        fields = claimed(spec.members)
-        rules = Rules(fields=fields, scope=Scope.CONFIGURED) if fields else Rules()
-        cases = spec.cases if isinstance(spec.cases, tuple) else ()
-        if any(case.expected is MISSING for case in cases):
-            rules = Rules(scope=Scope.TRUTH)
-    warnings = tuple(str(warning) for warning in spec.warnings)
-    return Settings(
-        rules=spec.convention.rules_for(rules), convention=spec.convention, warnings=warnings
-    )
-
-
-def claimed(members: Iterable[ConfiguredEvaluator]) -> tuple[Rule, ...]:
-    """Return the fields of all evaluators; the first evaluator that names a path wins."""
-    found: dict[str, Rule] = {}
-    for rule in _claims(members):
-        found.setdefault(rule.path, rule)
-    return tuple(found.values())
-
-
-def _claims(members: Iterable[ConfiguredEvaluator]) -> Iterator[Rule]:
-    for member in members:
-        evaluator = member.evaluator
-        if hasattr(evaluator, "claims"):
-            yield from evaluator.claims()
-        yield from _claims(getattr(evaluator, "evaluators", ()))

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from fieldmark.errors import Problem
 from fieldmark.evaluators.base import (
@@ -27,21 +27,29 @@ from fieldmark.evaluators.base import (
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
+from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.metrics.averages import ExactSum
+from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import OnError
-from fieldmark.metrics.summary import EvaluatorSummary
+from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import VerdictCounts
+from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
-from fieldmark.model.rule import Rules
-from fieldmark.run.error_boundary import score_or_error, with_on_error
+from fieldmark.run.error_boundary import score_or_error
+from fieldmark.run.settings import Settings
 from fieldmark.run.warnings import DocumentPaths
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
+    "ComparingEvaluator",
     "EvaluatorRunner",
     "EvaluatorTotals",
+    "comparing_evaluators",
     "has_judges",
     "open_evaluators",
     "unready_judges",
@@ -50,14 +58,36 @@ __all__ = [
 
 _NAMED_PATHS: Final = 3
 """The maximum number of missing paths of an evaluator that are named."""
-_NO_TRUTH: Final = "the case has no ground truth"
+_NO_TRUTH: Final = Score.error("the case has no ground truth")
+_NO_STATS: Final = CaseStats(
+    Counts(), ErrorCounts(), QualityCounts(), *(None,) * 5, 0, 0, 0, 0, vacuous=False
+)
+
+
+class ComparingEvaluator(NamedTuple):
+    """An evaluator that compares fields; a judge of safety contains the one that does."""
+
+    name: str
+    evaluator: Evaluator | Judge | Combiner
+    fields: FieldEvaluator
+
+
+def comparing_evaluators(
+    evaluators: Iterable[ConfiguredEvaluator],
+) -> Iterator[ComparingEvaluator]:
+    """Yield the evaluators that compare fields, including those in combiners."""
+    for name, evaluator in _flattened(evaluators):
+        fields = getattr(evaluator, "quality", evaluator)
+        if isinstance(fields, FieldEvaluator):
+            yield ComparingEvaluator(name, evaluator, fields)
 
 
 class EvaluatorRunner:
     """Scores cases with their evaluators.
 
     `own` contains the evaluators of single cases by id; all other cases use the shared evaluators.
-    An evaluator with the same rules as the run scores the outcomes of the run.
+    An evaluator with the same rules as a case scores the outcomes of the case. The `settings` of
+    the run say which metrics of a case come from its evaluators.
     """
 
     __slots__ = (
@@ -66,7 +96,7 @@ class EvaluatorRunner:
         "_judges",
         "_own",
         "_pool",
-        "_rules",
+        "_settings",
         "_totals",
         "documents",
     )
@@ -77,19 +107,18 @@ class EvaluatorRunner:
         own: Mapping[str, Sequence[ConfiguredEvaluator]],
         judges: Mapping[int, CaseScorer],
         pool: ThreadPoolExecutor,
-        rules: Rules | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self._evaluators = evaluators
         self._own = own
         self._judges = judges
         self._pool = pool
-        self._rules = rules
+        self._settings = settings
         configured = _all_evaluators(evaluators, own)
         self._accumulators: Accumulators = start_accumulators(configured)
         self._totals = EvaluatorTotals(each.name for each in configured)
         paths = (path for _, each in _flattened(configured) for path in _paths(each))
-        own_paths = () if rules is None else (rule.path for rule in rules.fields)
-        self.documents = DocumentPaths([*paths, *own_paths])
+        self.documents = DocumentPaths([*paths, *self._rule_paths()])
 
     @property
     def has_accumulators(self) -> bool:
@@ -128,7 +157,7 @@ class EvaluatorRunner:
 
         The paths of rules have warnings of their own.
         """
-        known = set() if self._rules is None else {rule.path for rule in self._rules.fields}
+        known = self._rule_paths()
         return [
             f"{name}: no document has {self.documents.describe(path)}"
             for name, evaluator in _flattened(_all_evaluators(self._evaluators, self._own))
@@ -137,6 +166,10 @@ class EvaluatorRunner:
             and self.documents.lacks(path)
             and not all(map(self.documents.lacks, _paths(evaluator)))
         ]
+
+    def _rule_paths(self) -> set[str]:
+        rule_sets = () if self._settings is None else self._settings.rule_sets
+        return {rule.path for rules in rule_sets for rule in rules.fields}
 
     def accumulate(self, cases: Iterable[Case]) -> None:
         """Add cases that are already scored to the metrics over all cases."""
@@ -158,18 +191,12 @@ class EvaluatorRunner:
             self.accumulate(each.case for each in results)
         else:
             pending = [
-                None
-                if result.case.input is CaseInput.FAILED
-                else self._start_all(self._evaluators_of(result.case), result.case, result)
+                None if result.case.input is CaseInput.FAILED else self._start_case(result)
                 for result in results
             ]
             results = [
-                result
-                if scores is None
-                else with_evaluations(
-                    result, scores(), errors_are_zero=self._errors_are_zero(result)
-                )
-                for result, scores in zip(results, pending, strict=True)
+                result if finish is None else finish()
+                for result, finish in zip(results, pending, strict=True)
             ]
         self._totals.add(results)
         for result in results:
@@ -178,7 +205,7 @@ class EvaluatorRunner:
 
     def score(self, case: Case) -> tuple[EvaluatorResult, ...]:
         """Return the score of every evaluator for one case that was not compared."""
-        return self._start_all(self._evaluators_of(case), case)()
+        return self._start_all(self._evaluators_of(case), case, {})()
 
     def _evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
         return self._own.get(case.id, self._evaluators)
@@ -190,45 +217,105 @@ class EvaluatorRunner:
         )
         return any(getattr(each, "on_error", "") == OnError.ZERO for _, each in evaluators)
 
+    def _start_case(self, result: CaseResult) -> Callable[[], CaseResult]:
+        """Start the judges of a case; the other evaluators run when the result is requested."""
+        evaluators, scores = self._evaluators_of(result.case), dict[int, Score]()
+        evaluated = self._start_all(evaluators, result.case, scores, result)
+
+        def finish() -> CaseResult:
+            evaluations = evaluated()
+            stats = self._with_metrics(result.stats, evaluators, scores)
+            return with_evaluations(
+                replace(result, stats=stats),
+                evaluations,
+                errors_are_zero=self._errors_are_zero(result),
+            )
+
+        return finish
+
+    def _with_metrics(
+        self,
+        stats: CaseStats,
+        evaluators: Sequence[ConfiguredEvaluator],
+        scores: Mapping[int, Score],
+    ) -> CaseStats:
+        """Return the metrics of a case with those that come from its evaluators.
+
+        A case without such an evaluator, or in which it failed, has none of these metrics.
+        """
+        options = {} if self._settings is None else self._settings.evaluator_options
+        if not options:
+            return stats
+        first: dict[type[FieldEvaluator], CaseStats] = {}
+        for each in comparing_evaluators(evaluators):
+            score = scores[id(each.evaluator)]
+            own = score.stats or _NO_STATS
+            # A failed safety judge is an error, although the fields were compared.
+            first.setdefault(type(each.fields), own._replace(score=score.score))
+        if QUALITY_EVALUATOR in options:
+            own = first.get(ResponseQuality, _NO_STATS)
+            stats = stats._replace(quality=own.quality, safety=own.safety, rqs=own.score)
+        if BY_CASE_EVALUATOR in options:
+            own = first.get(ExtractionMetrics, _NO_STATS)
+            own = _NO_STATS if own.score is None else own
+            # The score is the F1, or 0 if a comparison failed.
+            stats = stats._replace(precision=own.precision, recall=own.recall, f1=own.score)
+        return stats
+
     def _start_all(
         self,
         evaluators: Sequence[ConfiguredEvaluator],
         case: Case,
+        scores: dict[int, Score],
         result: CaseResult | None = None,
     ) -> Callable[[], tuple[EvaluatorResult, ...]]:
-        """Start the judges; the other evaluators run when the results are requested."""
-        pending = [(each, self._start(each, case, result)) for each in evaluators]
+        """Start the judges; the other evaluators run when the results are requested.
+
+        `scores` receives the score of every evaluator, also of those in combiners, by its `id()`.
+        """
+        pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
         return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
 
     def _start(
-        self, configured: ConfiguredEvaluator, case: Case, result: CaseResult | None
+        self,
+        configured: ConfiguredEvaluator,
+        case: Case,
+        scores: dict[int, Score],
+        result: CaseResult | None,
     ) -> Callable[[], Score]:
         evaluator = configured.evaluator
         on_error = getattr(evaluator, "on_error", OnError.UNDEFINED)
         is_combiner = hasattr(evaluator, "combine")
-        if case.expected is None and not is_combiner and needs_expected([configured]):
-            return partial(with_on_error, Score.error(_NO_TRUTH), on_error)
         judge = self._judges.get(id(evaluator))
         accumulator = self._accumulators.get(id(evaluator))
         score: Callable[[], Score]
-        if judge is not None:
+        if case.expected is None and not is_combiner and needs_expected([configured]):
+            judge, score = None, lambda: _NO_TRUTH
+        elif judge is not None:
             score = partial(judge, case)
         elif accumulator is not None:
             score = partial(_accumulated, accumulator, case)
         elif is_combiner:
             combiner = cast("Combiner", evaluator)
-            parts = self._start_all(combiner.evaluators, case, result)
+            parts = self._start_all(combiner.evaluators, case, scores, result)
             score = partial(_combined, combiner, parts)
         else:
             score = partial(self._evaluated, cast("Evaluator", evaluator), case, result)
         safe = partial(score_or_error, configured.name, score, on_error)
-        return safe if judge is None else self._pool.submit(safe).result
+        run = safe if judge is None else self._pool.submit(safe).result
+
+        def finish() -> Score:
+            own = scores[id(evaluator)] = run()
+            return own
+
+        return finish
 
     def _evaluated(self, evaluator: Evaluator, case: Case, result: CaseResult | None) -> Score:
         if (
             result is not None
             and isinstance(evaluator, FieldEvaluator)
-            and evaluator.rules == self._rules
+            and self._settings is not None
+            and evaluator.rules == self._settings.rules_of(case.id)
         ):
             return evaluator.score_outcomes(result.outcomes, result.attributes, case)
         unreadable = case.input is CaseInput.PARSE_ERROR
@@ -267,7 +354,7 @@ def open_evaluators(
     own: Mapping[str, Sequence[ConfiguredEvaluator]] | None = None,
     *,
     concurrency: int = 1,
-    rules: Rules | None = None,
+    settings: Settings | None = None,
 ) -> Iterator[EvaluatorRunner]:
     """Start all judges, and stop them when the run ends."""
     own = own or {}
@@ -277,7 +364,7 @@ def open_evaluators(
         # Shut down after the judges: closing them ends any call that is still running.
         stack.callback(pool.shutdown, cancel_futures=True)
         opened = {key: stack.enter_context(judge.opened()) for key, judge in judges.items()}
-        yield EvaluatorRunner(evaluators, own, opened, pool, rules)
+        yield EvaluatorRunner(evaluators, own, opened, pool, settings)
 
 
 def _all_evaluators(

@@ -22,7 +22,6 @@ from fieldmark.metrics.summary import (
     AppliedConvention,
     EvaluatorSummary,
     Summary,
-    applied_convention,
     summarize,
 )
 from fieldmark.metrics.tally import Tally
@@ -127,7 +126,7 @@ class RunGates:
 
         `evaluators` returns the summaries of evaluators without any case.
         """
-        problems = list(_unconfigured(self.gates, settings.rules))
+        problems = list(_unconfigured(self.gates, settings.rule_sets))
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
             from fieldmark.metrics.usage import NO_USAGE
@@ -136,7 +135,7 @@ class RunGates:
             empty = summarize(
                 Tally(AttributeTable()),
                 settings.convention,
-                rules=settings.rules,
+                applied=settings.applied,
                 evaluators=evaluators(),
             )
             empty = replace(empty, usage=NO_USAGE)
@@ -152,9 +151,7 @@ class RunGates:
         if problems:
             raise ConfigError(problems)
         if self.baseline is not None:
-            before = self._baseline_metrics(
-                self.baseline, applied_convention(settings.convention, settings.rules)
-            )
+            before = self._baseline_metrics(self.baseline, settings.applied)
             check_drops(before, before, self.max_drop)
 
     def checked(self, summary: Summary, *, max_errors: int = 0, unmet: bool = False) -> Summary:
@@ -207,11 +204,13 @@ def check_drops(
         raise ConfigError([Problem(f"max_drop: {error.message}")]) from error
 
 
-def _unconfigured(gates: Sequence[Gate], rules: Rules) -> Iterator[Problem]:
+def _unconfigured(gates: Sequence[Gate], rule_sets: Sequence[Rules]) -> Iterator[Problem]:
     """Yield a problem for gates on attributes without a rule, if only configured fields count."""
-    if rules.scope is not Scope.CONFIGURED or rules.depth is Depth.TOP or not rules.fields:
+    if any(each.scope is not Scope.CONFIGURED or each.depth is Depth.TOP for each in rule_sets):
         return
-    paths = [_attribute(rule.path) for rule in rules.fields]
+    paths = [_attribute(rule.path) for each in rule_sets for rule in each.fields]
+    if not paths:
+        return
     for gate in gates:
         name = gate.name.removeprefix(_ATTRIBUTES)
         if name == gate.name or any(

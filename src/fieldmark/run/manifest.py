@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.data.inputs import InputLike, Limits
-from fieldmark.metrics.summary import applied_convention
+from fieldmark.metrics.conventions import rule_weights
 from fieldmark.model.json import JsonObject
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import Settings
@@ -40,12 +40,12 @@ def make_manifest(
         command=command,
         fieldmark=VERSION,
         python=platform.python_version(),
-        convention=applied_convention(settings.convention, settings.rules),
+        convention=settings.applied,
         eval=name,
         providers=providers.identities(),
         inputs=tuple(_hash_inputs(sources)),
         limits=asdict(limits),
-        weights=tuple((rule.path, rule.weight, rule.required) for rule in settings.rules.fields),
+        weights=rule_weights(settings.rules, *settings.others.values()),
         evaluators=evaluators or {},
         options=options,
         segment_size=segment_size,

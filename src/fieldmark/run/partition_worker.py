@@ -112,7 +112,7 @@ class PartitionWorker:
             values=job.values,
             sampled=job.sampled,
             threshold=self._threshold,
-            rules=job.rules,
+            rule_sets=[job.rules],
         )
         ids: list[str] = []
         read: list[ReadStatistics] = []

@@ -6,28 +6,44 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
+from fieldmark.compare.provider_lookup import (
+    find_providers_and_judges,
+    with_memos,
+    with_provider_options,
+)
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.identity import described
 from fieldmark.metrics.usage import merged_usage, total_usage
+from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
+    from fieldmark.compare.semantic import SimilaritySource
     from fieldmark.metrics.summary import Summary
     from fieldmark.store.writer import RunDirectory
 
-__all__ = ["ProviderSet", "RunUsageLog", "offline"]
+__all__ = ["ProviderSet", "RunUsageLog", "for_run"]
 
 _Thing = TypeVar("_Thing")
 _OFFLINE: Final = {"offline": True, "download": False}
 
 
-def offline(thing: _Thing, *, wanted: bool = True) -> _Thing:
-    """Return the same rules or evaluation with models that use only cached responses."""
+def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
+    """Return rules or an evaluation for one run, in which no pair is sent to a model twice.
+
+    With `offline`, models use only cached responses.
+    """
     try:
-        return with_provider_options(thing, _OFFLINE) if wanted else thing
+        thing = with_provider_options(thing, _OFFLINE) if offline else thing
     except OptionError as error:
         raise ConfigError.of(f"offline: {error.message}") from error
+    return with_memos(thing, _memo)
+
+
+def _memo(provider: Provider) -> SimilaritySource:
+    from fieldmark.judges.providers.similarity_memo import SimilarityMemo
+
+    return SimilarityMemo(provider)
 
 
 class ProviderSet:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fieldmark.compare.provider_lookup import find_providers
+from fieldmark.compare.provider_lookup import find_providers, is_local
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairStream, ReadStatistics
@@ -24,7 +24,7 @@ from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
-from fieldmark.plan import compile_plan
+from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
@@ -61,8 +61,6 @@ Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 
 _PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
-_LOCAL_PROVIDERS: Final = frozenset({"lexical", "recorded"})
-"""Providers without state or rate limits, which any number of processes can use."""
 _NON_FINITE: Final = "target: predictions contain NaN or infinite numbers, which match nothing"
 _NOT_STORED: Final = (
     "the run cannot be resumed: an evaluator computes metrics over all cases, and the predictions "
@@ -149,6 +147,12 @@ class _Session:
         self._settings = prepared.settings
         self._stream = prepared.stream
         self._plan = compile_plan(self._settings.rules)
+        self._own_plans: dict[str, Plan] = {}
+        plans = {id(self._settings.rules): self._plan}
+        for case_id, rules in self._settings.own_rules.items():
+            if id(rules) not in plans:
+                plans[id(rules)] = compile_plan(rules, self._plan.table)
+            self._own_plans[case_id] = plans[id(rules)]
         self._stored: StoredResults | None = None
         seeds = None
         if directory is not None and directory.whole.next_segment:
@@ -162,7 +166,7 @@ class _Session:
             self._plan.table,
             values=options.values,
             sampled=options.wants_intervals,
-            rules=self._settings.rules,
+            rule_sets=self._settings.rule_sets,
         )
         self._runner: EvaluatorRunner | None = None
         self._regions: RegionTotals | None = None
@@ -186,7 +190,7 @@ class _Session:
                     prepared.evaluators,
                     prepared.own_evaluators,
                     concurrency=prepared.concurrency,
-                    rules=self._settings.rules,
+                    settings=self._settings,
                 )
             )
         if not (self._may_be_partitioned() and self._run_partitions()):
@@ -199,7 +203,7 @@ class _Session:
         summary = summarize(
             self._totals.tally,
             self._settings.convention,
-            rules=self._settings.rules,
+            applied=self._settings.applied,
             evaluators=None if self._runner is None else self._runner.summaries(),
             warnings=(*structural, *self._warnings()),
         )
@@ -218,7 +222,10 @@ class _Session:
     @property
     def lists(self) -> Mapping[str, Aligner]:
         """The lists in the documents, with the aligner of each."""
-        met = {**self._plan.lists(), **self._worker_lists}
+        own = {
+            path: each for plan in self._own_plans.values() for path, each in plan.lists().items()
+        }
+        met = {**own, **self._plan.lists(), **self._worker_lists}
         return {path: met[path] for path in sorted(met)}
 
     def _structural_warnings(self) -> tuple[str, ...]:
@@ -235,7 +242,13 @@ class _Session:
         return tuple(structural_warnings(tally.facts(), read=read))
 
     def _warnings(self) -> tuple[str, ...]:
-        warnings = self._totals.warnings
+        warnings, facts = self._totals.warnings, self._totals.tally.facts()
+        documents = None if self._runner is None else self._runner.documents
+        unused = [
+            warning
+            for rules in self._settings.rule_sets
+            for warning in unused_rules(rules, facts, warnings.unseen, documents)
+        ]
         return (
             *self._settings.warnings,
             *warnings.errors(),
@@ -244,12 +257,7 @@ class _Session:
             *([_NON_FINITE] if self._dialect.non_finite else []),
             *warnings.uncertain(),
             *([] if self._runner is None else self._runner.path_warnings()),
-            *unused_rules(
-                self._settings.rules,
-                self._totals.tally.facts(),
-                warnings.unseen,
-                None if self._runner is None else self._runner.documents,
-            ),
+            *dict.fromkeys(unused),
         )
 
     # --- one process ------------------------------------------------------------------------------
@@ -259,7 +267,7 @@ class _Session:
         watched = self._observers or self._runner or self._regions
         if self._directory is None and not watched and self._plan.takes_lines:
             self._stream.keep_lines()
-        processor = CaseProcessor(self._plan, self._settings.convention)
+        processor = CaseProcessor(self._plan, self._settings.convention, self._own_plans)
         encoder = CaseEncoder(self._numbers, values=self._options.values)
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
@@ -328,10 +336,7 @@ class _Session:
             self._options.workers > 1
             and not watched
             and self._stream.bytes_total >= _PARALLEL_BYTES
-            and all(
-                provider.name in _LOCAL_PROVIDERS
-                for provider in find_providers(self._settings.rules)
-            )
+            and all(map(is_local, find_providers(self._settings.rules)))
         )
 
     def _run_partitions(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -12,7 +12,8 @@ from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
 from fieldmark.metrics.gates import Gate
-from fieldmark.model.json import JsonValue
+from fieldmark.metrics.summary import AppliedConvention, applied_convention
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
 
@@ -27,12 +28,39 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A convention, complete rules for it, and the gates that the rules set."""
+    """A convention, complete rules for it, and the gates that the rules set.
+
+    `own_rules` are the rules of single cases by id. `evaluator_rules` are the rules of evaluators
+    that other metrics come from, by name, and `evaluator_options` say which metrics those are.
+    """
 
     rules: Rules
     convention: Convention
     gates: tuple[Gate, ...] = ()
     warnings: tuple[str, ...] = ()
+    own_rules: Mapping[str, Rules] = field(default_factory=dict)
+    evaluator_rules: Mapping[str, Rules] = field(default_factory=dict)
+    evaluator_options: JsonObject = field(default_factory=dict)
+
+    def rules_of(self, case_id: str) -> Rules:
+        """Return the rules of a case."""
+        return self.own_rules.get(case_id, self.rules)
+
+    @property
+    def rule_sets(self) -> tuple[Rules, ...]:
+        """The rules that documents are compared with, the shared ones first."""
+        return tuple({id(each): each for each in (self.rules, *self.own_rules.values())}.values())
+
+    @property
+    def others(self) -> dict[str, Rules]:
+        """All rules besides the shared ones, by name."""
+        own = {f"case {name}": rules for name, rules in self.own_rules.items()}
+        return {**own, **self.evaluator_rules}
+
+    @property
+    def applied(self) -> AppliedConvention:
+        """The convention and the rules behind the metrics."""
+        return applied_convention(self.convention, self.rules, self.others, self.evaluator_options)
 
 
 def resolve_settings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.errors import with_hint
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseWarnings", "DocumentPaths", "list_notes", "structural_warnings", "unused_rules"]
 
+_RulePath: TypeAlias = tuple[str, bool]
+"""The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
@@ -78,16 +80,21 @@ _ALIGNED: Final[Mapping[str, str]] = {
 class CaseWarnings:
     """Counts problems and uncertain comparisons, and names the first few cases.
 
-    Without `values`, notes that may quote a document are omitted. `unseen` are the paths of the
-    `rules` that no document had so far.
+    Without `values`, notes that may quote a document are omitted. `unseen` are the paths in the
+    `rule_sets` that no document had so far, or with `True` no ground truth.
     """
 
     __slots__ = ("_counts", "_first", "_flags", "_values", "unseen")
 
-    def __init__(self, *, values: bool = True, rules: Rules | None = None) -> None:
+    def __init__(self, *, values: bool = True, rule_sets: Sequence[Rules] = ()) -> None:
         self._values = values
-        paths = [_parse(rule.path) for rule in rules.fields] if rules is not None else []
-        self.unseen = {path.text: path for path in paths if path is not None}
+        self.unseen: dict[_RulePath, Path] = {}
+        for rule in (rule for rules in rule_sets for rule in rules.fields):
+            path = _parse(rule.path)
+            if path is not None:
+                self.unseen |= dict.fromkeys(
+                    {(path.text, False), (path.text, rule.truth_only)}, path
+                )
         self._counts: dict[str, int] = dict.fromkeys((*_UNREADABLE.values(), _ERROR), 0)
         self._first: dict[str, list[str]] = {problem: [] for problem in self._counts}
         self._flags: dict[tuple[str, str], int] = dict.fromkeys(
@@ -110,11 +117,13 @@ class CaseWarnings:
         for result in results:
             if not self.unseen:
                 break
-            documents = _documents(result.case)
+            both = _documents(result.case)
             self.unseen = {
-                text: path
-                for text, path in self.unseen.items()
-                if not any(has_path(each, path) for each in documents)
+                (text, truth_only): path
+                for (text, truth_only), path in self.unseen.items()
+                if not any(
+                    each is not MISSING and has_path(each, path) for each in both[: 2 - truth_only]
+                )
             }
         flags = self._flags
         flags[_VACUOUS] += sum([result.stats.vacuous for result in results])
@@ -133,7 +142,7 @@ class CaseWarnings:
         for flag, number in other._flags.items():
             self._flags[flag] += number
         both = self.unseen.keys() & other.unseen.keys()
-        self.unseen = {text: path for text, path in self.unseen.items() if text in both}
+        self.unseen = {key: path for key, path in self.unseen.items() if key in both}
 
     def errors(self) -> list[str]:
         """Return a warning for each of the first few cases with a problem, and one for the rest."""
@@ -167,14 +176,13 @@ class CaseWarnings:
         return reason or "error"
 
 
-def _documents(case: Case) -> list[JsonValue]:
-    """Return the documents of a case, parsed if they are lines."""
-    both: Iterable[JsonValue | Missing] = (case.expected, case.candidate)
-    if case.unparsed is not None:
-        from fieldmark.plan.line_pairs import parsed_document
+def _documents(case: Case) -> Sequence[JsonValue | Missing]:
+    """Return both documents of a case, parsed if they are lines."""
+    if case.unparsed is None:
+        return case.expected, case.candidate
+    from fieldmark.plan.line_pairs import parsed_document
 
-        both = map(parsed_document, case.unparsed)
-    return [each for each in both if not isinstance(each, Missing)]
+    return [*map(parsed_document, case.unparsed)]
 
 
 def _named(case: Case) -> str:
@@ -231,12 +239,12 @@ def _first_few(paths: Sequence[str]) -> str:
 def unused_rules(
     rules: Rules,
     facts: FactsByPath,
-    unseen: Container[str],
+    unseen: Container[_RulePath],
     documents: DocumentPaths | None = None,
 ) -> list[str]:
     """Return a warning for each path in the rules that was never compared, with a suggestion.
 
-    No document has the paths in `unseen`. Another path is not compared if a value around it is
+    `unseen` are those of `CaseWarnings`. Another path is not compared if a value around it is
     compared as a whole, or if it is out of scope. If nothing was compared at all, nothing is known
     about the documents. Suggestions are paths of the `documents`, by default those of the compared
     fields.
@@ -261,7 +269,7 @@ def unused_rules(
         if path is None:
             continue
         place = f"{rule.location}: " if str(rule.location) else ""
-        if path.text not in unseen:
+        if (path.text, rule.truth_only) not in unseen:
             segments = parse_path(attribute_of(path)).segments
             around = (segments[:end] for end in range(1, len(segments)))
             whole = next((compared[each].text for each in around if each in compared), None)
@@ -269,7 +277,13 @@ def unused_rules(
                 text = f"{path.text!r} was not compared: {whole!r} was compared as one value"
                 warnings.append(f"{place}{text}")
             continue
-        if any(rule.path.startswith(f"{own.path}[") and own.path in unseen for own in rules.fields):
+        if any(
+            rule.path.startswith(f"{own.path}[") and (own.path, own.truth_only) in unseen
+            for own in rules.fields
+        ):
+            continue
+        if (path.text, False) not in unseen:
+            warnings.append(f"{place}no ground truth has {path.text!r}")
             continue
         if documents is not None:
             hint = documents.hint(rule.path)

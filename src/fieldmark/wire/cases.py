@@ -13,7 +13,7 @@ from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
-from fieldmark.metrics.rates import rates
+from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
@@ -130,6 +130,11 @@ class CaseEncoder:
             record["vacuous"] = True
         if stats.safety is not None:
             record["safety"] = stats.safety
+        if stats.rqs is not None:
+            record["rqs"] = stats.rqs
+        own = stats.precision, stats.recall, stats.f1
+        if result.overall and own != rates(stats.counts, result.convention.counting):
+            record["rates"] = own
         record["cells"] = self.numbers.cells(cells)
         text = b"," + orjson.dumps(record)[1:-1]
         if len(text) <= _CACHED_BYTES:
@@ -207,17 +212,29 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
             totals = hits, misses, skipped, errors
         case _:
             raise ValueError("totals must be four numbers")
+    match row.get("rates"):
+        case None:
+            own = rates(counts, convention.counting)
+        case [precision, recall, f1]:
+            own = Rates(*map(_optional_number, (precision, recall, f1)))
+        case _:
+            raise ValueError("rates must be three numbers or null")
     return CaseStats(
         counts,
         ErrorCounts(**_numbers(row["errors_by_type"])),
         QualityCounts(**_numbers(row["quality"])),
-        *rates(counts, convention.counting),
-        float(score) if isinstance(score, int | float) else None,
+        *own,
+        _optional_number(score),
         Verdict(verdict) if isinstance(verdict, str) else None,
         *totals,
         row.get("vacuous") is True,
-        float(safety) if isinstance(safety, int | float) else None,
+        _optional_number(safety),
+        _optional_number(row.get("rqs")),
     )
+
+
+def _optional_number(value: JsonValue) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _numbers(value: JsonValue) -> dict[str, int]:

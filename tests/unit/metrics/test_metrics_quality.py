@@ -15,6 +15,7 @@ from fieldmark.metrics.quality import (
     bucket_table,
     quality,
     quality_metrics,
+    quality_score,
 )
 
 LITERAL = CountingOptions(graded=False)
@@ -144,8 +145,10 @@ def test_quality_of_arrays_equals_quality_of_each_element(form, safety):
         QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
         for _ in range(40)
     ]
-    found = quality_metrics(QualityCounts(*np.array(rows, np.float64).T), counting, safety)
+    found = quality_metrics(QualityCounts(*np.array(rows, np.float64).T))
+    scores = quality_score(found, counting, safety)
     for place, row in enumerate(rows):
         known = quality(row, counting, safety)
         for name in QualityMetrics._fields:
             assert getattr(found, name)[place] == getattr(known, name)
+        assert scores[place] == known.rqs

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
+from fieldmark.align.index import Index
+from fieldmark.model.rule import Rule, Rules, Scope
 
 
 def outcomes_of(expected, candidate, rules):
@@ -226,3 +228,28 @@ def test_rest_of_a_key_says_what_it_leaves_out():
     result = fm.compare(VENDOR, VENDOR, rules=rules, convention="four_phase")
     notes = {field.path: field.note for field in result.fields}
     assert notes == {"vendor.name": "", "vendor": "compared without name", "lines": ""}
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "outcomes"),
+    [
+        pytest.param({"l": [{"x": 1}]}, {"l": [{"x": 2}]}, {"l[0].x": "wrong_value"}, id="found"),
+        pytest.param({"l": [{"x": 1}]}, {}, {"l[0].x": "omission"}, id="missing"),
+        pytest.param({"l": [{}]}, {"l": [{"x": 1}]}, {}, id="extra-field"),
+        pytest.param({"l": []}, {"l": [{"x": 1}]}, {}, id="extra-item"),
+        pytest.param({"l": []}, {"l": 5}, {}, id="other-type-in-the-place-of-a-list"),
+        pytest.param({}, {"l": 5}, {}, id="other-type-without-a-list"),
+    ],
+)
+def test_field_that_only_the_truth_decides_is_not_extra(expected, candidate, outcomes):
+    rules = Rules(
+        fields=(
+            Rule(path="n"),
+            Rule(path="l", aligner=Index(), truth_only=True),
+            Rule(path="l[*].x", truth_only=True),
+        ),
+        scope=Scope.CONFIGURED,
+    )
+    result = fm.compare({"n": 1, **expected}, {"n": 1, **candidate}, rules=rules)
+    assert {field.path: field.outcome for field in result.fields} == {"n": "match", **outcomes}
+    assert {field.reason for field in result.fields if field.outcome == "match"} == {None}

@@ -28,7 +28,7 @@ CONFUSION = find_convention("confusion")
 def counted(cases, rules):
     """Return the totals of cases that were compared under rules."""
     plan = compile_plan(CONFUSION.rules_for(rules))
-    totals = RunTotals(plan.table, values=True, sampled=False, rules=rules)
+    totals = RunTotals(plan.table, values=True, sampled=False, rule_sets=[rules])
     totals.add(CaseProcessor(plan, CONFUSION).process(cases))
     return totals
 
