@@ -54,6 +54,10 @@ class DocumentForm:
         self.id_place = len(self.leaves)
         self._fields = fields
 
+    def example(self) -> JsonObject:
+        """Return a document with all fields, which are null."""
+        return _example(self._fields)
+
     def kind(self, *, id_key: str | None, value_key: str | None) -> LineKind | None:
         """Return the form of rows that contain such a document under a key, or are such documents.
 
@@ -129,6 +133,10 @@ def _learnt(objects: Sequence[JsonObject], level: int = 1) -> _Fields | None:
 def _plain(key: str) -> bool:
     """Return whether JSON has only one way to write a key, apart from character escapes."""
     return json.dumps(key, ensure_ascii=False) == f'"{key}"' and key.isprintable()
+
+
+def _example(fields: _Fields) -> JsonObject:
+    return {key: None if below is None else _example(below) for key, below in fields.items()}
 
 
 def _leaves(fields: _Fields, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fieldmark.plan.attribute_node import AttributeNode
     from fieldmark.plan.walk import Walk
 
-__all__ = ["LinePairs", "parsed_document"]
+__all__ = ["LinePairs"]
 
 _Side: TypeAlias = "JsonValue | Missing"
 _Document: TypeAlias = "JsonValue | Missing | Line"
@@ -70,9 +70,7 @@ class LinePairs:
             if fields.walked and isinstance(ours, Line) and isinstance(theirs, Line):
                 line_pairs[place] = ours, theirs
             else:
-                results[place] = compare_parsed(
-                    cast("JsonValue", parsed_document(ours)), parsed_document(theirs)
-                )
+                results[place] = compare_parsed(cast("JsonValue", _parsed(ours)), _parsed(theirs))
         if line_pairs:
             truths, found = map(list, zip(*line_pairs.values(), strict=True))
             fields = self._fields_of(first.kind.form)  # the others may have registered more of them
@@ -100,7 +98,7 @@ class LinePairs:
                 self._decide(fields.nodes, open_fields, outcomes)
                 if any(comparison.failed for comparison in outcomes.comparisons.values()):
                     # A warning names the first field that failed, in the order of the document.
-                    sides = parsed_document(expected[place]), parsed_document(candidate[place])
+                    sides = _parsed(expected[place]), _parsed(candidate[place])
                     results[place] = compare_parsed(cast("JsonValue", sides[0]), sides[1])
         return results
 
@@ -185,6 +183,5 @@ def _value(token: bytes | None) -> _Side:
     return MISSING if token is None else cast("JsonValue", loads(token))
 
 
-def parsed_document(document: _Document) -> _Side:
-    """Return a document, parsed if it is a line."""
+def _parsed(document: _Document) -> _Side:
     return document.kind.document(document) if isinstance(document, Line) else document

@@ -16,13 +16,14 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import FACTS, Outcome, Presence
 from fieldmark.model.rule import Rules
 from fieldmark.values.paths import (
     Path,
     PathError,
     attribute_of,
+    first_keys,
     has_path,
     leaves,
     parse_path,
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.key import Key
     from fieldmark.align.optimal import Optimal
+    from fieldmark.model._lines import Line
+    from fieldmark.model.lines import LineKind
 
 __all__ = ["CaseWarnings", "DocumentPaths", "list_notes", "structural_warnings", "unused_rules"]
 
 _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
+_NEITHER: Final = [MISSING, MISSING]
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
 _MAX_ATTRIBUTES: Final = 10_000
@@ -114,17 +118,8 @@ class CaseWarnings:
             for result in results:
                 if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
-        for result in results:
-            if not self.unseen:
-                break
-            both = _documents(result.case)
-            self.unseen = {
-                (text, truth_only): path
-                for (text, truth_only), path in self.unseen.items()
-                if not any(
-                    each is not MISSING and has_path(each, path) for each in both[: 2 - truth_only]
-                )
-            }
+        if self.unseen:
+            self._find_paths([result.case for result in results])
         flags = self._flags
         flags[_VACUOUS] += sum([result.stats.vacuous for result in results])
         flags[_FALLBACK] += sum([result.outcomes.fallback for result in results])
@@ -133,6 +128,29 @@ class CaseWarnings:
                 flags[_APPROXIMATE] += comparison.approximate
                 flags[_AMBIGUOUS] += comparison.ambiguous
                 flags[_SUSPICIOUS] += comparison.note == INJECTION_NOTE
+
+    def _find_paths(self, cases: Sequence[Case]) -> None:
+        """Remove the paths that the documents of these cases have."""
+        keys = first_keys(self.unseen.values())
+        examples: dict[LineKind, JsonObject] = {}
+        for case in cases:
+            both = [
+                _document(each, keys, examples)
+                for each in case.unparsed or (case.expected, case.candidate)
+            ]
+            if both == _NEITHER:
+                continue
+            unseen = {
+                (text, truth_only): path
+                for (text, truth_only), path in self.unseen.items()
+                if not any(
+                    each is not MISSING and has_path(each, path) for each in both[: 2 - truth_only]
+                )
+            }
+            if len(unseen) < len(self.unseen):
+                self.unseen, keys = unseen, first_keys(unseen.values())
+            if not unseen:
+                return
 
     def merge(self, other: CaseWarnings) -> None:
         """Add the warnings of the next part of the run."""
@@ -176,13 +194,25 @@ class CaseWarnings:
         return reason or "error"
 
 
-def _documents(case: Case) -> Sequence[JsonValue | Missing]:
-    """Return both documents of a case, parsed if they are lines."""
-    if case.unparsed is None:
-        return case.expected, case.candidate
-    from fieldmark.plan.line_pairs import parsed_document
+def _document(
+    document: JsonValue | Missing | Line,
+    keys: frozenset[str] | None,
+    examples: dict[LineKind, JsonObject],
+) -> JsonValue | Missing:
+    """Return a document, parsed if it is a line; `MISSING` if it has none of the keys.
 
-    return [*map(parsed_document, case.unparsed)]
+    `examples` caches a document for each kind of line, so that few lines are parsed.
+    """
+    if isinstance(document, dict):
+        return MISSING if keys is not None and keys.isdisjoint(document) else document
+    kind: LineKind | None = getattr(document, "kind", None)
+    if kind is None:
+        return cast("JsonValue | Missing", document)
+    if kind not in examples:
+        examples[kind] = kind.form.example()
+    if keys is not None and keys.isdisjoint(examples[kind]):
+        return MISSING
+    return kind.document(cast("Line", document))
 
 
 def _named(case: Case) -> str:

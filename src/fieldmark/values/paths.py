@@ -30,6 +30,7 @@ __all__ = [
     "attribute_of",
     "configured_attribute",
     "covers",
+    "first_keys",
     "has_path",
     "is_path",
     "join",
@@ -185,29 +186,44 @@ def has_path(document: JsonValue, path: Path) -> bool:
     """
     if path.text == ROOT and not isinstance(document, dict):
         return True
-    segments, tails = path.segments, path.tails
+    return _has_steps(document, path, 0)
 
-    def found(value: JsonValue, place: int) -> bool:
-        if place == len(segments):
+
+def _has_steps(value: JsonValue, path: Path, place: int) -> bool:
+    """Return whether a value has the steps of a path from a place on."""
+    if place == len(path.segments):
+        return True
+    segment = path.segments[place]
+    if isinstance(value, dict):
+        if path.tails[place] in value:
             return True
-        segment = segments[place]
-        if isinstance(value, dict):
-            if tails[place] in value:
-                return True
-            inner: Iterable[JsonValue] = value.values()
-            named = {_key_of(segment)} & value.keys()
-        else:
-            inner = value if isinstance(value, list) else ()
-            named = set()
-        if segment is ANY_DEPTH:
-            return found(value, place + 1) or any(found(each, place) for each in inner)
-        if isinstance(value, list):
-            if isinstance(segment, int):
-                return segment < len(value) and found(value[segment], place + 1)
-            return segment is ANY_ITEM and any(found(each, place + 1) for each in value)
-        return isinstance(value, dict) and any(found(value[key], place + 1) for key in named)
+        inner: Iterable[JsonValue] = value.values()
+    else:
+        inner = value if isinstance(value, list) else ()
+    if segment is ANY_DEPTH:
+        return _has_steps(value, path, place + 1) or any(
+            _has_steps(each, path, place) for each in inner
+        )
+    if isinstance(value, list):
+        if isinstance(segment, int):
+            return segment < len(value) and _has_steps(value[segment], path, place + 1)
+        return segment is ANY_ITEM and any(_has_steps(each, path, place + 1) for each in value)
+    key = _key_of(segment)
+    return isinstance(value, dict) and key in value and _has_steps(value[key], path, place + 1)
 
-    return found(document, 0)
+
+def first_keys(paths: Iterable[Path]) -> frozenset[str] | None:
+    """Return keys of which an object needs one to have any of the paths; `None` if unknown.
+
+    >>> sorted(first_keys([parse_path("vendor.name"), parse_path("total")]))
+    ['total', 'vendor', 'vendor.name']
+    """
+    keys: set[str] = set()
+    for path in paths:
+        if not path.segments or path.segments[0] is ANY_DEPTH:
+            return None
+        keys |= {_key_of(path.segments[0]), path.tails[0]}
+    return frozenset(keys)
 
 
 def without(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
