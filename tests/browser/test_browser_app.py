@@ -564,13 +564,13 @@ def test_late_response_does_not_replace_a_newer_one(app):
 
 def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
-    assert page.text("#conclusion").startswith("Too few cases to tell · mean score")
+    assert page.text("#conclusion").startswith("Too few cases to tell · macro F1 by attribute")
     assert "0 improved, 4 worse" in page.text(".case-counts")
     assert page.text(".notice") == "second is newer than first"
     assert page.count("#worse tbody a") == 4
     assert "total: match → wrong value" in page.text("#worse tbody")
     assert page.text("#attributes tbody th") == "total"
-    assert page.text("#metrics tbody th") == "mean score"
+    assert page.text("#metrics tbody th") == "macro F1 by attribute"
     assert page.count("#attributes .worse, #metrics .worse, #conclusion.worse") == 0
     page.click("#worse tbody a")
     page.wait("document.querySelectorAll('#cases tbody a').length === 1")

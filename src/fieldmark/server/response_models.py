@@ -305,6 +305,7 @@ class DiffResponse(_Open):
     comparable: bool
     conclusion: dict[str, object]
     metrics: dict[str, object]
+    evaluators: dict[str, object]
     attributes: dict[str, object]
     worse: _Objects
     improved: _Objects
