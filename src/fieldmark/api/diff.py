@@ -24,7 +24,6 @@ from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import Manifest
 from fieldmark.wire.run_diff import RunDiff, RunName
 from fieldmark.wire.summary import summary_to_json
 
@@ -249,18 +248,10 @@ def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterato
 
 def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
     """Whether both runs read the same ground truth; `None` if hashes cannot tell."""
-    old, new = _truth_hash(before.manifest), _truth_hash(after.manifest)
-    return None if old is None or new is None else old == new
-
-
-def _truth_hash(manifest: Manifest) -> str | None:
-    """Return the hash of the ground truth if it is a separate file.
-
-    A file with both sides also changes with its predictions. The first input of an evaluation is
-    the eval file.
-    """
-    position = 1 if manifest.command == "eval" else 0
-    return manifest.inputs[position].sha256 if len(manifest.inputs) == position + 2 else None
+    old, new = before.manifest.truth, after.manifest.truth
+    if old is None or new is None or old.sha256 is None or new.sha256 is None:
+        return None
+    return old.sha256 == new.sha256
 
 
 def _differences(old: AppliedConvention, new: AppliedConvention) -> str:
