@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
+from fieldmark.config.rules_file import load_rules
+from fieldmark.server.strategies import load_default_rules
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
@@ -302,6 +304,43 @@ def test_strategies_are_added_changed_removed_and_saved(app, server):
     page.click(".toast:last-child .undo")
     page.wait("document.querySelector('.strategy-table tbody tr')")
     server.options.strategies.unlink()
+
+
+def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tmp_path):
+    file = tmp_path / "rules.yaml"
+    file.write_text(json.dumps({**RULES, "fuzzy_threshold": 0.7, "gates": {"min": {"rqs": 0.5}}}))
+    provider = load_rules(file).provider
+    rules = load_default_rules(file, provider)
+    options = {"rules": rules, "rules_file": file.name, "provider": provider, "write": True}
+    with live(tmp_path, **options) as server:
+        page = new_page(server, browser)
+        page.run("localStorage.setItem('fieldmark-rules', JSON.stringify({rows: [], gates: []}))")
+        goto(page, f"{server.url}/rules", "document.querySelector('.strategy-table tbody tr')")
+        assert "default rules are those of rules.yaml" in page.text("#rules-file")
+        assert page.text(".count-chips").split() == ["FUZZY", "1", "SEMANTIC", "1"]
+        assert page.run("document.querySelector('#convention').value") == "four_phase"
+        assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"
+        assert page.run("document.querySelector('[aria-label=Metric]').value") == "rqs"
+        page.wait("document.querySelector('.save-bar').textContent.includes('No unsaved changes')")
+        assert page.run("document.querySelector('#save').disabled") is True
+        goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
+        line = "Rules of rules.yaml. Strategies: 1 FUZZY, 1 SEMANTIC. Gates: 1."
+        assert page.text(".rules-line").startswith(line)
+        goto(page, f"{server.url}/", "document.querySelector('#expected')")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml. Strategies: ")
+        page.type("#expected", json.dumps(EXPECTED))
+        page.type("#candidate", json.dumps(CANDIDATE))
+        page.wait("document.querySelector('.tiles')")
+        assert metric_text(page, "rqs") == "0.7375"
+        goto(page, f"{server.url}/rules", "document.querySelector('#add-row')")
+        page.choose("#convention", "confusion")
+        page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
+        goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml, changed in this browser. ")
+        assert page.run("document.querySelector('#convention').value") == "confusion"
+        assert page.run("localStorage.getItem('fieldmark-rules')") is not None
+        assert (page.dialogs, page.errors) == ([], [])
+        page.close()
 
 
 def test_exported_rules_can_be_imported_again(app, tmp_path):
