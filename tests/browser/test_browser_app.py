@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
+from fieldmark.config.rules_file import load_rules
+from fieldmark.server.strategies import load_default_rules
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
@@ -304,6 +306,43 @@ def test_strategies_are_added_changed_removed_and_saved(app, server):
     server.options.strategies.unlink()
 
 
+def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tmp_path):
+    file = tmp_path / "rules.yaml"
+    file.write_text(json.dumps({**RULES, "fuzzy_threshold": 0.7, "gates": {"min": {"rqs": 0.5}}}))
+    provider = load_rules(file).provider
+    rules = load_default_rules(file, provider)
+    options = {"rules": rules, "rules_file": file.name, "provider": provider, "write": True}
+    with live(tmp_path, **options) as server:
+        page = new_page(server, browser)
+        page.run("localStorage.setItem('fieldmark-rules', JSON.stringify({rows: [], gates: []}))")
+        goto(page, f"{server.url}/rules", "document.querySelector('.strategy-table tbody tr')")
+        assert "default rules are those of rules.yaml" in page.text("#rules-file")
+        assert page.text(".count-chips").split() == ["FUZZY", "1", "SEMANTIC", "1"]
+        assert page.run("document.querySelector('#convention').value") == "four_phase"
+        assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"
+        assert page.run("document.querySelector('[aria-label=Metric]').value") == "rqs"
+        page.wait("document.querySelector('.save-bar').textContent.includes('No unsaved changes')")
+        assert page.run("document.querySelector('#save').disabled") is True
+        goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
+        line = "Rules of rules.yaml. Strategies: 1 FUZZY, 1 SEMANTIC. Gates: 1."
+        assert page.text(".rules-line").startswith(line)
+        goto(page, f"{server.url}/", "document.querySelector('#expected')")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml. Strategies: ")
+        page.type("#expected", json.dumps(EXPECTED))
+        page.type("#candidate", json.dumps(CANDIDATE))
+        page.wait("document.querySelector('.tiles')")
+        assert metric_text(page, "rqs") == "0.7375"
+        goto(page, f"{server.url}/rules", "document.querySelector('#add-row')")
+        page.choose("#convention", "confusion")
+        page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
+        goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml, changed in this browser. ")
+        assert page.run("document.querySelector('#convention').value") == "confusion"
+        assert page.run("localStorage.getItem('fieldmark-rules')") is not None
+        assert (page.dialogs, page.errors) == ([], [])
+        page.close()
+
+
 def test_exported_rules_can_be_imported_again(app, tmp_path):
     nested = {"customer": {"name": "FUZZY", "address": {"line_1": "SEMANTIC"}}, "notes": "IGNORE"}
     (tmp_path / "strategies.json").write_text(json.dumps(nested), "utf-8")
@@ -564,13 +603,13 @@ def test_late_response_does_not_replace_a_newer_one(app):
 
 def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
-    assert page.text("#conclusion").startswith("Too few cases to tell · mean score")
+    assert page.text("#conclusion").startswith("Too few cases to tell · macro F1 by attribute")
     assert "0 improved, 4 worse" in page.text(".case-counts")
     assert page.text(".notice") == "second is newer than first"
     assert page.count("#worse tbody a") == 4
     assert "total: match → wrong value" in page.text("#worse tbody")
     assert page.text("#attributes tbody th") == "total"
-    assert page.text("#metrics tbody th") == "mean score"
+    assert page.text("#metrics tbody th") == "macro F1 by attribute"
     assert page.count("#attributes .worse, #metrics .worse, #conclusion.worse") == 0
     page.click("#worse tbody a")
     page.wait("document.querySelectorAll('#cases tbody a').length === 1")

@@ -181,8 +181,11 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
     own = flags.get(metric) if isinstance(flags, dict) else None
-    flagged = isinstance(own, list) and "vacuous" in own
-    return "nothing was scored" if flagged or (nothing_scored and group in _OF_FIELDS) else ""
+    flagged = own if isinstance(own, list) else []
+    if "not_evaluated" in flagged:
+        return "not evaluated"
+    vacuous = "vacuous" in flagged or (nothing_scored and group in _OF_FIELDS)
+    return "nothing was scored" if vacuous else ""
 
 
 def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:

@@ -162,7 +162,6 @@ class Summary:
     micro: Micro
     macro: Macro
     mean_score: float | None
-    consistency: float | None = None
     attributes: Mapping[str, AttributeSummary]
     errors_by_type: ErrorCounts
     quality: QualitySummary

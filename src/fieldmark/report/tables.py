@@ -92,7 +92,7 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
             errors=each.errors,
             **each.errors_by_type._asdict(),
         )
-        for path, each in worst_attributes(summary.attributes, by_cost=True)
+        for path, each in worst_attributes(summary.attributes)
     ]
 
 

@@ -58,7 +58,6 @@ def test_summary_as_json():
         "macro_f1_by_attribute",
         "macro_f1_by_case",
         "mean_score",
-        "consistency",
         "attributes",
         "errors_by_type",
         "quality",
@@ -192,7 +191,6 @@ SUMMARIES = st.builds(
     micro=st.builds(Micro, **MICRO),
     macro=st.builds(Macro, by_attribute=MEANS, by_case=MEANS),
     mean_score=OPTIONAL,
-    consistency=OPTIONAL,
     attributes=ATTRIBUTES,
     errors_by_type=counts(ErrorCounts),
     quality=st.builds(

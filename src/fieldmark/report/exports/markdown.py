@@ -173,9 +173,12 @@ def _rest(count: int, noun: str, tail: str = "") -> list[str]:
 
 
 def _worst_cases(run: ShownRun) -> Iterator[str]:
-    """Yield a table of the cases with the lowest scores, each with its first mistakes."""
+    """Yield a table of the worst cases, each with its first mistakes."""
     wrong = (case for case in run.cases() if case.score is None or case.score < 1)
-    ranked = ((case_sort_key(case.score, 0, place), case) for place, case in enumerate(wrong))
+    ranked = (
+        (case_sort_key(case.score, case.stats.errors.total, place), case)
+        for place, case in enumerate(wrong)
+    )
     worst = [case for _, case in nsmallest(_CASES, ranked, key=itemgetter(0))]
     if not worst:
         return

@@ -26,7 +26,7 @@ function headline(result) {
 
 // Four digits, so that the documented example shows its RQS of 0.7375 without rounding.
 function metricTiles({ tiles, formula }, ranking) {
-  const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions", better: "high" };
+  const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions" };
   return [
     el("dl", { class: "tiles" }, [...tiles, consistency].map((tile) => tile && tileNode(tile, 4))),
     formula && el("p", { class: "quiet rqs-formula" }, formula),
