@@ -56,6 +56,7 @@ def test_cases_and_candidates_from_files(folder, evaluated):
         "mean_score": 0.5,
         "scored": 2,
         "errors": 0,
+        "vacuous": 0,
         "verdicts": {"pass": 1, "partial": 0, "fail": 1},
     }
     manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))

@@ -55,6 +55,9 @@ _OF_FIELDS: Final = frozenset(
 _OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
 """Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
 
+_COUNTS_OF_EVALUATORS: Final = frozenset({"scored", "errors", "vacuous"})
+"""Metrics of an evaluator that are never vacuous."""
+
 
 class GateKind(StrEnum):
     """Whether the limit is a minimum or a maximum."""
@@ -178,11 +181,24 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
         # The scores of evaluators do not depend on fields.
         scored_otherwise = group == "mean_score" and summary.get("evaluators")
         return "" if scored_otherwise else "no expected value was compared with a prediction"
+    if group == "evaluators" and _is_vacuous_evaluator(metric, summary.get(group)):
+        return "nothing was scored"
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
     own = flags.get(metric) if isinstance(flags, dict) else None
     flagged = isinstance(own, list) and "vacuous" in own
     return "nothing was scored" if flagged or (nothing_scored and group in _OF_FIELDS) else ""
+
+
+def _is_vacuous_evaluator(name: str, evaluators: JsonValue) -> bool:
+    """Return whether `NAME.METRIC` is a result of an evaluator that had nothing to score."""
+    for key, each in evaluators.items() if isinstance(evaluators, dict) else ():
+        metric = name.removeprefix(f"{key}.")
+        if metric != name and isinstance(each, dict) and metric not in _COUNTS_OF_EVALUATORS:
+            scored = each.get("scored")
+            if scored and scored == each.get("vacuous"):
+                return True
+    return False
 
 
 def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:

@@ -23,6 +23,7 @@ from fieldmark.report.tables import (
     more_text,
     number,
     outcome_text,
+    score_text,
     split_warnings,
 )
 from fieldmark.values.escape import visible
@@ -236,7 +237,8 @@ def _evaluators(summary: Summary) -> list[RenderableType]:
     table = plain_table("Evaluator", ("Mean score", "Pass", "Partial", "Fail", "Errors"))
     lines: list[Text] = []
     for name, each in summary.evaluators.items():
-        mean = Text(number(each.mean_score), style=_style(each.mean_score))
+        shown = score_text(each.mean_score, vacuous=each.is_vacuous)
+        mean = Text(shown, style=_style(None if each.is_vacuous else each.mean_score))
         table.add_row(Text(visible(name)), mean, *map(_count, (*each.verdicts, each.errors)))
         metrics = list(_flat_metrics(each.metrics))
         for start in range(0, len(metrics), _METRICS_PER_LINE):

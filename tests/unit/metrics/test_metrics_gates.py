@@ -125,6 +125,35 @@ def test_gate_on_an_evaluator():
     assert check_gate(gate, summary).passed
 
 
+VACUOUS = {"mean_score": 1.0, "scored": 2, "errors": 0, "vacuous": 2, "verdicts": {"pass": 2}}
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "totals", "passed"),
+    [
+        pytest.param("mean_score", MIN, VACUOUS, False, id="mean-of-nothing"),
+        pytest.param("verdicts.pass", MIN, VACUOUS, False, id="verdicts-on-nothing"),
+        pytest.param("errors", MAX, VACUOUS, True, id="count-of-errors"),
+        pytest.param("mean_score", MIN, {**VACUOUS, "vacuous": 1}, True, id="something-scored"),
+    ],
+)
+def test_evaluator_with_nothing_to_score_passes_no_gate(metric, kind, totals, passed):
+    summary = {"evaluators": {"a": {**VACUOUS, "vacuous": 0}, "a.b": totals}}
+    result = check_gate(Gate(name=f"evaluators.a.b.{metric}", limit=0.5, kind=kind), summary)
+    assert (result.passed, result.note) == (passed, "" if passed else "nothing was scored")
+
+
+def test_evaluator_whose_fields_no_ground_truth_has_passes_no_gate():
+    case = {"id": "a", "expected": {"x": 1}, "candidate": {"x": 1, "po": 7}}
+    evaluator = {"name": "header", "type": "field_accuracy", "fields": [{"path": "po"}]}
+    run = fm.evaluate(
+        {"cases": [case], "evaluators": [evaluator]},
+        at_least={"evaluators.header.mean_score": 0.9},
+    )
+    assert run.summary.evaluators["header"].is_vacuous
+    assert not run.passed
+
+
 PAIR = [({"total": 5}, {"total": 5})]
 
 

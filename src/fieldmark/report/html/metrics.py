@@ -259,9 +259,17 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
 
 
 def evaluator_lines(summary: Summary) -> list[JsonValue]:
-    """Return all evaluators as name, mean score, scored cases, verdicts, errors and error text."""
+    """Return all evaluators: name, mean score, scored cases, verdicts, errors, text, vacuous."""
     return [
-        [name, each.mean_score, each.scored, *each.verdicts, each.errors, each.error]
+        [
+            name,
+            each.mean_score,
+            each.scored,
+            *each.verdicts,
+            each.errors,
+            each.error,
+            each.is_vacuous,
+        ]
         for name, each in summary.evaluators.items()
     ]
 
