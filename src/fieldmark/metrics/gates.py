@@ -186,6 +186,8 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
     own = flags.get(metric) if isinstance(flags, dict) else None
+    if isinstance(own, list) and "not_evaluated" in own:
+        return "not evaluated"
     flagged = isinstance(own, list) and "vacuous" in own
     return "nothing was scored" if flagged or (nothing_scored and group in _OF_FIELDS) else ""
 

@@ -199,6 +199,12 @@ def test_field_with_an_index_is_an_attribute_of_its_own_in_the_score():
     assert fm.compare(expected, candidate, rules=rules).score == pytest.approx(0.75)
 
 
+@pytest.mark.parametrize("name", ["safety", "quality.safety"])
+def test_safety_that_was_not_evaluated_passes_no_gate(name):
+    (gate,) = fm.score(PAIR, at_least={name: 0.5}).summary.gates
+    assert (gate.value, gate.passed, gate.note) == (1.0, False, "not evaluated")
+
+
 def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():
     pair = {"a": 1, "n": None}, {"b": 2, "n": None}
     run = fm.score([pair], at_least={"accuracy": 0.5}, at_most={"hallucination": 1})
