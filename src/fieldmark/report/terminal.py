@@ -199,13 +199,12 @@ def _scores(summary: Summary) -> Group:
         qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
     else:
         del qualities["safety"]  # nothing was judged
-    mistakes = {
-        name: (outcome_text(name), str(n)) for name, n in summary.errors_by_type._asdict().items()
-    }
+    counts = summary.errors_by_type._asdict().items()
+    mistakes = ((outcome_text(name), str(count)) for name, count in counts)
     title = f"Scores ({summary.convention.name})"
     tables = [
         _noted_table(summary, (title, "Precision", "Recall", "F1"), scores),
-        _noted_table(summary, ("Mistakes", ""), mistakes),
+        _pairs("Mistakes", mistakes),
         _noted_table(summary, (f"Quality{rater}", ""), qualities),
     ]
     columns = Columns(tables[::-1] if rqs_leads else tables, padding=(0, 4))
