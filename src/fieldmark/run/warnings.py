@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
+from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
@@ -236,7 +237,8 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
     elif read and expected and set(expected).isdisjoint(candidate):
         sides = f"ground truth: {_first_few(expected)}; predictions: {_first_few(candidate)}"
         message = f"ground truth and predictions have no attribute in common ({sides})"
-        inside, outside = _common_wrapper(candidate, expected), _common_wrapper(expected, candidate)
+        inside = _common_wrapper(candidate, expected, EXPECTED_KEYS)
+        outside = _common_wrapper(expected, candidate, CANDIDATE_KEYS)
         hint = f"set the candidate key to {inside!r}" if inside else ""
         hint = f"set the expected key to {outside!r}" if outside and not hint else hint
         warnings.append(with_hint(message, hint))
@@ -270,12 +272,17 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
     return warnings
 
 
-def _common_wrapper(paths: Sequence[str], others: Sequence[str]) -> str:
-    """Return the key below which more than half of the other paths are found, or nothing."""
+def _common_wrapper(paths: Sequence[str], others: Sequence[str], excluded: Sequence[str]) -> str:
+    """Return the key below which more than half of the other paths are found, or nothing.
+
+    An `excluded` key contains a copy of the other side.
+    """
     keys = dict.fromkeys(path.partition(".")[0] for path in paths)
     known = set(paths)
     for key in keys:
-        if 2 * sum(f"{key}.{other}" in known for other in others) > len(others):
+        if key not in excluded and 2 * sum(f"{key}.{other}" in known for other in others) > len(
+            others
+        ):
             return key
     return ""
 
