@@ -22,7 +22,6 @@ __all__ = [
     "check_gates",
     "drop_gates",
     "less_is_better",
-    "metric_value",
     "parse_gate",
     "run_failures",
 ]
@@ -162,7 +161,7 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    value = metric_value(gate.name, summary, gate.kind)
+    value = _metric_value(gate.name, summary, gate.kind)
     name = _SHORT.get(gate.name, gate.name)
     vacuous = _vacuous_reason(name, summary)
     passed = False
@@ -203,10 +202,10 @@ def _is_vacuous_evaluator(name: str, evaluators: JsonValue) -> bool:
     return False
 
 
-def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
+def _metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
     """Return a metric of a summary as JSON; an unknown one raises `OptionError` with a suggestion.
 
-    >>> metric_value("micro_f1", {"micro": {"f1": 0.9}})
+    >>> _metric_value("micro_f1", {"micro": {"f1": 0.9}})
     0.9
     """
     metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}

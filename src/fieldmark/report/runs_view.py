@@ -49,8 +49,8 @@ _METRICS: Final = dict(
 _NO_METRICS: Final[Mapping[str, float | None]] = {}
 _MINUTES: Final = len("2025-01-31T12:00")
 _ADVICE: Final = {
-    "continue": "continue: recent gains are above the minimum",
-    "target_reached": "target reached",
+    "continue": "continue: target {target:g} not reached",
+    "target_reached": "target {target:g} reached",
     "plateau": "plateau: recent gains are below the minimum; stop or change the approach",
 }
 _BAR: Final = 20
@@ -280,7 +280,8 @@ def _conclusion(found: Trend, convention: str, excluded: int) -> str:
         if excluded
         else ""
     )
-    return f"best: {found.best or DASH}; {_ADVICE[found.conclusion]}; convention {convention}{rest}"
+    advice = _ADVICE[found.conclusion].format(target=found.target)
+    return f"best: {found.best or DASH}; {advice}; convention {convention}{rest}"
 
 
 def _gain(step: TrendStep) -> str:
