@@ -227,8 +227,9 @@ def _nothing_compared(metrics: JsonObject) -> bool:
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    """Return a suggestion: metrics with the same last part, or the most similar name."""
+    """Return a suggestion: metrics with the same last part or start, or the most similar name."""
     same = [repr(each) for each in known if each.endswith(f".{name}") and each.count(".") <= _DEPTH]
+    same = same or [repr(each) for each in known if each.startswith(f"{name}_")]
     if same:
         return f"did you mean {' or '.join(same[:_SUGGESTED])}?"
     similar = did_you_mean(name, known)

@@ -87,6 +87,7 @@ def test_defined_metric_has_no_note():
         pytest.param("halucination", "hallucination", id="short-name"),
         pytest.param("attributes.totl.recall", "attributes.total.recall", id="attribute"),
         pytest.param("micro", "micro", id="group-is-not-a-metric"),
+        pytest.param("macro_f1", "macro_f1_by_attribute", id="start-of-a-name"),
         pytest.param("convention.version", None, id="convention-is-not-a-metric"),
         pytest.param("quality.flags.safety", None, id="flag-is-not-a-metric"),
         pytest.param("macro.by_case.vacuous", None, id="boolean-is-not-a-metric"),
