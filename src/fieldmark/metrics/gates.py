@@ -54,6 +54,9 @@ _OF_FIELDS: Final = frozenset(
 _OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
 """Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
 
+_OF_CASES: Final = frozenset({"mean_score", "verdicts"})
+_PERFECT: Final = "cases.perfect"
+"""Metrics that are vacuous if there was nothing to score in any case, by fields or evaluators."""
 _COUNTS_OF_EVALUATORS: Final = frozenset({"scored", "errors", "vacuous"})
 """Metrics of an evaluator that are never vacuous."""
 
@@ -180,6 +183,8 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
         # The scores of evaluators do not depend on fields.
         scored_otherwise = group == "mean_score" and summary.get("evaluators")
         return "" if scored_otherwise else "no expected value was compared with a prediction"
+    if group in _OF_CASES or name == _PERFECT:
+        return "nothing was scored" if _is_vacuous(summary.get("cases")) else ""
     if group == "evaluators" and _is_vacuous_evaluator(metric, summary.get(group)):
         return "nothing was scored"
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
@@ -195,11 +200,15 @@ def _is_vacuous_evaluator(name: str, evaluators: JsonValue) -> bool:
     """Return whether `NAME.METRIC` is a result of an evaluator that had nothing to score."""
     for key, each in evaluators.items() if isinstance(evaluators, dict) else ():
         metric = name.removeprefix(f"{key}.")
-        if metric != name and isinstance(each, dict) and metric not in _COUNTS_OF_EVALUATORS:
-            scored = each.get("scored")
-            if scored and scored == each.get("vacuous"):
-                return True
+        if metric != name and metric not in _COUNTS_OF_EVALUATORS and _is_vacuous(each):
+            return True
     return False
+
+
+def _is_vacuous(totals: JsonValue) -> bool:
+    """Return whether there was nothing to score in any of the scored cases."""
+    scored = totals.get("scored") if isinstance(totals, dict) else None
+    return bool(scored) and isinstance(totals, dict) and scored == totals.get("vacuous")
 
 
 def _metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:

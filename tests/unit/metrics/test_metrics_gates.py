@@ -174,6 +174,22 @@ def test_vacuous_metric_passes_no_gate(options, metric):
     assert run.summary.gates[0].note in ("nothing was scored", "undefined")
 
 
+@pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
+def test_cases_with_nothing_to_score_pass_no_gate(metric):
+    run = fm.score([({"total": None}, {"total": None})], at_least={metric: 1})
+    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [
+        (False, "nothing was scored")
+    ]
+
+
+@pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
+def test_evaluators_that_compare_no_fields_score_cases(metric):
+    evaluator = {"name": "sums", "type": "constraints", "rules": ["net + 2 == total"]}
+    cases = [{"id": "a", "candidate": {"total": 3, "net": 1}}]
+    run = fm.evaluate({"cases": cases, "evaluators": [evaluator]}, at_least={metric: 1})
+    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(True, "")]
+
+
 def test_run_with_scored_fields_passes():
     assert fm.score(PAIR, at_least={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
 
