@@ -56,6 +56,7 @@ def test_cases_and_candidates_from_files(folder, evaluated):
         "mean_score": 0.5,
         "scored": 2,
         "errors": 0,
+        "vacuous": 0,
         "verdicts": {"pass": 1, "partial": 0, "fail": 1},
     }
     manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
@@ -211,7 +212,7 @@ def test_gates_on_evaluators_of_single_cases(evaluated, gate, code, message):
 @pytest.mark.parametrize(
     ("options", "code", "word"),
     [
-        pytest.param([], 0, "passed", id="no-gate"),
+        pytest.param([], 0, "a: no gates", id="no-gate"),
         pytest.param(["--min", "mean_score=0.2"], 0, "passed", id="gate-passed"),
         pytest.param(["--min", "mean_score=0.9"], 1, "failed: a gate failed", id="gate-failed"),
         pytest.param(

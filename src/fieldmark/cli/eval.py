@@ -187,7 +187,8 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
         print_message(f"fieldmark: {message}")
     if not output.quiet:
         reasons = [f"failed: {_FAILURES[failure]}" for failure in run.summary.failures]
-        print_message(f"{run.name}: {reasons[0] if reasons else 'passed'}")
+        reasons.append("passed" if run.summary.gates else "no gates")
+        print_message(f"{run.name}: {reasons[0]}")
     return run_exit_code(run)
 
 

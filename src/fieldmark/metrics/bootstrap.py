@@ -77,7 +77,11 @@ def run_intervals(
         "passed": wilson(summary.verdicts.passed, sum(summary.verdicts)),
         "perfect": wilson(summary.cases.perfect, scored),
     }
-    known_shares = {name: interval for name, interval in shares.items() if interval is not None}
+    known_shares = {
+        name: interval
+        for name, interval in shares.items()
+        if interval is not None and summary.cases.vacuous < scored
+    }
     if not rows:
         return RunIntervals(metrics=known_shares)
     together = -(-len(rows) // GROUPS)

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
+from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
@@ -43,6 +44,7 @@ __all__ = ["CaseWarnings", "DocumentPaths", "list_notes", "structural_warnings",
 _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
+_KEY: Final = re.compile(r"\.|\[\"")
 _NEITHER: Final = [MISSING, MISSING]
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
@@ -230,11 +232,13 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
         for side in (1, 2)
     )
     warnings: list[str] = []
-    if read and expected and set(expected).isdisjoint(candidate):
-        sides = f"ground truth: {_first_few(expected)}"
-        sides += f"; predictions: {_first_few(candidate)}" if candidate else ""
+    if read and expected and not candidate:
+        warnings.append(f"no prediction has any of the expected fields ({_first_few(expected)})")
+    elif read and expected and set(expected).isdisjoint(candidate):
+        sides = f"ground truth: {_first_few(expected)}; predictions: {_first_few(candidate)}"
         message = f"ground truth and predictions have no attribute in common ({sides})"
-        inside, outside = _common_wrapper(candidate, expected), _common_wrapper(expected, candidate)
+        inside = _common_wrapper(candidate, expected, EXPECTED_KEYS)
+        outside = _common_wrapper(expected, candidate, CANDIDATE_KEYS)
         hint = f"set the candidate key to {inside!r}" if inside else ""
         hint = f"set the expected key to {outside!r}" if outside and not hint else hint
         warnings.append(with_hint(message, hint))
@@ -248,15 +252,37 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
             f"lists in ground truth, but single values in predictions: {_first_few(single)}; "
             "if one item of a list is enough, set any_of: true on these fields"
         )
+    objects = [
+        {path[: found.start()] for path in paths for found in _KEY.finditer(path)}
+        for paths in (expected, candidate)
+    ]
+    for side, others, message in (
+        (0, candidate, "single values in ground truth, but objects in predictions"),
+        (1, expected, "objects in ground truth, but single values in predictions"),
+    ):
+        mixed = (objects[1 - side] - objects[side]).difference(others)
+        values = [
+            path
+            for path in facts
+            if path in mixed
+            and any(FACTS[each][side + 1] is Presence.VALUE for each in facts[path])
+        ]
+        if values:
+            warnings.append(f"{message}: {_first_few(values)}")
     return warnings
 
 
-def _common_wrapper(paths: Sequence[str], others: Sequence[str]) -> str:
-    """Return the key below which more than half of the other paths are found, or nothing."""
+def _common_wrapper(paths: Sequence[str], others: Sequence[str], excluded: Sequence[str]) -> str:
+    """Return the key below which more than half of the other paths are found, or nothing.
+
+    An `excluded` key contains a copy of the other side.
+    """
     keys = dict.fromkeys(path.partition(".")[0] for path in paths)
     known = set(paths)
     for key in keys:
-        if 2 * sum(f"{key}.{other}" in known for other in others) > len(others):
+        if key not in excluded and 2 * sum(f"{key}.{other}" in known for other in others) > len(
+            others
+        ):
             return key
     return ""
 

@@ -152,6 +152,7 @@ def evaluator_to_json(evaluator: EvaluatorSummary) -> JsonObject:
         "mean_score": evaluator.mean_score,
         "scored": evaluator.scored,
         "errors": evaluator.errors,
+        "vacuous": evaluator.vacuous,
         "verdicts": _verdicts_to_json(evaluator.verdicts),
         **({"metrics": evaluator.metrics} if evaluator.metrics else {}),
         **({"error": evaluator.error} if evaluator.error else {}),
@@ -166,6 +167,7 @@ def _evaluator_from_json(fields: JsonFields) -> EvaluatorSummary:
         verdicts=_verdicts_from_json(fields.object("verdicts")),
         metrics=fields.optional(fields.json_object, "metrics", {}),
         error=fields.optional(fields.text, "error", ""),
+        vacuous=fields.optional(fields.integer, "vacuous", 0),
     )
 
 

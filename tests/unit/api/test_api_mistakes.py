@@ -46,10 +46,12 @@ def test_non_json_values_are_rejected_with_their_path(document, message):
 
 
 ACCEPTED = "expected a file, a directory, an open file, a mapping or an iterable of documents"
+ROWS_OF_PANDAS = 'df.astype(object).where(df.notna(), None).to_dict("records")'
+PANDAS = f"convert it to rows with {ROWS_OF_PANDAS}"
 NOT_DOCUMENTS = [
     pytest.param(
         lambda: pd.DataFrame(ROWS),
-        f'{ACCEPTED}, got DataFrame; convert it to rows with df.to_dict("records")',
+        f"{ACCEPTED}, got DataFrame; {PANDAS}",
         id="pandas",
     ),
     pytest.param(
@@ -124,6 +126,14 @@ def test_text_of_a_document_is_not_a_file_name():
         fm.score("nothing.jsonl", "nothing.jsonl")
 
 
+def test_missing_values_of_a_converted_data_frame_are_empty():
+    df = pd.DataFrame([{"id": "a", "x": 1, "y": "q"}, {"id": "b", "x": None, "y": "r"}])
+    rows = eval(ROWS_OF_PANDAS, {"df": df})  # noqa: S307 - what the message tells users to do
+    run = fm.score(rows, rows)
+    assert (run.summary.cases.invalid_truth, run.summary.warnings) == (0, ())
+    assert [(each.tp, each.tn) for each in run.attributes.values()] == [(1, 1), (2, 0)]
+
+
 @pytest.mark.parametrize(
     ("candidates", "got"),
     [
@@ -132,7 +142,7 @@ def test_text_of_a_document_is_not_a_file_name():
         pytest.param({"a"}, "set", id="set"),
         pytest.param(
             pd.DataFrame(ROWS),
-            'DataFrame; convert it to rows with df.to_dict("records")',
+            f"DataFrame; {PANDAS}",
             id="data-frame",
         ),
     ],
@@ -148,7 +158,7 @@ def test_several_candidates_are_a_list(candidates, got):
     [
         pytest.param(
             pd.DataFrame(ROWS),
-            'expected a JSON value, got DataFrame; convert it to rows with df.to_dict("records")',
+            f"expected a JSON value, got DataFrame; {PANDAS}",
             id="data-frame",
         ),
         pytest.param({"a"}, "expected a JSON value, got set", id="set"),

@@ -121,6 +121,7 @@ def test_evaluators_warnings_and_gates_are_included():
             "mean_score": 0.5,
             "scored": 1,
             "errors": 0,
+            "vacuous": 0,
             "verdicts": {"pass": 1, "partial": 0, "fail": 0},
         }
     }

@@ -27,6 +27,7 @@ from fieldmark.report.tables import (
     input_text,
     number,
     outcome_text,
+    score_text,
     split_warnings,
 )
 from fieldmark.report.text_tables import counts_and_rates, headline
@@ -149,7 +150,8 @@ def _evaluators(summary: Summary) -> Iterator[str]:
         yield "|---|--:|--:|--:|--:|--:|--:|"
     for name, each in summary.evaluators.items():
         counts = " | ".join(f"{n:,}" for n in (each.scored, *each.verdicts, each.errors))
-        yield f"| {in_code(name)} | {number(each.mean_score)} | {counts} |"
+        mean = score_text(each.mean_score, vacuous=each.is_vacuous)
+        yield f"| {in_code(name)} | {mean} | {counts} |"
     for name, each in summary.evaluators.items():
         if each.error:
             yield from ("", f"**Error:** {in_code(name)}: {in_code(each.error)}")

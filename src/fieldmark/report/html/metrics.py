@@ -21,7 +21,7 @@ from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.shown_run import gates_failed_first
-from fieldmark.values.paths import PathError, parse_path
+from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 
@@ -243,9 +243,10 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
     mistakes: dict[str, ErrorCounts] = {}
     for path, each in summary.attributes.items():
         try:
-            name = str(parse_path(path).segments[0])
+            segments = parse_path(path).segments
         except PathError:
-            name = path
+            segments = ()
+        name = next((str(each) for each in segments if not isinstance(each, Wildcard)), path)
         errors = each.errors_by_type
         attributes[name] = attributes.get(name, 0) + 1
         fields[name] = fields.get(name, 0) + each.tp + each.tn + errors.total
@@ -255,9 +256,17 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
 
 
 def evaluator_lines(summary: Summary) -> list[JsonValue]:
-    """Return all evaluators as name, mean score, scored cases, verdicts, errors and error text."""
+    """Return all evaluators: name, mean score, scored cases, verdicts, errors, text, vacuous."""
     return [
-        [name, each.mean_score, each.scored, *each.verdicts, each.errors, each.error]
+        [
+            name,
+            each.mean_score,
+            each.scored,
+            *each.verdicts,
+            each.errors,
+            each.error,
+            each.is_vacuous,
+        ]
         for name, each in summary.evaluators.items()
     ]
 
