@@ -247,6 +247,9 @@ def test_documents_without_a_common_value_have_a_vacuous_accuracy(app):
     page.type("#expected", '{"a": 1}')
     page.type("#candidate", '{"b": 1}')
     page.wait("document.querySelector('.tiles')")
+    assert page.text(".result > .notice").startswith(
+        "ground truth and predictions have no attribute"
+    )
     assert page.text(".tiles dt") == "Macro F1"
     assert metric_text(page, "f1") == "0.0000"
     assert metric_text(page, "accuracy") == "1.0000"
@@ -381,6 +384,13 @@ def test_every_page_starts_with_the_default_convention_and_has_a_choice(app):
         page.run("localStorage.clear()")
     page = app("/runs/first/cases/2", "document.querySelector('.case-score')")
     assert page.text(".case-score").endswith("(confusion)")
+    for path, place in (
+        ("/runs/first", ".run-head .case-facts"),
+        ("/runs", "#app tbody tr"),
+        ("/diff?a=first&b=second", ".conventions"),
+    ):
+        page = app(path, f"document.querySelector('{place}')")
+        assert "confusion" in page.text(place).lower()
 
 
 def test_invalid_import_shows_an_error_and_changes_nothing(app):
