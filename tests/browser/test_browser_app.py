@@ -235,6 +235,14 @@ def test_several_predictions_are_ranked_with_their_least_stable_fields(app):
         "[...document.querySelectorAll('.ranking [data-label=Rank]')].map((each) => each.innerText)"
     )
     assert page.run(ranks) == ["1", "2"]
+    # RQS is the score under one convention only.
+    assert "RQS" not in page.text(".ranking thead")
+    page.click("#add-candidate")
+    page.type("#candidate-3", '{"a": 1, "b": 2}')
+    page.wait("document.querySelectorAll('.ranking tbody tr').length === 3")
+    assert page.run(ranks) == ["1 (tie)", "1 (tie)", "3"]
+    page.click(".entry-actions button[aria-label='Remove prediction 3']")
+    page.wait("document.querySelectorAll('.ranking tbody tr').length === 2")
     page.click("#tab-consistency")
     assert page.text(".tab-panel tbody tr th") == "b"
     page.click(".entry-actions button[aria-label='Remove prediction 1']")
@@ -510,6 +518,9 @@ def test_job_reports_cases_that_were_not_evaluated(app, tmp_path):
     text = page.run(f"{job}.textContent")
     assert "1 unparseable" in text
     assert "Rows paired by id." in text
+    page.run(f"{job}.querySelector('a').click()")
+    page.wait("document.querySelector('.tiles')")
+    assert "cannot parse 1 of 1 prediction" in page.text(".run-head .notice")
 
 
 def test_run_page_shows_evaluators(app):
