@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from xml.etree.ElementTree import parse
 
 import pytest
@@ -284,6 +285,15 @@ def test_junit_contains_cases_and_gates(folder, evaluated):
     evaluated(INLINE, "--junit", "junit.xml", "--min", "mean_score=0.9")
     suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
     assert dict(suite.attrib) == {"name": "a", "tests": "5", "failures": "4", "errors": "0"}
+
+
+def test_junit_failures_contain_the_misses_of_judges(folder, evaluated):
+    response = json.dumps({"score": 0, "misses": ["too short"]})
+    judge = {"type": "code_judge", "script": [sys.executable, "-c", f"print({response!r})"]}
+    case = {"id": "a", "expected": {"total": 1}, "candidate": {"total": 1}}
+    evaluated(json.dumps({"cases": [case], "evaluators": [judge]}), "--junit", "junit.xml")
+    suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert [failure.text for failure in suite.iter("failure")] == ["too short"]
 
 
 def test_github_annotations_in_github_workflows(evaluated, monkeypatch):
