@@ -237,6 +237,14 @@ def test_several_predictions_are_ranked_with_their_least_stable_fields(app):
         "[...document.querySelectorAll('.ranking [data-label=Rank]')].map((each) => each.innerText)"
     )
     assert page.run(ranks) == ["1", "2"]
+    # RQS is the score under one convention only.
+    assert "RQS" not in page.text(".ranking thead")
+    page.click("#add-candidate")
+    page.type("#candidate-3", '{"a": 1, "b": 2}')
+    page.wait("document.querySelectorAll('.ranking tbody tr').length === 3")
+    assert page.run(ranks) == ["1 (tie)", "1 (tie)", "3"]
+    page.click(".entry-actions button[aria-label='Remove prediction 3']")
+    page.wait("document.querySelectorAll('.ranking tbody tr').length === 2")
     page.click("#tab-consistency")
     assert page.text(".tab-panel tbody tr th") == "b"
     page.click(".entry-actions button[aria-label='Remove prediction 1']")
@@ -249,6 +257,9 @@ def test_documents_without_a_common_value_have_a_vacuous_accuracy(app):
     page.type("#expected", '{"a": 1}')
     page.type("#candidate", '{"b": 1}')
     page.wait("document.querySelector('.tiles')")
+    assert page.text(".result > .notice").startswith(
+        "ground truth and predictions have no attribute"
+    )
     assert page.text(".tiles dt") == "Macro F1"
     assert metric_text(page, "f1") == "0.0000"
     assert metric_text(page, "accuracy") == "1.0000"
@@ -420,6 +431,13 @@ def test_every_page_starts_with_the_default_convention_and_has_a_choice(app):
         page.run("localStorage.clear()")
     page = app("/runs/first/cases/2", "document.querySelector('.case-score')")
     assert page.text(".case-score").endswith("(confusion)")
+    for path, place in (
+        ("/runs/first", ".run-head .case-facts"),
+        ("/runs", "#app tbody tr"),
+        ("/diff?a=first&b=second", ".conventions"),
+    ):
+        page = app(path, f"document.querySelector('{place}')")
+        assert "confusion" in page.text(place).lower()
 
 
 def test_invalid_import_shows_an_error_and_changes_nothing(app):
@@ -539,6 +557,9 @@ def test_job_reports_cases_that_were_not_evaluated(app, tmp_path):
     text = page.run(f"{job}.textContent")
     assert "1 unparseable" in text
     assert "Rows paired by id." in text
+    page.run(f"{job}.querySelector('a').click()")
+    page.wait("document.querySelector('.tiles')")
+    assert "cannot parse 1 of 1 prediction" in page.text(".run-head .notice")
 
 
 def test_run_page_shows_evaluators(app):

@@ -84,7 +84,8 @@ def test_unreadable_truth_takes_precedence_over_failed_gates(folder, score):
 EVAL = """
 cases: truth.jsonl
 candidates: candidate.jsonl
-evaluators: [{type: field_accuracy, fields: [{path: total}]}]
+evaluators:
+  - {type: field_accuracy, fields: [{path: total}]}
 """
 SCORE = "score truth.jsonl candidate.jsonl"
 
@@ -112,6 +113,8 @@ SCORE = "score truth.jsonl candidate.jsonl"
         pytest.param("eval e.yaml", 0, [], id="eval"),
         pytest.param("eval e.yaml --min mean_score=0.9", 1, ["gate_failed"], id="eval-gate-failed"),
         pytest.param("eval e.yaml --case a --case x*", 2, ["unmet_selection"], id="unmet-id"),
+        pytest.param("eval typo.yaml", 3, ["failed_evaluator"], id="eval-without-paths"),
+        pytest.param("eval judge.yaml", 3, ["too_many_errors"], id="eval-judge-failed"),
         pytest.param("rescore runs/old", 2, ["invalid_truth"], id="rescored"),
         pytest.param(
             "rescore runs/old --min mean_score=1",
@@ -128,6 +131,8 @@ def test_run_passes_exactly_if_its_command_exits_with_0(folder, command, words, 
     (folder / "rules.yaml").write_text(NOT_RECORDED)
     (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
     (folder / "e.yaml").write_text(EVAL)
+    (folder / "typo.yaml").write_text(EVAL.replace("total", "totla"))
+    (folder / "judge.yaml").write_text(f"{EVAL}  - {{type: code_judge, script: ['false']}}\n")
     if words.startswith("rescore"):
         command("score", "broken.jsonl", "candidate.jsonl", "--out", "runs/old")
         command(*SCORE.split(), "--rules", "rules.yaml", "--out", "runs/errors")

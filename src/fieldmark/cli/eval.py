@@ -178,6 +178,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
                 options, spec, preflight=options.resume, observers=observers, progress=progress
             )
         if junit is not None:
+            junit.add_evaluators(run.summary)
             for gate in run.summary.gates:
                 junit.add_gate(gate_text(gate), passed=gate.passed)
     print_run(run, output)

@@ -262,6 +262,8 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
         failed = cases.invalid_truth or cases.errors
         for warning in summary.warnings if failed else summary.structural_warnings:
             print_message(warning, prefix="fieldmark: ")
+        for text in tables.evaluator_errors(summary):
+            print_message(f"fieldmark: error: {text}")
         for gate in run.summary.gates:
             if gate.known and not gate.passed:
                 print_message(f"fieldmark: gate failed: {tables.gate_text(gate)}")

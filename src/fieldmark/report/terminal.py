@@ -19,6 +19,7 @@ from fieldmark.report.tables import (
     DASH,
     AttributeRow,
     attribute_rows,
+    evaluator_errors,
     gate_line,
     more_text,
     number,
@@ -243,9 +244,8 @@ def _evaluators(summary: Summary) -> list[RenderableType]:
         for start in range(0, len(metrics), _METRICS_PER_LINE):
             shown = ", ".join(metrics[start : start + _METRICS_PER_LINE])
             lines.append(one_line(f"{name}: {shown}"))
-        if each.error:
-            lines.append(Text(visible(f"error: {name}: {each.error}"), style="red"))
-    return [table, *lines]
+    errors = (Text(visible(f"error: {text}"), style="red") for text in evaluator_errors(summary))
+    return [table, *lines, *errors]
 
 
 def _flat_metrics(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

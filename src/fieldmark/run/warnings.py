@@ -7,6 +7,7 @@ were aligned.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -18,7 +19,7 @@ from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import FACTS, Outcome, Presence
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.rule import Rules
 from fieldmark.values.paths import (
     Path,
@@ -39,7 +40,14 @@ if TYPE_CHECKING:
     from fieldmark.model._lines import Line
     from fieldmark.model.lines import LineKind
 
-__all__ = ["CaseWarnings", "DocumentPaths", "list_notes", "structural_warnings", "unused_rules"]
+__all__ = [
+    "CaseWarnings",
+    "DocumentPaths",
+    "list_notes",
+    "pair_warnings",
+    "structural_warnings",
+    "unused_rules",
+]
 
 _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
@@ -221,10 +229,22 @@ def _named(case: Case) -> str:
     return f"case {case.id!r}"
 
 
-def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
+def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
+    """Return warnings that compared documents do not have the same structure."""
+    facts: dict[str, Counter[int]] = {}
+    read = 0
+    for result in results:
+        read += result.case.input is CaseInput.OK
+        for cell in result.outcomes.cells:
+            path = result.attributes.path(cell >> CELL_BITS)
+            facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
+    return structural_warnings(facts, read=read, rows=False)
+
+
+def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> list[str]:
     """Return warnings that the two sides do not have the same structure.
 
-    `read` is the number of cases with a candidate.
+    `read` is the number of cases with a candidate. Only documents in `rows` are read from a key.
     """
     absent = Presence.ABSENT
     expected, candidate = (
@@ -239,9 +259,9 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
         message = f"ground truth and predictions have no attribute in common ({sides})"
         inside = _common_wrapper(candidate, expected, EXPECTED_KEYS)
         outside = _common_wrapper(expected, candidate, CANDIDATE_KEYS)
-        hint = f"set the candidate key to {inside!r}" if inside else ""
-        hint = f"set the expected key to {outside!r}" if outside and not hint else hint
-        warnings.append(with_hint(message, hint))
+        role, key = ("candidate", inside) if inside else ("expected", outside)
+        hint = f"set the {role} key to {key!r}" if rows else f"compare the {role} value of {key!r}"
+        warnings.append(with_hint(message, hint if key else ""))
     lists, items = (
         {path[: found.start()] for path in paths for found in _ITEM.finditer(path)}
         for paths in (expected, candidate)

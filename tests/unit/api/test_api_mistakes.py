@@ -77,6 +77,14 @@ NOT_ROWS = [
 ]
 
 
+def test_named_tuples_of_a_data_frame_are_rejected():
+    for truth, where in ((pd.DataFrame(ROWS).itertuples(), "ground truth"), (ROWS, "predictions")):
+        with pytest.raises(fm.DataError) as caught:
+            fm.score(truth, pd.DataFrame(ROWS).itertuples())
+        assert str(caught.value).startswith(f"{where} row 1: {DOCUMENT}")
+        assert str(caught.value).endswith(", got Pandas; convert each row with row._asdict()")
+
+
 @pytest.mark.parametrize(("make", "message"), NOT_DOCUMENTS)
 def test_iterable_that_is_not_documents_is_rejected(make, message):
     for call, where in (

@@ -338,7 +338,8 @@ def test_drop_gate(name, limit, before, after, passed):
 
 
 def test_gate_fails_if_nothing_was_scored():
-    empty = {"micro": {"tp": 0, "fp": 0, "fn": 0}, "mean_score": 1.0}
+    cases = {"scored": 2, "vacuous": 2}
+    empty = {"micro": {"tp": 0, "fp": 0, "fn": 0}, "mean_score": 1.0, "cases": cases}
     [gate] = drop_gates(summary(), empty, {"mean_score": 0.5})
     assert not gate.passed
 
