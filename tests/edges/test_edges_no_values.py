@@ -92,7 +92,7 @@ EVALUATORS = """
   - {name: distance, type: coordinate_distance, path: box}
   - name: both
     type: composite
-    evaluators: [{name: inner, type: field_accuracy, fields: [{path: name}]}, {name: judge, type: code_judge, script: [python, judge.py]}]
+    evaluators: [{name: inner, type: field_accuracy, fields: [{path: name}]}, {name: inner_boxes, type: detection_ap, class: "regions[].kind"}, {name: judge, type: code_judge, script: [python, judge.py]}]
   - {name: judge, type: code_judge, script: [python, judge.py]}
   - {name: failing, type: code_judge, script: [python, failing.py]}
   - {name: invalid, type: code_judge, script: [python, invalid.py]}
