@@ -1,4 +1,4 @@
-"""Host check, sessions, CSRF protection, security headers, and limits of the server."""
+"""Host and Origin checks, sessions, CSRF protection, security headers, and limits of the server."""
 
 from __future__ import annotations
 
@@ -206,6 +206,66 @@ def test_cross_site_requests_are_rejected(read_only_server, path):  # noqa: F811
     preflight = {"Origin": "http://evil.test", "Access-Control-Request-Method": "POST"}
     allowed = read_only_server.client.options("/api/flatten", headers=preflight).headers
     assert not [name for name in allowed if name.startswith("access-control")]
+
+
+OWN_ORIGINS = [None, "http://{host}", "HTTP://{host}", "https://{host}"]
+OTHER_ORIGINS = [
+    "null", "", "http://evil.test", "http://localhost:1", "http://127.0.0.1", "http://{host}.evil.test",
+    "http://evil.test/{host}", "http://evil.test#{host}", "http://user@{host}", "http://{host}/", "{host}",
+    "file://", "ftp://{host}", "http://{host}, http://evil.test", "http://[::1]:{port}", "http://localhost:{port}",
+    "http://{host}\x00",
+]  # fmt: skip
+ORIGIN_REQUESTS = [
+    ("GET", "/"),
+    ("GET", "/api/runs"),
+    ("GET", "/api/jobs/none/events"),
+    ("GET", "/assets/app.css"),
+    ("GET", "/?token={token}"),
+    ("HEAD", "/api/runs"),
+    ("OPTIONS", "/api/runs"),
+    ("POST", "/api/flatten"),
+    ("PUT", "/api/runs/none/notes"),
+    ("DELETE", "/api/runs/none"),
+]
+
+
+@pytest.mark.parametrize("credentials", ["cookie", "token"])
+@pytest.mark.parametrize(("method", "path"), ORIGIN_REQUESTS, ids=" ".join)
+def test_only_pages_of_this_server_may_send_requests(
+    read_only_server,  # noqa: F811
+    method,
+    path,
+    credentials,
+):
+    port, secrets = read_only_server.listener.port, read_only_server.options.secrets
+    sent = {"Content-Type": "application/json", "Host": f"127.0.0.1:{port}"}
+    if credentials == "token":
+        sent["Authorization"] = f"Bearer {secrets.token}"
+    else:
+        sent |= {"Cookie": f"fieldmark-{port}={secrets.session}", CSRF_HEADER: secrets.csrf}
+
+    def code_with(origin):
+        own = {} if origin is None else {"Origin": origin.format(host=sent["Host"], port=port)}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in {**sent, **own}.items())
+        target = path.format(token=secrets.token)
+        head = (
+            f"{method} {target} HTTP/1.1\r\n{lines}Content-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        return int(exchange(read_only_server, head.encode()).split(b" ", 2)[1])
+
+    without = code_with(None)
+    assert without != 401
+    assert [code_with(origin) for origin in OWN_ORIGINS] == [without] * len(OWN_ORIGINS)
+    assert {code_with(origin) for origin in OTHER_ORIGINS} <= {400, 403}
+    assert code_with("http://evil.test") == code_with("null") == 403
+
+
+def test_request_of_a_foreign_origin_has_an_error_code(read_only_server):  # noqa: F811
+    with read_only_server.browser() as browser:
+        response = browser.get("/api/runs", headers={"Origin": "http://evil.test"})
+        assert (response.status_code, error_code(response)) == (403, "cross_site")
+        own = {"Origin": f"http://127.0.0.1:{read_only_server.listener.port}"}
+        assert browser.get("/api/runs", headers=own).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "POST", "PATCH"])

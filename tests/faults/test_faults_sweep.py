@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -12,6 +13,7 @@ from broken_disk import BrokenDisk, Killed
 import fieldmark as fm
 from fieldmark.errors import StorageError
 from fieldmark.run.case_processor import SEGMENT
+from fieldmark.store.disk import DISK
 from fieldmark.store.reader import open_run
 
 CASES = 3 * SEGMENT + 40
@@ -109,6 +111,37 @@ def test_interrupted_run_resumes_to_the_same_bytes(how, inputs, reference, opera
         length = len(before) - len(torn)
         assert before[:length] == reference[0][:length]
         assert before[length:] == torn
+
+
+@pytest.mark.parametrize("full_at", ["write", "sync", "open_new"])
+def test_full_disk_makes_the_run_failed(full_at, inputs, reference, tmp_path):
+    """No operation that needs space works again after the first one that fails."""
+    directory = tmp_path / "runs" / "run"
+    count = 0
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        operation = getattr(DISK, full_at)
+
+        def fill(*args):
+            nonlocal count
+            count += 1
+            if count <= (1 if full_at == "open_new" else 4):
+                return operation(*args)
+            for name in ("write", "sync", "open_new", "open_append", "make_directory"):
+                patch.setattr(DISK, name, fail)
+            return fail()
+
+        patch.setattr(DISK, full_at, fill)
+        with pytest.raises(StorageError, match="No space left on device"):
+            fm.score(*inputs, out=directory)
+    assert open_run(directory).status == "failed"
+    [entry] = fm.runs(tmp_path / "runs").entries
+    assert (entry.status, entry.problem) == ("failed", "")
+    fm.score(*inputs, out=directory, resume=True)
+    assert content(directory) == reference
 
 
 def test_complete_run_cannot_be_resumed(inputs, tmp_path):

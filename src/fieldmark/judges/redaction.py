@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from base64 import b32encode, b64encode
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import Final, NamedTuple
 
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
@@ -70,16 +73,35 @@ def find_secret(value: JsonValue, name: str = "") -> str | None:
     return next(filter(None, (find_secret(item, key) for key, item in inner)), None)
 
 
+_MAX_LAYERS: Final = 4
+"""How often text is decoded: JSON in a URL in JSON has three layers."""
+_BYTE: Final = r"(?:%(?:25)*|\\++x)([0-9a-fA-F]{2})"
+_BYTES: Final = re.compile(_BYTE)
+_ESCAPE: Final = re.compile(
+    rf"(?P<bytes>(?:{_BYTE})++)"
+    r"|\\++(?:u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\++u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|u(?P<unit>[0-9a-fA-F]{4})|u\{(?P<point>[0-9a-fA-F]{1,6})\}|U(?P<long>[0-9a-fA-F]{8})"
+    r"|(?P<letter>[^\\]|\Z))"
+    r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?)",
+    re.DOTALL,
+)
+"""Percent-encoding, backslash escapes and HTML entities; a search takes linear time."""
+_LAST_CODE_POINT: Final = 0x10FFFF
+_LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
 class Redactor:
-    """Replaces secret values with their names, also if they are escaped or encoded."""
+    """Replaces secret values with their names, also in other letter case or encoded.
+
+    Recognized are backslash escapes as in JSON, percent-encoding and HTML entities, each of any
+    characters and in several layers, and hexadecimal, Base32 and Base64.
+    """
 
     def __init__(self, values: Mapping[str, str]) -> None:
         # Longest first, because a secret may contain another one.
         known = sorted(values.items(), key=lambda item: -len(item[1]))
-        self._patterns = [
-            (name, re.compile("|".join(_spellings(value))))
-            for name, value in known
-            if len(value) >= _MIN_LENGTH
+        self._spellings = [
+            (name, _spellings(value)) for name, value in known if len(value) >= _MIN_LENGTH
         ]
 
     @classmethod
@@ -103,13 +125,18 @@ class Redactor:
         >>> Redactor({"API_KEY": "sk-12345"}).redact("Bearer sk-12345 was refused")
         'Bearer [API_KEY] was refused'
         """
-        for name, pattern in self._patterns:
-            text = pattern.sub(f"[{name}]", text)
-        return text
+        separate: list[_Occurrence] = []
+        for each in sorted(self._occurrences(text)):
+            if separate and each.start < separate[-1].end:
+                start, end, rank = separate.pop()
+                each = _Occurrence(start, max(end, each.end), min(rank, each.rank))  # noqa: PLW2901
+            separate.append(each)
+        names = [f"[{name}]" for name, _ in self._spellings]
+        return _decoded(text, [_Escape(start, end, names[rank]) for start, end, rank in separate])
 
     def redact_value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with all its strings and keys redacted."""
-        if not self._patterns:
+        if not self._spellings:
             return value
         if isinstance(value, str):
             return self.redact(value)
@@ -121,46 +148,152 @@ class Redactor:
 
     def find_in(self, value: JsonValue) -> str | None:
         """Return the name of a secret that occurs in a JSON value, or `None`."""
-        if not self._patterns:
+        if not self._spellings:
             return None
         text = (
             value
             if isinstance(value, str)
             else canonical_text(value).decode("utf-8", "surrogatepass")
         )
-        return next((name for name, pattern in self._patterns if pattern.search(text)), None)
+        first = min(self._occurrences(text), key=lambda each: each.rank, default=None)
+        return None if first is None else self._spellings[first.rank][0]
+
+    def _occurrences(self, text: str) -> Iterator[_Occurrence]:
+        """Yield where secrets occur in the text, with their ranks in `_spellings`."""
+        layers: list[_Layer] = []
+        while self._spellings:
+            same_case = text, _lower(text)
+            for rank, (_, patterns) in enumerate(self._spellings):
+                for any_case, pattern in patterns:
+                    for match in pattern.finditer(same_case[any_case]):
+                        start, end = match.span()
+                        for layer in reversed(layers):
+                            start, end = layer.source(start, end)
+                        yield _Occurrence(start, end, rank)
+            escapes = list(_escapes(text)) if len(layers) < _MAX_LAYERS else []
+            if not escapes:
+                return
+            layers.append(_Layer(escapes))
+            text = _decoded(text, escapes)
 
 
-def _spellings(value: str) -> Iterator[str]:
-    """Yield patterns for a value: plain, JSON-escaped, percent-encoded, and inside Base64."""
-    letters = re.sub(r"\\+", r"\\", value)
-    yield "".join(_character_pattern(letter, first=not at) for at, letter in enumerate(letters))
+class _Occurrence(NamedTuple):
+    start: int
+    end: int
+    rank: int
+
+
+class _Escape(NamedTuple):
+    """A part of a text, and what it stands for."""
+
+    start: int
+    end: int
+    plain: str
+
+
+class _Layer:
+    """Finds the part of a text that became a part of the decoded text."""
+
+    def __init__(self, escapes: list[_Escape]) -> None:
+        self._escapes = escapes
+        self._shifts = [
+            0,
+            *accumulate(len(each.plain) - (each.end - each.start) for each in escapes),
+        ]
+        shifted = zip(escapes, self._shifts, strict=False)
+        self._starts = [each.start + shift for each, shift in shifted]
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """Return where decoded text comes from; an escape is never divided."""
+        return self._source(start)[0], self._source(end - 1)[1]
+
+    def _source(self, place: int) -> tuple[int, int]:
+        number = bisect_right(self._starts, place)
+        if number:
+            escape = self._escapes[number - 1]
+            if place < self._starts[number - 1] + len(escape.plain):
+                return escape.start, escape.end
+        place -= self._shifts[number]
+        return place, place + 1
+
+
+def _escapes(text: str) -> Iterator[_Escape]:
+    """Yield all escapes in a text."""
+    for match in _ESCAPE.finditer(text):
+        start, end = match.span()
+        kind, written = match.lastgroup, match[0]
+        if match["bytes"]:
+            found = list(_BYTES.finditer(written))
+            first = 0
+            for letter, size in _characters(bytes.fromhex("".join(each[1] for each in found))):
+                last = found[first + size - 1]
+                yield _Escape(start + found[first].start(), start + last.end(), letter)
+                first += size
+        elif kind == "entity":
+            plain = html.unescape(written)
+            if plain != written:
+                yield _Escape(start, end, plain)
+        elif kind == "low":
+            pair = bytes.fromhex(match["high"] + match["low"])
+            yield _Escape(start, end, pair.decode("utf-16-be"))
+        elif kind == "letter":
+            yield _Escape(start, end, _LETTERS.get(match["letter"], match["letter"]))
+        else:
+            code = int(match[kind or 0], 16)
+            yield _Escape(start, end, chr(code) if code <= _LAST_CODE_POINT else "")
+
+
+def _decoded(text: str, escapes: Iterable[_Escape]) -> str:
+    """Return the text with its escapes replaced by what they stand for."""
+    parts, at = list[str](), 0
+    for start, end, plain in escapes:
+        parts += [text[at:start], plain]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _characters(raw: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the characters of UTF-8 with their sizes; invalid bytes are read as Latin-1."""
+    for letter in raw.decode("utf-8", "surrogateescape"):
+        encoded = letter.encode("utf-8", "surrogateescape")
+        yield (letter if len(encoded) > 1 else chr(encoded[0])), len(encoded)
+
+
+def _lower(text: str) -> str:
+    """Return the text in lower case; no character changes its place."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(each if len(each.lower()) > 1 else each.lower() for each in text)
+
+
+def _spellings(value: str) -> list[tuple[bool, re.Pattern[str]]]:
+    """Return patterns for a value in decoded text, each with whether it has lower case only."""
     raw = value.encode("utf-8", "surrogateescape")
-    for before in range(3):
-        # Only the Base64 characters that do not depend on the surrounding bytes.
-        skipped = (0, 2, 3)[before]
-        whole = b64encode(b"\0" * before + raw).decode()
-        rest = (before + len(raw)) % 3
-        end = len(whole) - (0, 3, 2)[rest]
-        inner, tail = whole[skipped:end], whole[end:].rstrip("=")
+    plain = "".join(letter for letter, _ in _characters(raw))
+    decoded = plain
+    for _ in range(_MAX_LAYERS):
+        decoded = _decoded(decoded, _escapes(decoded))
+    texts = {value, plain, *([decoded] if len(decoded) >= _MIN_LENGTH else [])}
+    texts |= {each.replace(" ", "+") for each in texts}  # in the query of a URL
+    any_case = {re.escape(_lower(each)) for each in texts}
+    any_case |= {raw.hex(), *(each.lower() for each in _in_blocks(raw, b32encode, 5))}
+    same_case = set[str]()
+    for each in _in_blocks(raw, b64encode, 6):
+        same_case |= {each, each.replace(r"\+", r"\-").replace("/", "_")}
+    return [(True, re.compile(each)) for each in sorted(any_case)] + [
+        (False, re.compile(each)) for each in sorted(same_case)
+    ]
+
+
+def _in_blocks(raw: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[str]:
+    """Yield patterns for bytes at any place of an encoded text with some bits per character."""
+    block = bits if bits % 2 else bits // 2
+    for before in range(block):
+        # Only the characters that do not depend on the surrounding bytes.
+        whole = encode(b"\0" * before + raw).decode()
+        end = (before + len(raw)) * 8 // bits
+        inner, tail = whole[-(-before * 8 // bits) : end], whole[end:].rstrip("=")
         if len(inner) >= _MIN_ENCODED_LENGTH:
             # At the end of the encoded text, the remaining characters are known too.
             yield re.escape(inner) + (f"(?:{re.escape(tail)}=*)?" if tail else "")
-            yield re.escape(inner.replace("+", "-").replace("/", "_"))
-
-
-def _character_pattern(letter: str, *, first: bool) -> str:
-    """Return a pattern for one character in JSON, in JSON inside JSON, and in a URL.
-
-    Backslashes match possessively, and a match never starts within a run of them, so that a text
-    full of backslashes is searched in linear time.
-    """
-    if letter.isascii() and letter.isalnum():
-        return letter
-    some, any_number = (r"\\", "") if first else (r"\\++", r"\\*+")
-    units = letter.encode("utf-16-be", "surrogatepass")
-    in_json = r"\\++".join(f"u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-    in_url = "".join(f"%(?:25)*{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
-    plain = r"(?<!\\)\\++" if letter == "\\" else any_number + re.escape(letter)
-    space = r"|\+" if letter == " " else ""
-    return f"(?:{plain}|(?i:{some}{in_json}|{in_url}){space})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
@@ -181,6 +181,17 @@ class Summary:
     warnings: tuple[str, ...] = ()
     structural_warnings: tuple[str, ...] = ()
 
+    def without_classes(self) -> Summary:
+        """Return the summary without the metrics of single classes, whose names are values."""
+        return replace(
+            self,
+            detection=_without_classes(self.detection),
+            evaluators={
+                name: replace(each, metrics=_without_classes(each.metrics))
+                for name, each in self.evaluators.items()
+            },
+        )
+
     @property
     def passed(self) -> bool:
         """Whether the run passed: its command exits with code 0."""
@@ -244,6 +255,15 @@ class Summary:
     def macro_f1_by_case(self) -> float | None:
         """The mean F1 over cases."""
         return self.macro.by_case.f1
+
+
+def _without_classes(metrics: JsonObject) -> JsonObject:
+    """Return metrics without those of classes, also in the metrics of inner evaluators."""
+    return {
+        key: _without_classes(value) if isinstance(value, dict) else value
+        for key, value in metrics.items()
+        if key != "classes"
+    }
 
 
 def summarize(

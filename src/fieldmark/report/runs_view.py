@@ -231,7 +231,7 @@ def _metric(summary: Summary, name: str) -> float | None:
         if hasattr(record, name):
             found: float | None = getattr(record, name)
             return found
-    micro: float | None = getattr(summary.micro, name.removeprefix("micro_"))
+    micro: float | None = getattr(summary.micro, name.removeprefix("micro_"), None)
     return micro
 
 

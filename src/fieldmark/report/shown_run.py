@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -60,22 +59,13 @@ class ShownRun:
                 finished_at=manifest.finished_at,
             ),
             summary=replace(
-                summary,
+                summary.without_classes(),
                 warnings=(f"{plural(hidden, 'warning')} hidden, because warnings may quote values",)
                 if hidden
                 else (),
                 structural_warnings=(),
-                detection=_without_classes(summary.detection),
-                evaluators={
-                    name: replace(each, metrics=_without_classes(each.metrics))
-                    for name, each in summary.evaluators.items()
-                },
             ),
         )
-
-
-def _without_classes(metrics: JsonObject) -> JsonObject:
-    return {key: value for key, value in metrics.items() if key != "classes"}
 
 
 def gates_failed_first(summary: Summary) -> list[GateResult]:

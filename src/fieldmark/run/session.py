@@ -116,8 +116,12 @@ def run_session(
         prepared.check_end(summary)
         unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
         summary = prepared.gates.checked(
-            session.with_intervals(summary), max_errors=prepared.max_errors, unmet=unmet
+            session.with_intervals(summary),
+            max_errors=prepared.max_errors,
+            unmet=unmet,
+            values=options.values,
         )
+        summary = summary if options.values else summary.without_classes()
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
             directory.finish(summary, lists=lists, spent=prepared.providers.spent())

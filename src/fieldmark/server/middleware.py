@@ -1,4 +1,4 @@
-"""Middleware: security headers, Host check, sessions, CSRF protection and body limits."""
+"""Middleware: security headers, Host and Origin checks, sessions, CSRF protection, body limits."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def with_middleware(app: ASGIApp, options: ServerOptions) -> ASGIApp:
     app = BodyLimitMiddleware(app, options.limits)
     app = CSRFMiddleware(app, options.secrets)
     app = SessionMiddleware(app, options.secrets)
+    app = OriginMiddleware(app)
     app = HostMiddleware(app, options.hosts)
     return SecurityHeadersMiddleware(app)
 
@@ -121,6 +122,24 @@ class HostMiddleware(_GuardMiddleware):
             " starts."
         )
         return _error_response(ApiError(ErrorCode.FORBIDDEN_HOST, message))
+
+
+class OriginMiddleware(_GuardMiddleware):
+    """Rejects requests that pages of other origins send, whatever credentials they have.
+
+    A request without an `Origin` header comes from a program or is a navigation.
+    """
+
+    _SCHEMES: Final = ("http://", "https://")
+    """The server itself has no TLS, but a proxy before it may."""
+
+    def _reject(self, request: Request) -> Response | None:
+        host = request.headers["host"].lower()
+        own = {f"{scheme}{host}" for scheme in self._SCHEMES}
+        if all(origin.lower() in own for origin in request.headers.getlist("origin")):
+            return None
+        message = "Requests from pages of other origins are not allowed."
+        return _error_response(ApiError(ErrorCode.CROSS_SITE, message))
 
 
 class SessionMiddleware(_GuardMiddleware):

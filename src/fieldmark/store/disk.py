@@ -37,6 +37,15 @@ class Disk:
         while rest:
             rest = rest[os.write(file, rest) :]
 
+    def overwrite(self, path: Path, at: int, content: bytes) -> None:
+        """Replace bytes within a file by as many others, and synchronize it to disk."""
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.pwrite(file, content, at)
+            os.fsync(file)
+        finally:
+            os.close(file)
+
     def sync(self, file: int) -> None:
         """Synchronize a file to disk."""
         os.fsync(file)

@@ -7,24 +7,26 @@ any time.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
-
-import orjson
+from typing import Final, TypeAlias, TypeVar, cast
 
 from fieldmark.errors import ConfigError, StorageError
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, is_locked
 from fieldmark.store.notes import NOTES, RunNotes, parse_notes
 from fieldmark.store.writer import MANIFEST, RESULTS, SUMMARY
-from fieldmark.values.json_text import read_json
+from fieldmark.values.json_text import strict_json
+from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import (
     Manifest,
     RunEntry,
+    RunStatus,
+    entry_from_json,
     headline_of,
     manifest_from_json,
 )
@@ -36,10 +38,11 @@ ROOT: Final = "runs"
 """The default directory for runs."""
 
 INDEX: Final = ".index.json"
-CORRUPT: Final = "corrupt"
+CORRUPT: Final = RunStatus.CORRUPT
 """The status of a run whose files cannot be read."""
-COMPLETE: Final = "complete"
+COMPLETE: Final = RunStatus.COMPLETE
 LATEST: Final = "latest"
+_BACK: Final = re.compile(r"[0-9]{0,9}")
 
 _FORMAT: Final = 5
 _Parsed = TypeVar("_Parsed")
@@ -73,7 +76,7 @@ def list_runs(root: Path | str) -> list[RunEntry]:
         runs = {name: (state, tuple(entry)) for name, (state, entry) in fresh.items()}
         # Without the cache, the next listing is slower.
         with suppress(StorageError):
-            write_atomic(Path(directory) / INDEX, orjson.dumps({"format": _FORMAT, "runs": runs}))
+            write_atomic(Path(directory) / INDEX, strict_json({"format": _FORMAT, "runs": runs}))
     # Copies of runs from elsewhere may have the same number; then by time, then by name.
     return sorted(entries, key=_ORDER)
 
@@ -90,11 +93,12 @@ def find_run(
     runs are found, except by their path or full id.
     """
     for path in (Path(name), Path(root) / name):
-        if path.is_dir():
-            return path
+        with suppress(OSError):  # such as a name that is too long
+            if path.is_dir():
+                return path
     entries = list(filter(accept, list_runs(root)))
     base, _, back = str(name).partition("~")
-    if base == LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
+    if base == LATEST and _BACK.fullmatch(back) and len(entries) > int(back or 0):
         return Path(root) / entries[-1 - int(back or 0)].id
     matches = [entry.id for entry in entries if entry.id.startswith(str(name))]
     if len(matches) == 1:
@@ -184,17 +188,13 @@ def _parse(parse: Callable[[JsonObject], _Parsed], directory: str, name: str) ->
     """Return a parsed file of a run; raise `ValueError` with its name if it is invalid."""
     try:
         with open(f"{directory}/{name}", "rb") as file:  # noqa: PTH123 - no Path is needed
-            document = read_json(file.read())
+            content = file.read()
     except FileNotFoundError:
         raise ValueError(f"{name} is missing") from None
     except OSError as error:
         raise ValueError(f"cannot read {name}: {error.strerror}") from error
-    except ValueError as error:
-        raise ValueError(f"{name} is not valid JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise ValueError(f"{name} is not a JSON object")  # noqa: TRY004 - not an argument
     try:
-        return parse(document)
+        return parse(read_document(content))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 
@@ -242,10 +242,10 @@ def _read_cache(directory: str) -> dict[str, tuple[_State, RunEntry]]:
     """Return the cached entries, or none if the cache cannot be used."""
     try:
         with open(f"{directory}/{INDEX}", "rb") as file:  # noqa: PTH123 - no Path is needed
-            stored = orjson.loads(file.read())
+            stored = read_document(file.read())
         if stored["format"] != _FORMAT:
             return {}
-        make = RunEntry._make
-        return {name: (state, make(entry)) for name, (state, entry) in stored["runs"].items()}
+        runs = cast("dict[str, tuple[_State, JsonValue]]", stored["runs"])
+        return {name: (state, entry_from_json(entry)) for name, (state, entry) in runs.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}

@@ -12,7 +12,8 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import RunLock
 from fieldmark.store.writer import MANIFEST, RESULTS
-from fieldmark.values.json_text import pretty_json, read_json
+from fieldmark.values.json_text import pretty_json
+from fieldmark.wire.json_fields import JsonFields, read_document
 
 __all__ = ["NOTES", "RunNotes", "delete_run", "parse_notes", "read_notes", "write_notes"]
 
@@ -55,18 +56,17 @@ def read_notes(run: Path) -> RunNotes:
     except OSError as error:
         raise DataError(f"cannot read {NOTES}: {error.strerror}", Location(str(run))) from error
     try:
-        return parse_notes(read_json(content))
+        return parse_notes(read_document(content))
     except ValueError as error:
         raise DataError(f"{NOTES}: {error}", Location(str(run))) from error
 
 
 def parse_notes(document: JsonValue) -> RunNotes:
     """Return the notes in a JSON document; raise `ValueError` if it has another structure."""
-    if isinstance(document, dict):
-        tags, note = document.get("tags", []), document.get("note", "")
-        if isinstance(tags, list) and isinstance(note, str):
-            return RunNotes(tuple(map(str, tags)), note)
-    raise ValueError("expected an object with tags and note")
+    fields = JsonFields(document)
+    return RunNotes(
+        fields.optional(fields.texts, "tags", ()), fields.optional(fields.text, "note", "")
+    )
 
 
 def write_notes(run: Path, notes: RunNotes) -> None:

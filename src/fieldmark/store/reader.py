@@ -17,6 +17,7 @@ from fieldmark.values.json_text import read_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import case_from_json, segment_of
+from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
 
@@ -150,10 +151,10 @@ def _read_document(path: Path) -> JsonObject | None:
         return None
     except OSError as error:
         raise DataError(f"cannot read file: {error.strerror}", Location(str(path))) from error
-    value = _parse(content, Location(str(path)))
-    if not isinstance(value, dict):
-        raise DataError("expected a JSON object", Location(str(path)))
-    return value
+    try:
+        return read_document(content)
+    except ValueError as error:
+        raise DataError(str(error), Location(str(path))) from error
 
 
 def _read_lines(path: Path) -> Iterator[bytes]:

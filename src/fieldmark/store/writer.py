@@ -245,8 +245,18 @@ class RunDirectory:
             # The original error is more important than a manifest that cannot be written.
             with suppress(StorageError):
                 self._close()
-            with suppress(StorageError):
+            try:
                 self._write_manifest()
+            except StorageError:
+                with suppress(OSError):
+                    self._overwrite_status(status)
+
+    def _overwrite_status(self, status: str) -> None:
+        """Change the status in the manifest in place, which needs no space on a full disk."""
+        before, after = b'"status": "running"', f'"status": "{status}"'.encode()
+        at = (self.path / MANIFEST).read_bytes().find(before)
+        if at >= 0 and len(after) <= len(before):
+            self._disk.overwrite(self.path / MANIFEST, at, after.ljust(len(before)))
 
     def _close(self) -> None:
         if self._results < 0:

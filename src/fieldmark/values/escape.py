@@ -12,7 +12,8 @@ __all__ = ["DASH", "for_csv", "for_html", "for_markdown", "html_table", "visible
 
 DASH: Final = "–"  # noqa: RUF001 - an undefined metric
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=+\-@\t\r])")
+"""Where a formula may start: a program that splits cells at line ends reads each line as a cell."""
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&-])")
 
@@ -34,15 +35,13 @@ def visible(text: str) -> str:
 
 
 def for_csv(text: str) -> str:
-    """Return a cell that spreadsheets do not read as a formula; numbers are unchanged.
+    """Return a cell of which spreadsheets read no line as a formula; numbers are unchanged.
 
     >>> for_csv("=1+1"), for_csv("-2.5")
     ("'=1+1", '-2.5')
     """
     shown = text.encode("utf-8", "backslashreplace").decode()
-    if shown.startswith(_FORMULA) and not _PLAIN_NUMBER.match(shown):
-        return f"'{shown}"
-    return shown
+    return shown if _PLAIN_NUMBER.match(shown) else _FORMULA.sub("'", shown)
 
 
 def for_markdown(text: str) -> str:

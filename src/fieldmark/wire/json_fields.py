@@ -8,14 +8,36 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.json_text import read_json
 
-__all__ = ["FORMAT", "JsonFields", "check_format"]
+__all__ = ["FORMAT", "JsonFields", "check_format", "read_document"]
 
 FORMAT: Final = 2
 """The version of the stored format, shared by all files of a run."""
 
+_MAX_DEPTH: Final = 100
+"""No file of a run is nested as deeply, and deeper ones could not be processed recursively."""
+_MAX_INTEGER: Final = 1 << 63
+"""Larger numbers are no counts, and other programs could not read them."""
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _Value = TypeVar("_Value")
+
+
+def read_document(content: bytes) -> JsonObject:
+    """Parse the content of a file of a run; raise `ValueError` if it is not a JSON object."""
+    try:
+        document = read_json(content)
+    except ValueError as error:
+        raise ValueError(f"invalid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ValueError("expected a JSON object")  # noqa: TRY004 - data
+    level: list[JsonValue] = [document]
+    for _ in range(_MAX_DEPTH):
+        items = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [item for each in items for item in each if isinstance(item, dict | list)]  # type: ignore[union-attr]
+        if not level:
+            return document
+    raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")
 
 
 def check_format(document: JsonObject) -> None:
@@ -53,8 +75,11 @@ class JsonFields:
         return read(key) if key in self.value else default
 
     def integer(self, key: str) -> int:
-        """Return an integer."""
-        return self._get_as(int, key, "an integer")
+        """Return an integer of at most 64 bits."""
+        value = self._get_as(int, key, "an integer")
+        if not _is_number(value):
+            raise self._error(key, "an integer of at most 64 bits")
+        return value
 
     def number(self, key: str) -> float:
         """Return a finite number, as an integer if it is written so."""
@@ -77,7 +102,7 @@ class JsonFields:
     def choice(self, key: str, choices: type[_Choice]) -> _Choice:
         """Return a member of an enumeration."""
         value = self._get(key)
-        if value not in [each.value for each in choices]:
+        if not isinstance(value, str) or value not in [each.value for each in choices]:
             raise self._error(key, f"one of: {', '.join(each.value for each in choices)}")
         return choices(value)
 
@@ -145,4 +170,6 @@ class JsonFields:
 
 
 def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if type(value) is int:
+        return abs(value) < _MAX_INTEGER
+    return isinstance(value, float) and math.isfinite(value)

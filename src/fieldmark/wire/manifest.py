@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple, cast
+from enum import StrEnum
+from typing import Final, NamedTuple, cast
 
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.summary import AppliedConvention, Summary
@@ -17,10 +18,22 @@ __all__ = [
     "Manifest",
     "ManifestInput",
     "RunEntry",
+    "RunStatus",
+    "entry_from_json",
     "headline_of",
     "manifest_from_json",
     "manifest_to_json",
 ]
+
+
+class RunStatus(StrEnum):
+    """The status of a run; the files of a corrupt run cannot be read."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    CORRUPT = "corrupt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +101,14 @@ class Manifest:
         return self.inputs[position] if len(self.inputs) == position + 2 else None
 
 
+_MAX_WEIGHT: Final = 1e300
+_ENTRY_TEXTS: Final = (
+    "id", "status", "started_at", "finished_at", "convention", "comparable", "note", "problem",
+    "eval",
+)  # fmt: skip
+_ENTRY_LISTS: Final = ("inputs", "vacuous", "tags")
+
+
 class RunEntry(NamedTuple):
     """What a list shows of a run; `problem` says what is wrong with a corrupt run.
 
@@ -114,9 +135,31 @@ class RunEntry(NamedTuple):
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""
         entry = self._asdict()
-        for name in ("inputs", "vacuous", "tags"):
+        for name in _ENTRY_LISTS:
             entry[name] = list(getattr(self, name))
         return cast("JsonObject", entry)
+
+
+def entry_from_json(values: JsonValue) -> RunEntry:
+    """Return the entry in a list of the values of a `RunEntry`; raise `ValueError` for others."""
+    names = RunEntry._fields
+    if not isinstance(values, list) or len(values) != len(names):
+        raise ValueError("not the values of an entry")
+    fields = JsonFields(dict(zip(names, values, strict=True)))
+    metrics = None
+    if fields.value["metrics"] is not None:
+        stored = fields.object("metrics")
+        metrics = {name: stored.optional_number(name) for name in stored.value}
+    inputs, vacuous, tags = map(fields.texts, _ENTRY_LISTS)
+    return RunEntry(
+        **{name: fields.text(name) for name in _ENTRY_TEXTS},
+        inputs=inputs,
+        vacuous=vacuous,
+        tags=tags,
+        cases=None if fields.value["cases"] is None else fields.integer("cases"),
+        metrics=metrics,
+        sequence=fields.integer("sequence"),
+    )
 
 
 def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> Headline:
@@ -179,7 +222,7 @@ def manifest_from_json(document: JsonValue) -> Manifest:
     providers: list[JsonFields] = optional(fields.array_of_objects, "providers", [])
     inputs: list[JsonFields] = optional(fields.array_of_objects, "inputs", [])
     weights: list[JsonValue] = optional(fields.array, "weights", [])
-    evaluators: JsonObject = optional(json_object, "evaluators", {})
+    evaluators: JsonFields = optional(fields.object, "evaluators", JsonFields({}))
     spent: list[JsonFields] = optional(fields.array_of_objects, "spent", [])
     return Manifest(
         command=fields.text("command"),
@@ -198,11 +241,11 @@ def manifest_from_json(document: JsonValue) -> Manifest:
         ),
         limits=optional(json_object, "limits", {}),
         weights=tuple(map(_weight, weights)),
-        evaluators={name: str(each) for name, each in evaluators.items()},
+        evaluators={name: evaluators.text(name) for name in evaluators.value},
         options=optional(json_object, "options", None),
         segment_size=fields.integer("segment_size"),
         sequence=optional(fields.integer, "sequence", 0),
-        status=fields.text("status"),
+        status=fields.choice("status", RunStatus).value,
         started_at=optional(fields.text, "started_at", ""),
         finished_at=optional(fields.text, "finished_at", ""),
         accepted_changes=optional(fields.texts, "accepted_changes", ()),
@@ -228,7 +271,7 @@ def _headline_from_json(fields: JsonFields | None) -> Headline | None:
 
 def _weight(stored: JsonValue) -> tuple[str, float, bool]:
     match stored:
-        case [str(path), float() | int() as weight, bool(required)]:
+        case [str(path), float() | int() as weight, bool(required)] if abs(weight) < _MAX_WEIGHT:
             return path, float(weight), required
         case _:
             raise ValueError("a weight must have a path, a number and a required flag")

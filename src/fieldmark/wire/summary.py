@@ -9,6 +9,7 @@ from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, run_failures
 from fieldmark.metrics.quality import QualityBuckets
 from fieldmark.metrics.summary import (
+    QUALITY_DEPTH,
     AppliedConvention,
     AttributeSummary,
     EvaluatorSummary,
@@ -118,10 +119,13 @@ def convention_to_json(convention: AppliedConvention) -> JsonObject:
 
 def convention_from_json(fields: JsonFields) -> AppliedConvention:
     """Parse the convention of a summary or a manifest."""
+    options = fields.object("options")
+    for name in (QUALITY_DEPTH, "depth"):
+        options.optional(lambda key: options.choice(key, Depth), name, Depth.LEAF)
     return AppliedConvention(
         name=fields.text("name"),
         version=fields.integer("version"),
-        options=fields.json_object("options"),
+        options=options.value,
         comparison_sha256=fields.text("comparison_sha256"),
         counting_sha256=fields.text("counting_sha256"),
     )

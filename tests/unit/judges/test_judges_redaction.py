@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import time
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -38,6 +39,135 @@ def test_secret_is_found_and_redacted_in_every_encoding(encoded):
     assert "sentinel" not in SECRETS.redact(text)
     assert SECRETS.redact(text).startswith("before [API_KEY]")
     assert SECRETS.find_in(text) == "API_KEY"
+
+
+def every(escape, text=KEY):
+    """Return the text with an escape for each of its characters."""
+    return "".join(map(escape, text))
+
+
+def units(letter):
+    return letter.encode("utf-16-be")
+
+
+@pytest.mark.parametrize(
+    "secret", [KEY, "Plain0Secret42", "pass\\w%rd &amp;\n\U0001f600x", "\udcffbytes\udcfe"]
+)
+@pytest.mark.parametrize(
+    "encode",
+    [
+        pytest.param(str.upper, id="upper-case"),
+        pytest.param(str.lower, id="lower-case"),
+        pytest.param(str.swapcase, id="mixed-case"),
+        pytest.param(lambda text: json.dumps(text)[1:-1], id="json"),
+        pytest.param(lambda text: json.dumps(json.dumps(text))[3:-3], id="json-in-json"),
+        pytest.param(lambda text: quote(text, safe="", errors="surrogateescape"), id="percent"),
+        pytest.param(lambda text: quote_plus(text, errors="surrogateescape"), id="form"),
+        pytest.param(
+            lambda text: "".join(f"%{byte:02X}" for byte in raw(text)), id="percent-of-each-byte"
+        ),
+        pytest.param(
+            lambda text: "".join(f"\\x{byte:02x}" for byte in raw(text)), id="backslash-x-of-each-byte"
+        ),
+        pytest.param(
+            lambda text: every(lambda each: f"\\u{units(each).hex()}"
+                               if len(units(each)) == 2
+                               else json.dumps(each)[1:-1], shown(text)),
+            id="unicode-escape-of-each-character",
+        ),
+        pytest.param(
+            lambda text: every(lambda each: f"\\U{ord(each):08X}", shown(text)),
+            id="long-unicode-escape-of-each-character",
+        ),
+        pytest.param(
+            lambda text: every(lambda each: f"\\u{{{ord(each):x}}}", shown(text)),
+            id="unicode-escape-in-braces",
+        ),
+        pytest.param(html.escape, id="html"),
+        pytest.param(
+            lambda text: every(lambda each: f"&#{ord(each)};", shown(text)), id="decimal-entities"
+        ),
+        pytest.param(
+            lambda text: every(lambda each: f"&#x{ord(each):X};", shown(text)),
+            id="hexadecimal-entities",
+        ),
+        pytest.param(lambda text: json.dumps(html.escape(text))[1:-1], id="html-in-json"),
+        pytest.param(lambda text: raw(text).hex(), id="hex"),
+        pytest.param(lambda text: raw(text).hex().upper(), id="upper-case-hex"),
+        pytest.param(lambda text: b32(raw(text)), id="base32"),
+        pytest.param(lambda text: b32(raw(text)).lower(), id="lower-case-base32"),
+        pytest.param(lambda text: b32(raw(text)).rstrip("="), id="base32-without-padding"),
+        pytest.param(lambda text: base64.b64encode(raw(text)).decode(), id="base64"),
+        pytest.param(lambda text: quote(base64.b64encode(raw(text)), safe=""), id="base64-in-url"),
+    ],
+)  # fmt: skip
+def test_encoded_secret_is_replaced_exactly(secret, encode):
+    redactor = Redactor({"API_KEY": secret})
+    if encode(secret) == secret:
+        return
+    for before, after in (("<", ">"), ("before ", " after"), ("%41é", "é%42")):
+        text = f"{before}{encode(secret)}{after}"
+        assert redactor.redact(text) == f"{before}[API_KEY]{after}"
+        assert redactor.find_in(text) == "API_KEY"
+
+
+def raw(text):
+    return text.encode("utf-8", "surrogateescape")
+
+
+def shown(text):
+    """Return text with the bytes that are not UTF-8 as programs without them print them."""
+    return "".join(
+        chr(ord(each) - 0xDC00) if "\udc80" <= each <= "\udcff" else each for each in text
+    )
+
+
+def b32(content):
+    return base64.b32encode(content).decode()
+
+
+@pytest.mark.parametrize("before", range(6))
+@pytest.mark.parametrize("after", range(6))
+def test_secret_inside_base32_is_found_at_any_offset(before, after):
+    encoded = b32(b"x" * before + raw(KEY) + b"z" * after)
+    assert SECRETS.find_in(encoded) == "API_KEY"
+    assert SECRETS.find_in(encoded.lower()) == "API_KEY"
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        pytest.param("41bcdef", "100%41bcdef", id="percent-sign-before-it"),
+        pytest.param("12345%", "12345%41", id="secret-that-ends-like-an-escape"),
+        pytest.param("amp;key", "&amp;key", id="ampersand-before-it"),
+        pytest.param("nkey-1", "\\nkey-1", id="backslash-before-it"),
+        pytest.param("\\\\\\\\", "\\\\\\\\", id="only-backslashes"),
+    ],
+)
+def test_plain_secret_is_found_next_to_text_like_escapes(secret, text):
+    assert Redactor({"API_KEY": secret}).find_in(text) == "API_KEY"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("İ" * 3 + " SENTINEL-1 İ", id="letters-with-a-longer-lower-case"),
+        pytest.param("SENTINEL-1" * 3, id="repeated"),
+    ],
+)
+def test_only_the_secret_is_replaced(text):
+    assert Redactor({"X": "sentinel-1"}).redact(text) == text.replace("SENTINEL-1", "[X]")
+
+
+@pytest.mark.parametrize(
+    "unit", ["\\", "%", "%25", "&", "&a", "\\u", "\\ud83d", "%2", "x", "ſ", "\\\\%25&"]
+)
+def test_search_in_any_repeated_text_takes_linear_time(unit):
+    secrets = Redactor({"API_KEY": "xxxxxxxxxxxxy" + unit * 20 + "z"})
+    started = time.thread_time()
+    text = unit * (400_000 // len(unit))
+    assert secrets.redact(text) == text
+    assert time.thread_time() - started < 10
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:", "Bearer "])

@@ -37,6 +37,13 @@ def test_visible(text, shown):
         pytest.param("+1e9", "+1e9", id="number-with-a-sign-stays"),
         pytest.param("-2+3", "'-2+3", id="sum-is-no-number"),
         pytest.param("1=1", "1=1", id="only-the-beginning-matters"),
+        pytest.param("a\n=1", "a\n'=1", id="formula-in-the-second-line"),
+        pytest.param("a\r\n+A1\n@x", "a\r\n'+A1\n'@x", id="formula-in-every-line"),
+        pytest.param("a\r-A1", "a\r'-A1", id="formula-after-a-carriage-return"),
+        pytest.param("a\n\t=1", "a\n'\t=1", id="tab-in-the-second-line"),
+        pytest.param("=1\n=1", "'=1\n'=1", id="formula-in-both-lines"),
+        pytest.param("-2.5\n", "'-2.5\n", id="number-with-a-line-feed-is-text"),
+        pytest.param("a\n1=1", "a\n1=1", id="only-the-beginning-of-a-line-matters"),
         pytest.param("\ud800", r"\ud800", id="half-a-character"),
     ],
 )
