@@ -163,7 +163,7 @@ class Walk:
         if self.sparse:
             alignment = _align_sparse(node, expected, candidate)
         else:
-            alignment = node.aligner.align(expected, candidate)
+            alignment = node.align(expected, candidate)
         cells, mark_item, path = outcomes.cells, outcomes.items.append, node.item_path
         if alignment.failed is not None:
             error = Comparison.error(alignment.failed, note=alignment.note)
@@ -499,7 +499,7 @@ def _align_sparse(
         [index for index, item in enumerate(cast("list[_Side]", items)) if item is not MISSING]
         for items in (expected, candidate)
     )
-    found = node.aligner.align(
+    found = node.align(
         [cast(JsonValue, _dense(expected[index])) for index in ours],
         [cast(JsonValue, _dense(candidate[index])) for index in theirs],
     )
