@@ -182,17 +182,19 @@ def _may_reach(expected: ItemLeaves, candidate: ItemLeaves, share: float) -> boo
     """
     shared = expected.keys() & candidate.keys()
     most, least = float(len(shared)), share * (len(expected) + len(candidate) - len(shared))
+    pending: list[tuple[RuledLeaf, RuledLeaf]] = []
     for path in shared:
         cell, other = expected[path], candidate[path]
-        if cell == other or type(cell) is str is type(other):
-            continue
-        if not isinstance(cell, RuledLeaf) or not isinstance(other, RuledLeaf):
+        if type(cell) is RuledLeaf is type(other):
+            if type(cell.value) is not str and cell != other:
+                pending.append((cell, other))
+        elif cell != other and not (type(cell) is str is type(other)):
             most -= 1
-        elif type(cell.value) is not str:
-            most -= 1 - cell.similarity(other)
+    for cell, other in pending:
         if most < least:
             return False
-    return True
+        most -= 1 - cell.similarity(other)
+    return most >= least
 
 
 def _texts(cells: ItemLeaves) -> _Texts:

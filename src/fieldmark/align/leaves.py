@@ -136,10 +136,13 @@ def all_leaves(
 ) -> list[ItemLeaves]:
     """Return the leaves of each item; some of them may have their own rules."""
     if rules is not None:
-        by_field = None
         if match_fields is not None:
             by_field = {field: _rules_at(rules, field) for field in match_fields}
-        return [_ruled_leaves_of(item, rules, by_field) for item in items]
+            return [_ruled_leaves_of(item, rules, by_field) for item in items]
+        return [
+            _apply_rules(item, cells, rules)
+            for item, cells in zip(items, all_leaves(items, None), strict=True)
+        ]
     if compiled.COMPILED:
         return compiled.items.cells(items, match_fields, MAX_TEXT, folded, leaves_of)
     return [leaves_of(item, match_fields) for item in items]
@@ -164,6 +167,23 @@ def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeav
             cells[field] = value
         elif value is not None and value is not MISSING:
             cells[field] = (typed_key(value),)
+    return cells
+
+
+def _apply_rules(item: JsonValue, cells: ItemLeaves, rules: LeafRules) -> ItemLeaves:
+    """Give the leaves of an item their rules: in place if it is a flat object, as most are."""
+    if type(item) is not dict or rules.whole_comparator is not None:
+        return _ruled_leaves_of(item, rules, None)
+    for key, value in item.items():
+        own = rules.child(key)
+        comparator = own.leaf_comparator
+        if type(value) is dict or (type(value) is list and comparator is not None):
+            return _ruled_leaves_of(item, rules, None)
+        if comparator is not None and key in cells:
+            if comparator.name == "ignore":
+                del cells[key]
+            else:
+                cells[key] = RuledLeaf(value, comparator)
     return cells
 
 

@@ -47,6 +47,7 @@ __all__ = ["SelectionMethod", "align_by_similarity"]
 _TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
 _TOO_LARGE: Final = "the items are too large to compare all pairs"
 
+_RULED: Final = 64  # pairs of items with rules up to which a loop is faster than arrays
 _SPARSE: Final = 16  # pairs that arrays compare in the time that a loop needs for one pair
 
 
@@ -126,6 +127,8 @@ def _select_pairs(
             SMALL_CHARACTER_PAIRS // max(1, largest(left) * largest(right)),
         )
         has_rules = rules is not None
+        if has_rules:
+            most_in_loops = min(most_in_loops, _RULED)
         few = edges_of_few(left, right, min_weight, most_in_loops, has_rules=has_rules)
         if few is not None:
             return _select_few(few, expected, candidate, method)
