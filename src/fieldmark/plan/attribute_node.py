@@ -41,9 +41,11 @@ class NodeMode(IntEnum):
     """Record nothing: the attribute is not configured."""
     SPLIT = 4
     """Compare the parts that rules apply to, and the rest as one value."""
+    ENTRIES = 5
+    """Align the values of an object like list items."""
 
 
-_COMPARED: Final = frozenset({NodeMode.WALK, NodeMode.LEAF, NodeMode.SPLIT})
+_COMPARED: Final = frozenset({NodeMode.WALK, NodeMode.LEAF, NodeMode.SPLIT, NodeMode.ENTRIES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,8 @@ class AttributeNode:
             self.mode = NodeMode.LEAF if whole else NodeMode.SPLIT
         else:
             self.mode = NodeMode.WALK if self._matches or not configured else NodeMode.SKIP
+        if self.mode is NodeMode.WALK and self.aligner.name == "entries":
+            self.mode = NodeMode.ENTRIES
         self.walks = self.mode is NodeMode.WALK and not self.structural
 
     def _complete_matches(self) -> list[RuleMatch]:
@@ -206,6 +210,11 @@ class AttributeNode:
         aligner = cast(RuleAligner, self.aligner)
         return aligner.align(expected, candidate, self.item(_ANY_INDEX))
 
+    @property
+    def entry_node(self) -> AttributeNode:
+        """The node of the values of an object that is used as a map."""
+        return self.item(_ANY_INDEX)
+
     def applies_in(self, value: JsonValue | Missing) -> bool:
         """Whether a rule applies to this value or to a part of it."""
         return self.has_rule or any(node.applies_in(inner) for _, node, inner in self.parts(value))
@@ -226,7 +235,7 @@ class AttributeNode:
     def lists(self) -> Iterator[tuple[str, Aligner]]:
         """Yield the path and the aligner of every list seen at or below this attribute."""
         items = [self.item_node] if self.item_node else list(self._indexed_items.values())
-        if items and self.mode in (NodeMode.WALK, NodeMode.SPLIT):
+        if items and self.mode in (NodeMode.WALK, NodeMode.SPLIT, NodeMode.ENTRIES):
             yield self.path, self.aligner
         for below in (*self.children.values(), *items):
             yield from below.lists()

@@ -32,6 +32,7 @@ from fieldmark.values.text import nearest, plural
 from fieldmark.wire.case_result import CaseResult
 
 if TYPE_CHECKING:
+    from fieldmark.align.entries import Entries
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.key import Key
     from fieldmark.align.optimal import Optimal
@@ -403,14 +404,16 @@ def list_notes(lists: Mapping[str, Aligner]) -> list[str]:
 
 def _method(aligner: Aligner) -> str:
     match aligner.name:
-        case "greedy" | "optimal":
-            options = cast("Greedy | Optimal", aligner)
+        case "greedy" | "optimal" | "entries":
+            options = cast("Greedy | Optimal | Entries", aligner)
             fields = " and ".join(options.match_fields or ()) or "all fields"
             similarity = options.similarity
             kind = similarity.get("type") if isinstance(similarity, Mapping) else similarity
             measure = "" if kind == "text" else f" by {kind}"
-            details = f"{aligner.name}, {fields}{measure}, threshold {options.min_similarity:g}"
-            return f"list items aligned by similarity ({details})"
+            method = cast("Entries", aligner).method if aligner.name == "entries" else aligner.name
+            details = f"{method}, {fields}{measure}, threshold {options.min_similarity:g}"
+            items = "values of maps" if aligner.name == "entries" else "list items"
+            return f"{items} aligned by similarity ({details})"
         case "key":
             return f"list items aligned by key {' and '.join(cast('Key', aligner).key)}"
         case name:
