@@ -18,8 +18,9 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import FACTS, Outcome, Presence
-from fieldmark.model.rule import Rules
+from fieldmark.model.rule import Rule, Rules
 from fieldmark.values.paths import (
+    ROOT,
     Path,
     PathError,
     attribute_of,
@@ -297,7 +298,7 @@ def unused_rules(
     warnings: list[str] = []
     for rule in rules.fields:
         path = _parse(rule.path)
-        if path is None:
+        if path is None or (_is_in_map(rule, rules) and _is_at_or_above(attribute_of(path), seen)):
             continue
         place = f"{rule.location}: " if str(rule.location) else ""
         if (path.text, rule.truth_only) not in unseen:
@@ -323,6 +324,21 @@ def unused_rules(
             hint = f"did you mean {close!r}?" if close else ""
         warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
     return warnings
+
+
+def _is_in_map(rule: Rule, rules: Rules) -> bool:
+    """Whether a path selects values of an object that is used as a map, which `[*]` stands for."""
+    return any(
+        own.aligner is not None
+        and own.aligner.name == "entries"
+        and rule.path.removeprefix("" if own.path == ROOT else own.path).startswith(("[*]", "[]"))
+        for own in rules.fields
+    )
+
+
+def _is_at_or_above(attribute: str, seen: Iterable[str]) -> bool:
+    below = (f"{attribute}.", f"{attribute}[")
+    return any(path == attribute or path.startswith(below) for path in seen)
 
 
 class DocumentPaths:

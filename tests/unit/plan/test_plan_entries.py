@@ -214,3 +214,19 @@ def test_entries_are_rejected_as_a_default(tmp_path):
         fm.compare({}, {}, rules={"defaults": {"align": "entries"}})
     with pytest.raises(ConfigError, match="align: entries is not supported for all fields"):
         fm.score([({}, {})], align="entries", out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("path", "warned"),
+    [
+        pytest.param("p[*].name", False, id="field-of-entries"),
+        pytest.param("p[*]", False, id="entries-themselves"),
+        pytest.param("p[*].nane", True, id="field-that-no-entry-has"),
+    ],
+)
+def test_paths_of_entries_are_found_in_the_documents(tmp_path, path, warned):
+    fields = {"p": ENTRIES, path: {"match": "exact"}}
+    result = fm.score(
+        [({"p": {"1": ANN}}, {"p": {"x": ANN}})], rules={"fields": fields}, out=tmp_path / "run"
+    )
+    assert any(path in warning for warning in result.summary.warnings) is warned
