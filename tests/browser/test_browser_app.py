@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
+from fieldmark.config.rules_file import load_rules
+from fieldmark.server.strategies import load_default_rules
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
@@ -235,6 +237,14 @@ def test_several_predictions_are_ranked_with_their_least_stable_fields(app):
         "[...document.querySelectorAll('.ranking [data-label=Rank]')].map((each) => each.innerText)"
     )
     assert page.run(ranks) == ["1", "2"]
+    # RQS is the score under one convention only.
+    assert "RQS" not in page.text(".ranking thead")
+    page.click("#add-candidate")
+    page.type("#candidate-3", '{"a": 1, "b": 2}')
+    page.wait("document.querySelectorAll('.ranking tbody tr').length === 3")
+    assert page.run(ranks) == ["1 (tie)", "1 (tie)", "3"]
+    page.click(".entry-actions button[aria-label='Remove prediction 3']")
+    page.wait("document.querySelectorAll('.ranking tbody tr').length === 2")
     page.click("#tab-consistency")
     assert page.text(".tab-panel tbody tr th") == "b"
     page.click(".entry-actions button[aria-label='Remove prediction 1']")
@@ -247,6 +257,9 @@ def test_documents_without_a_common_value_have_a_vacuous_accuracy(app):
     page.type("#expected", '{"a": 1}')
     page.type("#candidate", '{"b": 1}')
     page.wait("document.querySelector('.tiles')")
+    assert page.text(".result > .notice").startswith(
+        "ground truth and predictions have no attribute"
+    )
     assert page.text(".tiles dt") == "Macro F1"
     assert metric_text(page, "f1") == "0.0000"
     assert metric_text(page, "accuracy") == "1.0000"
@@ -302,6 +315,43 @@ def test_strategies_are_added_changed_removed_and_saved(app, server):
     page.click(".toast:last-child .undo")
     page.wait("document.querySelector('.strategy-table tbody tr')")
     server.options.strategies.unlink()
+
+
+def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tmp_path):
+    file = tmp_path / "rules.yaml"
+    file.write_text(json.dumps({**RULES, "fuzzy_threshold": 0.7, "gates": {"min": {"rqs": 0.5}}}))
+    provider = load_rules(file).provider
+    rules = load_default_rules(file, provider)
+    options = {"rules": rules, "rules_file": file.name, "provider": provider, "write": True}
+    with live(tmp_path, **options) as server:
+        page = new_page(server, browser)
+        page.run("localStorage.setItem('fieldmark-rules', JSON.stringify({rows: [], gates: []}))")
+        goto(page, f"{server.url}/rules", "document.querySelector('.strategy-table tbody tr')")
+        assert "default rules are those of rules.yaml" in page.text("#rules-file")
+        assert page.text(".count-chips").split() == ["FUZZY", "1", "SEMANTIC", "1"]
+        assert page.run("document.querySelector('#convention').value") == "four_phase"
+        assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"
+        assert page.run("document.querySelector('[aria-label=Metric]').value") == "rqs"
+        page.wait("document.querySelector('.save-bar').textContent.includes('No unsaved changes')")
+        assert page.run("document.querySelector('#save').disabled") is True
+        goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
+        line = "Rules of rules.yaml. Strategies: 1 FUZZY, 1 SEMANTIC. Gates: 1."
+        assert page.text(".rules-line").startswith(line)
+        goto(page, f"{server.url}/", "document.querySelector('#expected')")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml. Strategies: ")
+        page.type("#expected", json.dumps(EXPECTED))
+        page.type("#candidate", json.dumps(CANDIDATE))
+        page.wait("document.querySelector('.tiles')")
+        assert metric_text(page, "rqs") == "0.7375"
+        goto(page, f"{server.url}/rules", "document.querySelector('#add-row')")
+        page.choose("#convention", "confusion")
+        page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
+        goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml, changed in this browser. ")
+        assert page.run("document.querySelector('#convention').value") == "confusion"
+        assert page.run("localStorage.getItem('fieldmark-rules')") is not None
+        assert (page.dialogs, page.errors) == ([], [])
+        page.close()
 
 
 def test_exported_rules_can_be_imported_again(app, tmp_path):
@@ -381,6 +431,13 @@ def test_every_page_starts_with_the_default_convention_and_has_a_choice(app):
         page.run("localStorage.clear()")
     page = app("/runs/first/cases/2", "document.querySelector('.case-score')")
     assert page.text(".case-score").endswith("(confusion)")
+    for path, place in (
+        ("/runs/first", ".run-head .case-facts"),
+        ("/runs", "#app tbody tr"),
+        ("/diff?a=first&b=second", ".conventions"),
+    ):
+        page = app(path, f"document.querySelector('{place}')")
+        assert "confusion" in page.text(place).lower()
 
 
 def test_invalid_import_shows_an_error_and_changes_nothing(app):
@@ -500,6 +557,9 @@ def test_job_reports_cases_that_were_not_evaluated(app, tmp_path):
     text = page.run(f"{job}.textContent")
     assert "1 unparseable" in text
     assert "Rows paired by id." in text
+    page.run(f"{job}.querySelector('a').click()")
+    page.wait("document.querySelector('.tiles')")
+    assert "cannot parse 1 of 1 prediction" in page.text(".run-head .notice")
 
 
 def test_run_page_shows_evaluators(app):
@@ -564,13 +624,13 @@ def test_late_response_does_not_replace_a_newer_one(app):
 
 def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
-    assert page.text("#conclusion").startswith("Too few cases to tell · mean score")
+    assert page.text("#conclusion").startswith("Too few cases to tell · macro F1 by attribute")
     assert "0 improved, 4 worse" in page.text(".case-counts")
     assert page.text(".notice") == "second is newer than first"
     assert page.count("#worse tbody a") == 4
     assert "total: match → wrong value" in page.text("#worse tbody")
     assert page.text("#attributes tbody th") == "total"
-    assert page.text("#metrics tbody th") == "mean score"
+    assert page.text("#metrics tbody th") == "macro F1 by attribute"
     assert page.count("#attributes .worse, #metrics .worse, #conclusion.worse") == 0
     page.click("#worse tbody a")
     page.wait("document.querySelectorAll('#cases tbody a').length === 1")

@@ -282,7 +282,9 @@ def test_a_column_of_the_heat_map_opens_its_case(open_page, sample):
 class TestTwoRuns:
     def test_regressed_cases_come_first(self, open_page, compared):
         page = open_page(compared)
-        assert page.text("#conclusion").startswith("No significant difference · mean score")
+        assert page.text("#conclusion").startswith(
+            "No significant difference · macro F1 by attribute"
+        )
         counts = "23 cases in both runs: 10 improved, 5 worse, 8 unchanged"
         assert page.text("#comparison .case-counts") == counts
         assert page.text("#comparison .conventions").startswith("Convention confusion; ")

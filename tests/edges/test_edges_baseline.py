@@ -72,3 +72,115 @@ def test_saved_run_has_confidence_intervals(folder, against):
     low, high = summary["intervals"]["micro_f1"]
     assert low <= summary["micro"]["f1"] <= high
     assert all("f1" in each["interval"] for each in summary["attributes"].values())
+
+
+def test_baseline_with_other_ground_truth_is_rejected(folder, command, against):
+    (folder / "truth.jsonl").write_text('{"id": "a", "expected": {"total": 3}}\n')
+    for saved in ([], ["--no-save"]):
+        done = command("score", "truth.jsonl", "worse.jsonl", "--baseline", "before",
+                       "--max-drop", "0.1", *saved)  # fmt: skip
+        assert done.code == 2
+        assert done.err == (
+            "fieldmark: baseline before has different ground truth; "
+            "score the baseline again with the same ground truth\n"
+        )
+    assert not (folder / "runs").exists()
+
+
+EVAL = """
+evaluators:
+  - type: field_accuracy
+    fields: [{{path: {path}}}]
+cases:
+  - {{id: x, expected: {{a: 1, b: 1}}, candidate: {{a: {a}, b: {b}}}}}
+"""
+NO_DROP = ["--baseline", "latest", "--max-drop", "0", "-q"]
+
+
+@pytest.fixture
+def two_files(folder, command):
+    """Return a function that writes two eval files with these scores, and runs both."""
+
+    def run(a, b, *options):
+        (folder / "a.yaml").write_text(EVAL.format(path="a", a=a, b=b))
+        (folder / "b.yaml").write_text(EVAL.format(path="b", a=a, b=b))
+        return command("eval", "a.yaml", "b.yaml", *options)
+
+    return run
+
+
+def runs_by_eval(folder):
+    manifests = [json.loads(each.read_text()) for each in folder.glob("runs/*/manifest.json")]
+    return {each["eval"]: each for each in sorted(manifests, key=lambda each: each["sequence"])}
+
+
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        pytest.param((1, 1), 0, id="both-as-before"),
+        pytest.param((0, 1), 1, id="first-file-is-worse"),
+        pytest.param((1, 0), 1, id="second-file-is-worse"),
+    ],
+)
+def test_latest_baseline_of_each_file_is_its_own_run_before_the_command(
+    folder, two_files, second, code
+):
+    two_files(1, 1, "-q")
+    first = runs_by_eval(folder)
+    ids = {
+        name: next(
+            path.parent.name
+            for path in folder.glob("runs/*/manifest.json")
+            if json.loads(path.read_text())["sequence"] == each["sequence"]
+        )
+        for name, each in first.items()
+    }
+    done = two_files(*second, *NO_DROP)
+    assert done.code == code
+    for name, each in runs_by_eval(folder).items():
+        assert each["sequence"] > first[name]["sequence"]
+        assert each["options"]["baseline"].endswith(ids[name])
+
+
+def test_latest_baseline_is_required_for_every_file_before_anything_is_run(
+    folder, two_files, command
+):
+    done = two_files(1, 1, *NO_DROP)
+    assert done.code == 2
+    assert done.err == "".join(
+        f"fieldmark: baseline 'latest' not found: no such complete run of {name!r}; "
+        "run it without a baseline first\n"
+        for name in ("a", "b")
+    )
+    assert not (folder / "runs").exists()
+    assert command("eval", "a.yaml", "-q").code == 0
+    done = two_files(1, 1, *NO_DROP)
+    assert (done.code, "of 'b'" in done.err, "of 'a'" in done.err) == (2, True, False)
+    assert set(runs_by_eval(folder)) == {"a"}
+
+
+def test_tag_is_that_of_a_run_of_the_same_file(two_files, command):
+    two_files(1, 1, "-q")
+    for name in ("latest", "latest~1"):
+        command("runs", name, "--add-tag", "main")
+    two_files(0, 0, "-q")
+    assert two_files(1, 1, "--baseline", "main", "--max-drop", "0", "-q").code == 0
+
+
+def test_baseline_of_another_evaluation_is_rejected_before_anything_is_run(folder, two_files):
+    two_files(1, 1, "--out", "runs", "-q")
+    done = two_files(1, 1, "--out", "again", "--baseline", "runs/a", "--max-drop", "0", "-q")
+    assert done.code == 2
+    assert "baseline runs/a has different rules or a different convention" in done.err
+    assert not (folder / "again").exists()
+
+
+def test_baseline_with_other_evaluators_is_rejected(folder, command):
+    plain = EVAL.format(path="a", a=1, b=1)
+    (folder / "a.yaml").write_text(plain)
+    assert command("eval", "a.yaml", "-q").code == 0
+    further = "evaluators:\n  - {type: json_schema, schema: true}"
+    (folder / "a.yaml").write_text(plain.replace("evaluators:", further))
+    done = command("eval", "a.yaml", *NO_DROP)
+    assert done.code == 2
+    assert "has different evaluators; compare with a run of the same evaluation" in done.err

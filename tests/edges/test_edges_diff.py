@@ -11,6 +11,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.difference import DiffVerdict
+from fieldmark.report.html.comparison import comparison_view
 
 CASES = 60
 
@@ -60,12 +61,12 @@ def test_an_improved_run(runs, command):
 def test_equal_runs_have_no_significant_difference(runs, command, other):
     done = command("diff", "runs/good", f"runs/{other}")
     assert done.code == 0
-    assert done.out.startswith("No significant difference: mean score 0.958 → 0.958")
+    assert done.out.startswith("No significant difference: macro F1 by attribute 0.958 → 0.958")
 
 
 def test_all_formats_have_the_same_results(runs, command):
     table = command("diff", "bad", "good").out
-    assert "Improved: mean score 0.750 → 0.958" in table
+    assert "Improved: macro F1 by attribute 0.750 → 0.958" in table
     assert "attributes: 1 improved\n" in table
     assert "over 60 cases: 25 improved, 0 worse, 35 unchanged" in table
     assert "convention confusion; score of a case: macro F1 by attribute\n" in table
@@ -92,13 +93,14 @@ def test_five_of_five_changed_cases_are_too_few_to_tell(folder, command, improve
     fm.score(truth, truth if improved else wrong, out=f"runs/{second}")
     done = command("diff", first, second)
     assert done.code == 0
-    assert done.out.startswith("Too few cases to tell: mean score ")
+    assert done.out.startswith("Too few cases to tell: macro F1 by attribute ")
     assert f"over 5 cases: {improved} improved, {5 - improved} worse, 0 unchanged" in done.out
     assert "no difference" not in done.out
-    assert "1.000\n" not in done.out.partition("Mistakes")[0].partition("Metric")[2]
     result = command("diff", first, second, "--format", "json").summary
-    found = [result["conclusion"], *result["metrics"].values(), *result["attributes"].values()]
+    changed = [each for each in result["metrics"].values() if each["delta"]]
+    found = [result["conclusion"], *changed, *result["attributes"].values()]
     assert {each["word"] for each in found} == {"too few cases to tell"}
+    assert result["metrics"]["completeness"]["word"] == "no difference"
     assert result["verdicts"]["p"] is None
     markdown = command("diff", first, second, "--format", "markdown").out
     assert markdown.startswith("Too few cases to tell: ")
@@ -217,7 +219,7 @@ def test_different_rules_are_rejected_even_if_rescored(folder, runs, command):
         assert "the runs have different rules: comparator exact vs. fuzzy" in done.err
     forced = command("diff", "bad", "fuzzy", "--force")
     assert forced.code == 0
-    assert "Not comparable: mean score 0.750 and 0.958 over 60 cases" in forced.out
+    assert "Not comparable: macro F1 by attribute 0.750 and 0.958 over 60 cases" in forced.out
     assert "conventions: confusion (bad), confusion (fuzzy)" in forced.out
     for word in ("improved", "worse", "regressed", "better", "now pass"):
         assert word not in forced.out.lower().partition("mistakes")[2]
@@ -415,3 +417,84 @@ def test_evaluations_are_compared_by_evaluator_scores(folder):
     assert found.word is DiffVerdict.BETTER
     assert found.passed
     assert found.metrics.headline["mean_score"].delta == pytest.approx(25 / 60)
+    header = found.evaluators["header"]
+    assert (header.before, header.after) == (pytest.approx(0.5), pytest.approx(55 / 60))
+    assert (header.word, header.improved, header.worse) == (DiffVerdict.BETTER, 25, 0)
+    assert found.metric == "mean_score"
+
+
+@pytest.fixture
+def profiles(folder):
+    """Two runs by `four_phase`: the second predicts no extra key, but less."""
+    truth = [{"id": str(n), "name": "Ada", "age": n} for n in range(20)]
+    write(folder / "profiles.jsonl", truth)
+    write(folder / "extra.jsonl", [{**each, "mood": "good"} for each in truth])
+    write(folder / "fewer.jsonl", [{**each, "age": None} for each in truth])
+    for name in ("extra", "fewer"):
+        options = {"convention": "four_phase", "out": f"runs/{name}"}
+        fm.score("profiles.jsonl", f"{name}.jsonl", **options)
+    return folder / "runs"
+
+
+def test_the_primary_metric_of_the_convention_leads_and_decides(profiles, command):
+    result = command("diff", "extra", "fewer", "--format", "json").summary
+    assert list(result["metrics"])[:3] == ["rqs", "mean_score", "completeness"]
+    assert result["conclusion"]["metric"] == result["conclusion"]["primary"] == "rqs"
+    assert result["conclusion"]["word"] == result["metrics"]["rqs"]["word"] == "worse"
+    assert result["metrics"]["hallucination"]["word"] == "better"
+    assert result["metrics"]["hallucination"]["delta"] == pytest.approx(-1 / 3)
+    assert result["metrics"]["completeness"]["word"] == "worse"
+    assert "safety" not in result["metrics"]
+    assert result["attributes"]["mood"]["word"] == "better"
+    table = command("diff", "extra", "fewer").out
+    assert table.startswith("Regressed: RQS 0.800 → 0.725 (-0.075, p <0.001) over 20 cases: ")
+    assert table.partition("Metric")[2].splitlines()[1].startswith("RQS ")
+    markdown = command("diff", "extra", "fewer", "--format", "markdown").out
+    assert "| hallucination | 0.333 | 0.000 | **-0.333** |" in markdown
+
+
+def test_quality_metrics_of_other_conventions_are_neither_better_nor_worse(profiles, command):
+    fm.score("profiles.jsonl", "fewer.jsonl", convention="taxonomy", out="runs/taxonomy")
+    result = command("diff", "extra", "taxonomy", "--force", "--format", "json").summary
+    assert {each["word"] for each in result["metrics"].values()} == {"not comparable"}
+    assert result["metrics"]["rqs"]["after"] is not None
+
+
+def test_a_metric_that_rests_on_nothing_is_marked(folder, command):
+    truth = [{"id": str(n), "name": "Ada"} for n in range(12)]
+    for name, predictions in (("none", [{"id": row["id"]} for row in truth]), ("all", truth)):
+        fm.score(truth, predictions, convention="four_phase", out=f"runs/{name}")
+    accuracy = command("diff", "none", "all", "--format", "json").summary["metrics"]["accuracy"]
+    assert (accuracy["before"], accuracy["after"], accuracy["delta"]) == (None, 1.0, None)
+    assert (accuracy["word"], accuracy["note"]) == ("too few cases to tell", "vacuous before")
+    assert "accuracy (vacuous before)" in command("diff", "none", "all").out
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        pytest.param("rqs=0.01", 1, id="rqs"),
+        pytest.param("rqs=0.1", 0, id="rqs-within-limit"),
+        pytest.param("completeness=0.1", 1, id="completeness"),
+        pytest.param("hallucination=0", 0, id="less-hallucination-is-no-drop"),
+        pytest.param("accuracy=0", 0, id="accuracy"),
+        pytest.param("safety=0", 1, id="safety-that-was-not-evaluated"),
+    ],
+)
+def test_quality_metrics_in_gates_against_a_baseline(profiles, command, limit, code):
+    assert command("diff", "extra", "fewer", "--max-drop", limit, "-q").code == code
+    done = command("score", "profiles.jsonl", "fewer.jsonl", "--convention", "four_phase", "-q",
+                   "--no-save", "--baseline", "extra", "--max-drop", limit)  # fmt: skip
+    assert done.code == code
+    assert ("gate failed: drop of" in done.err) is bool(code)
+
+
+def test_a_report_against_another_run_has_the_conclusions_of_the_comparison(profiles):
+    difference = fm.diff(profiles / "extra", profiles / "fewer")
+    view = comparison_view(difference, {})
+    document = difference.to_dict()
+    assert [each["name"] for each in view["metrics"]] == list(document["metrics"])
+    for group in ("metrics", "evaluators", "attributes"):
+        assert {each.pop("name"): each for each in view[group]} == document[group]
+    assert view["conclusion"] == document["conclusion"]
+    assert view["tiles"][0]["label"] == "RQS"

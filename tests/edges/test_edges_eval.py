@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from xml.etree.ElementTree import parse
 
 import pytest
@@ -56,6 +57,7 @@ def test_cases_and_candidates_from_files(folder, evaluated):
         "mean_score": 0.5,
         "scored": 2,
         "errors": 0,
+        "vacuous": 0,
         "verdicts": {"pass": 1, "partial": 0, "fail": 1},
     }
     manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
@@ -211,7 +213,7 @@ def test_gates_on_evaluators_of_single_cases(evaluated, gate, code, message):
 @pytest.mark.parametrize(
     ("options", "code", "word"),
     [
-        pytest.param([], 0, "passed", id="no-gate"),
+        pytest.param([], 0, "a: no gates", id="no-gate"),
         pytest.param(["--min", "mean_score=0.2"], 0, "passed", id="gate-passed"),
         pytest.param(["--min", "mean_score=0.9"], 1, "failed: a gate failed", id="gate-failed"),
         pytest.param(
@@ -237,10 +239,62 @@ def test_misspelled_gate_is_rejected_before_the_run(folder, evaluated):
     assert "heder" in done.err
 
 
+MISSPELLED = """
+cases: [{id: a, expected: {total: 1}, candidate: {total: 1}}]
+evaluators: [{name: header, type: field_accuracy, fields: [{path: totla}, {path: tottal}]}]
+"""
+NO_PATH = (
+    "no document has any of its paths: "
+    "'totla' (did you mean 'total'?), 'tottal' (did you mean 'total'?)"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "stream", "text"),
+    [
+        pytest.param([], "out", f"error: header: {NO_PATH}", id="table"),
+        pytest.param(["--quiet"], "err", f"fieldmark: error: header: {NO_PATH}\n", id="quiet"),
+        pytest.param(
+            ["--format", "markdown"], "out", "- error: header: no document", id="markdown"
+        ),
+        pytest.param(["--format", "json"], "err", f"error: header: {NO_PATH}", id="json"),
+        pytest.param(["--format", "csv"], "err", f"error: header: {NO_PATH}", id="csv"),
+    ],
+)
+def test_evaluator_that_finds_none_of_its_paths_fails_the_run(
+    folder, evaluated, options, stream, text
+):
+    done, [row] = evaluated(MISSPELLED, "--junit", "junit.xml", *options)
+    assert done.code == 3
+    assert text in getattr(done, stream)
+    summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
+    assert (summary["passed"], summary["failures"]) == (False, ["failed_evaluator"])
+    assert summary["evaluators"]["header"]["error"] == NO_PATH
+    assert row["vacuous"] is row["evaluator_results"][0]["vacuous"] is True
+    suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert (suite.attrib["tests"], suite.attrib["errors"]) == ("2", "1")
+
+
+def test_failed_evaluator_is_an_annotation(evaluated, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done, _ = evaluated(MISSPELLED, "--quiet")
+    [line] = [line for line in done.err.splitlines() if line.startswith("::")]
+    assert line == f"::error file=a.eval.yaml,title=evaluator failed::header: {NO_PATH}"
+
+
 def test_junit_contains_cases_and_gates(folder, evaluated):
     evaluated(INLINE, "--junit", "junit.xml", "--min", "mean_score=0.9")
     suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
     assert dict(suite.attrib) == {"name": "a", "tests": "5", "failures": "4", "errors": "0"}
+
+
+def test_junit_failures_contain_the_misses_of_judges(folder, evaluated):
+    response = json.dumps({"score": 0, "misses": ["too short"]})
+    judge = {"type": "code_judge", "script": [sys.executable, "-c", f"print({response!r})"]}
+    case = {"id": "a", "expected": {"total": 1}, "candidate": {"total": 1}}
+    evaluated(json.dumps({"cases": [case], "evaluators": [judge]}), "--junit", "junit.xml")
+    suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert [failure.text for failure in suite.iter("failure")] == ["too short"]
 
 
 def test_github_annotations_in_github_workflows(evaluated, monkeypatch):

@@ -63,6 +63,7 @@ def test_report(run, folder):
     assert [(row[0], row[2][2]) for row in view["attributes"]] == [
         ("total", 0.0), ("vendor", 1.0), ("note", None),
     ]  # fmt: skip
+    assert view["heat"]["attributes"] == ["total"]
 
 
 def test_gates_compare_zero_and_fail_on_undefined(run):
@@ -86,6 +87,13 @@ def test_intervals_and_improvements(run, command, folder):
     assert stored["note"]["interval"]["f1"] is None
     [first, *_] = command("improve", "runs/run", "--format", "json").summary["attributes"]
     assert (first["attribute"], first["f1"]) == ("total", 0.0)
+
+
+def test_resamples_without_a_match_are_part_of_the_interval(tmp_path):
+    pairs = [({"total": n}, {"total": 0}) for n in range(8)]
+    run = fm.score(pairs, out=tmp_path / "run")
+    assert run.attributes["total"].f1 == 0.125
+    assert run.summary.intervals.attributes["total"][0] == 0.0
 
 
 # --- reported as undefined on request ---------------------------------------------------------------

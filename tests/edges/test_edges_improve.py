@@ -114,6 +114,14 @@ def test_without_values_mistakes_are_known_by_type(folder, command):
     assert {each["attribute"] for each in result["attributes"]} == {"vendor", "date"}
 
 
+def test_warnings_about_the_structure_come_before_the_recommendations(folder, command):
+    fm.score(TRUTH, [{"id": row["id"], "answer": row} for row in TRUTH], out="runs/run")
+    warning = "the predictions appear to be in 'answer'"
+    assert warning in command("improve", "run", "--format", "json").summary["notes"][0]
+    for format_ in ("table", "markdown"):
+        assert warning in command("improve", "run", "--format", format_).out.splitlines()[0]
+
+
 def test_control_characters_and_formulas_are_escaped(folder, command):
     truth = [{"id": "1", "a": "plain", "=b": "x"}]
     fm.score(truth, [{"id": "1", "a": "\x1b[31mred\u202e", "=b": "y"}], out="runs/odd")

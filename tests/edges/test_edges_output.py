@@ -123,7 +123,9 @@ def test_quiet_prints_an_explicit_format(score, output_format):
     ("gate", "text"),
     [
         pytest.param(
-            ["--min", "consistency=0.9"], "undefined, must be at least 0.9\n", id="minimum"
+            ["--match", "ignore", "--min", "micro_f1=0.9"],
+            "undefined, must be at least 0.9\n",
+            id="minimum",
         ),
         pytest.param(["--max", "accuracy=0.5"], "0.6667, must be at most 0.5\n", id="maximum"),
     ],

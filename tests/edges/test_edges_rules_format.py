@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import fieldmark as fm
 from unit.server.live_server import live
 
 ROW = {"id": "a", "expected": {"name": "John", "v": {"n": 1}}, "candidate": {"name": "Jon", "v": {"n": 1}}}  # fmt: skip
@@ -104,4 +105,8 @@ def test_same_files_score_the_same_on_the_command_line_and_over_http(score, fold
     with live(folder) as server:
         rows = [[json.loads(line) for line in side.splitlines()] for side in sides]
         summary = server.client.get(f"/api/runs/{server.run(*rows)}").json()["summary"]
-    assert summary["mean_score"] == json.loads(score("--format", "json").out)["mean_score"]
+    library = fm.score(folder / "truth.jsonl", folder / "candidate.jsonl").to_dict()
+    command = json.loads(score("--format", "json").out)
+    for key in ("mean_score", "convention"):
+        assert summary[key] == command[key] == json.loads(json.dumps(library[key]))
+    assert command["convention"]["name"] == "confusion"

@@ -192,6 +192,24 @@ def test_any_metric_can_be_followed(runs, command, metric, values, best):
     assert command("runs", "--trend", "--metric", metric).code in {10, 11}
 
 
+def test_a_run_with_nothing_to_score_shows_vacuous_metrics_without_intervals(folder, command):
+    fm.score([({"total": None}, {"total": None})], out="runs/vacuous")
+    rows = [line.split() for line in command("runs", "vacuous").out.splitlines()]
+    assert ["mean_score", "1.000", "vacuous"] in rows
+    assert ["micro_f1", "–"] in rows
+    assert not [row for row in rows if row[:1] in (["perfect"], ["passed"])]
+
+
+@pytest.mark.parametrize("metric", ["mean_score", "macro_f1_by_attribute", "accuracy", "safety"])
+def test_a_metric_with_nothing_behind_it_reaches_no_target(folder, command, metric):
+    fm.score([({"total": None}, {"total": None})], out="runs/vacuous")
+    done = command("runs", "--trend", "--metric", metric, "--target", "0.5")
+    assert done.code == 10
+    assert "best: –; continue: target 0.5 not reached" in done.out
+    (step,) = fm.runs("runs").trend(metric).steps
+    assert step.value is None
+
+
 def test_an_unknown_metric_of_a_trend_has_a_suggestion(runs, command):
     done = command("runs", "--trend", "--metric", "attributes.totl.f1")
     assert done.code == 2

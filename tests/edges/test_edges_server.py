@@ -18,7 +18,7 @@ from schemathesis.checks import not_a_server_error
 
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 from unit.server.live_server import PREDICTIONS, TRUTH, read_only_server, write_jsonl  # noqa: F401
-from waiting import TIMEOUT
+from waiting import TIMEOUT, eventually
 
 ADDRESS = re.compile(r"http://\S+\?token=([\w-]{43})")
 
@@ -122,6 +122,61 @@ def test_provider_of_the_rules_file_is_used(tmp_path):
             timeout=TIMEOUT,
         )
         assert response.json()["result"]["outcomes"][0]["similarity"] == 0.93
+
+
+RULES = """
+convention: four_phase
+fuzzy_threshold: 0.5
+fields:
+  - {path: name, match: FUZZY}
+  - {path: note, match: ignore}
+gates:
+  min: {rqs: 0.99}
+provider: {type: recorded, scores: [{expected: Anna, candidate: Hanna, similarity: 0.6}]}
+"""
+
+
+def test_rules_file_has_the_default_rules_of_all_requests(tmp_path):
+    (tmp_path / "rules.yaml").write_text(RULES, "utf-8")
+    (tmp_path / "strategies.json").write_text('{"fields": [{"path": "name", "match": "exact"}]}')
+    with served(tmp_path, "--rules", "rules.yaml", "--write") as (_, line):
+        base, token = line.split()[-1].split("?token=")
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT) as client:
+            strategies = client.get("api/strategies").json()
+            assert (strategies["file"], strategies["writable"]) == ("rules.yaml", False)
+            assert strategies["provider"] == "recorded"
+            assert strategies["rules"] == {
+                "convention": "four_phase",
+                "fuzzy_threshold": 0.5,
+                "fields": [{"path": "name", "match": "FUZZY"}, {"path": "note", "match": "ignore"}],
+                "gates": {"min": {"rqs": 0.99}},
+            }
+            pair = {
+                "expected": {"name": "Anna", "note": "x"},
+                "candidate": {"name": "Hanna", "note": "y"},
+            }
+            for rules in ({}, {"rules": strategies["rules"]}):
+                found = client.post("api/evaluate", json={**pair, **rules}).json()
+                assert found["convention"] == "four_phase"
+                outcomes = {each["path"]: each["outcome"] for each in found["result"]["outcomes"]}
+                assert outcomes == {"name": "match", "note": "ignored"}
+            stricter = client.post("api/evaluate", json={**pair, "fuzzy_threshold": 0.7}).json()
+            assert stricter["result"]["outcomes"][0]["outcome"] == "wrong_value"
+            other = client.post("api/evaluate", json={**pair, "rules": {"note": "exact"}}).json()
+            assert other["convention"] == "confusion"
+            rows = {
+                "truth": {"rows": [pair["expected"]]},
+                "candidate": {"rows": [pair["candidate"]]},
+            }
+            job = client.post("api/batch", json=rows).json()["id"]
+            assert eventually(lambda: client.get(f"api/jobs/{job}").json()["state"] == "done")
+            result = client.get(f"api/jobs/{job}").json()["result"]
+            assert result["summary"]["convention"]["name"] == "four_phase"
+            assert [gate["name"] for gate in result["summary"]["gates"]] == ["rqs"]
+            refused = client.put("api/strategies", json=strategies["rules"])
+            assert refused.status_code == 403
+            assert "The rules are those of rules.yaml." in refused.json()["error"]["message"]
 
 
 def test_concurrent_clients_get_only_their_own_results(read_only_server):  # noqa: F811

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.metrics import difference
 from fieldmark.metrics.bootstrap import CaseMatrix, ResampledMetrics, run_intervals
-from fieldmark.metrics.case_sample import CaseRow, CaseSample, row_means
+from fieldmark.metrics.case_sample import CaseRow, CaseSample, case_sums
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import (
     CONVENTIONS,
@@ -115,7 +115,7 @@ def test_first_resample_has_the_metrics_of_the_summary(run, convention):
         side = counted.side(fields)
         row = CaseRow()
         row.add(side.block.times or {cell: side.block.cells.count(cell) for cell in side.block.cells},
-                row_means(side.stats))  # fmt: skip
+                case_sums(side.stats))  # fmt: skip
         rows.append(row)
     matrix = CaseMatrix(rows, counted.table, convention.counting)
     once, draws, summary = (
@@ -127,7 +127,7 @@ def test_first_resample_has_the_metrics_of_the_summary(run, convention):
         f1s = draws.add_attributes(once @ columns.tp, once @ columns.fp, once @ columns.fn)
         for path, f1 in zip(columns.paths, f1s[0], strict=True):
             assert _reported(f1, convention) == pytest.approx(summary.attributes[path].f1)
-    headline = draws.metrics(once @ matrix.means)
+    headline = draws.metrics(once @ matrix.sums, convention.counting, by_case=False)
     micro = _reported(headline["micro_f1"][0], convention)
     assert micro == pytest.approx(summary.micro.f1)
     if summary.mean_score is not None:
@@ -137,6 +137,9 @@ def test_first_resample_has_the_metrics_of_the_summary(run, convention):
     if summary.cases.scored and not summary.macro.by_attribute.vacuous:
         macro = headline["macro_f1_by_attribute"][0]
         assert macro == pytest.approx(summary.macro_f1_by_attribute)
+    for name in ("completeness", "hallucination", "accuracy", "rqs"):
+        if "vacuous" not in summary.flags.get(name, ()):
+            assert headline[name][0] == pytest.approx(getattr(summary.quality, name))
     # The sum over cases equals the sum over all fields.
     fields = Counter(code for fields in run for _, code in fields)
     buckets = (

@@ -18,13 +18,12 @@ from fieldmark.metrics.difference import (
     paired_metrics,
 )
 from fieldmark.metrics.summary import AppliedConvention, Summary
-from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.json import MISSING
 from fieldmark.run.gates import check_drops
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import Manifest
 from fieldmark.wire.run_diff import RunDiff, RunName
 from fieldmark.wire.summary import summary_to_json
 
@@ -47,8 +46,8 @@ _Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 class DiffResult(RunDiff):
     """The differences between two runs: metrics, cases, mistakes and their significance.
 
-    `word` is the conclusion: better, worse, no difference, too few cases to tell, or not
-    comparable.
+    `word` is the conclusion of the first metric, the primary one of the convention: better, worse,
+    no difference, too few cases to tell, or not comparable.
     """
 
     def __repr__(self) -> str:
@@ -93,25 +92,29 @@ def diff(
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    gathered = _gather(
-        first,
-        second,
-        same_files=_same_truth(old, new) is True,
-        comparable=not any(problem.hint in _NOT_COMPARABLE for problem in obstacles),
-    )
+    comparable = not any(problem.hint in _NOT_COMPARABLE for problem in obstacles)
+    evaluators = list(dict.fromkeys([*_evaluators(old), *_evaluators(new)]))
+    pairs = PairedCases(comparable=comparable, evaluators=evaluators)
+    gathered = _gather(first, second, pairs, same_files=_same_truth(old, new) is True)
     if not force:
         gathered.check_same_data()
-    if not gathered.pairs.cases:
+    if not pairs.cases:
         raise ConfigError.of("the runs have no cases in common")
     metrics = paired_metrics(
-        gathered.pairs,
+        pairs,
         first.table,
         second.table,
         first.convention.counting,
         ResamplingOptions(seed=seed),
         counting_after=second.convention.counting,
     )
-    summaries = first.summary(), second.summary(old.manifest.convention if rescore else None)
+    summaries = (
+        _with_evaluators(first.summary(), old),
+        _with_evaluators(second.summary(old.manifest.convention if rescore else None), new),
+    )
+    ordered = {
+        name: metrics.headline[name] for name in summaries[0].metrics if name in metrics.headline
+    }
     notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
     notes += [f"forced: {problem.message}" for problem in obstacles]
     if is_older(new, old):
@@ -120,23 +123,20 @@ def diff(
         before=_name(old, summaries[0]),
         after=_name(new, summaries[1]),
         summaries=summaries,
-        metrics=metrics,
-        pairs=gathered.pairs,
+        metrics=replace(metrics, headline=ordered),
+        pairs=pairs,
         primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
         only_before=gathered.only[0],
         only_after=gathered.only[1],
-        gates=check_drops(
-            _gate_metrics(summaries[0], old), _gate_metrics(summaries[1], new), max_drop
-        ),
+        gates=check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop),
         notes=(*notes, *gathered.notes(old.path.name, new.path.name)),
     )
 
 
 @dataclass(slots=True)
 class _GatheredCases:
-    """The cases of two runs in pairs, and the numbers of cases that were not paired."""
+    """The numbers of cases that were not paired, or have different ground truth."""
 
-    pairs: PairedCases
     only: list[int] = field(default_factory=lambda: [0, 0])
     other_truth: int = 0
     failed: int = 0
@@ -163,10 +163,10 @@ class _GatheredCases:
 
 
 def _gather(
-    first: RecountedRun, second: RecountedRun, *, same_files: bool, comparable: bool
+    first: RecountedRun, second: RecountedRun, pairs: PairedCases, *, same_files: bool
 ) -> _GatheredCases:
     """Count the cases of both runs; with different files, compare the truth of each case."""
-    gathered = _GatheredCases(PairedCases(comparable=comparable))
+    gathered = _GatheredCases()
     for old, new in _paired(first.cases(), second.cases()):
         if old is not None and new is not None:
             ours, theirs = old.expected, new.expected
@@ -174,11 +174,7 @@ def _gather(
                 gathered.other_truth += not equal(ours, theirs)
             first.add(old)
             second.add(new)
-            gathered.pairs.add(
-                old.id,
-                CaseInRun(block=old.outcomes, stats=old.stats, table=first.table),
-                CaseInRun(block=new.outcomes, stats=new.stats, table=second.table),
-            )
+            pairs.add(old.id, _in_run(old, first), _in_run(new, second))
         elif (old is not None and old.id in second.failed) or (
             new is not None and new.id in first.failed
         ):
@@ -186,6 +182,16 @@ def _gather(
         else:
             gathered.only[old is None] += 1
     return gathered
+
+
+def _in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
+    scores = {each.name: each.score.score for each in case.evaluator_results}
+    return CaseInRun(
+        block=case.outcomes,
+        stats=case.stats,
+        table=run.table,
+        evaluators={name: score for name, score in scores.items() if score is not None},
+    )
 
 
 def _paired(first: Iterable[CaseResult], second: Iterable[CaseResult]) -> Iterator[_Pair]:
@@ -209,10 +215,9 @@ def _paired(first: Iterable[CaseResult], second: Iterable[CaseResult]) -> Iterat
     yield from ((None, case) for cases in waiting[1].values() for case in cases)
 
 
-def _gate_metrics(summary: Summary, run: StoredRun) -> JsonObject:
-    """Return the metrics that a gate can name; evaluators are not counted again."""
-    evaluators = {} if run.summary is None else run.summary.evaluators
-    return summary_to_json(replace(summary, evaluators=evaluators))
+def _with_evaluators(summary: Summary, run: StoredRun) -> Summary:
+    """Return the summary with the evaluators of the run, which are not counted again."""
+    return summary if run.summary is None else replace(summary, evaluators=run.summary.evaluators)
 
 
 def _name(run: StoredRun, summary: Summary) -> RunName:
@@ -243,18 +248,10 @@ def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterato
 
 def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
     """Whether both runs read the same ground truth; `None` if hashes cannot tell."""
-    old, new = _truth_hash(before.manifest), _truth_hash(after.manifest)
-    return None if old is None or new is None else old == new
-
-
-def _truth_hash(manifest: Manifest) -> str | None:
-    """Return the hash of the ground truth if it is a separate file.
-
-    A file with both sides also changes with its predictions. The first input of an evaluation is
-    the eval file.
-    """
-    position = 1 if manifest.command == "eval" else 0
-    return manifest.inputs[position].sha256 if len(manifest.inputs) == position + 2 else None
+    old, new = before.manifest.truth, after.manifest.truth
+    if old is None or new is None or old.sha256 is None or new.sha256 is None:
+        return None
+    return old.sha256 == new.sha256
 
 
 def _differences(old: AppliedConvention, new: AppliedConvention) -> str:

@@ -36,7 +36,7 @@ from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 
-__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with"]
+__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "with_baseline"]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
 """An eval file or its contents."""
@@ -136,11 +136,20 @@ def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     check_ready(spec, ProviderSet(settings.rules, spec.evaluators, spec.cases).unready())
 
 
+def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:
+    """Return the options with the directory of the baseline, which must be comparable."""
+    options = resolve_baseline(options, spec.name)
+    if options.baseline is not None:
+        selection = CaseSelection(options.only, options.cases)
+        _prepare(spec, options, selection, preflight=False).stream.close()
+    return options
+
+
 def _prepare(
     spec: EvalSpec, options: RunOptions, selection: CaseSelection, *, preflight: bool
 ) -> PreparedRun:
     """Resolve and check an evaluation before the first case is run."""
-    options = resolve_baseline(options)
+    options = resolve_baseline(options, spec.name)
     gates = RunGates.of(options, spec.gates)
     spec = with_optional_truth(for_run(spec, offline=options.offline))
     inputs = eval_inputs(spec)
@@ -153,8 +162,8 @@ def _prepare(
     evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
     slow = spec.target is not None or has_judges(evaluators)
     size = _SLOW_SEGMENT if slow else _SEGMENT
-    manifest = None
-    if options.out is not None or options.resume:
+    saved, manifest = options.out is not None or options.resume, None
+    if saved or options.baseline is not None:
         manifest = make_manifest(
             "eval",
             settings,
@@ -166,6 +175,7 @@ def _prepare(
             name=spec.name,
             evaluators=fingerprints(spec),
         )
+        gates.check_data(manifest)
     check_selection(spec, selection)
 
     def check_end(summary: Summary) -> None:
@@ -183,7 +193,7 @@ def _prepare(
         providers=providers,
         segment_size=size,
         max_errors=spec.max_errors,
-        manifest=manifest,
+        manifest=manifest if saved else None,
         evaluators=spec.evaluators,
         own_evaluators=own,
         concurrency=options.concurrency or spec.concurrency,

@@ -63,7 +63,8 @@ _FIXED: Final = tuple(_fixed(code) for code in range(1 << CELL_BITS))
 def improve(run: RunLike) -> ImproveResult:
     """Rank attributes by what fixing them would gain, and group mistakes by pattern.
 
-    Recommendations concern the prompt, the schema and post-processing, never the measurement.
+    Recommendations concern the prompt, the schema and post-processing, never the measurement. The
+    notes begin with the warnings about the structure of the documents, which come first.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "1", "date": "2024-03-02", "total": 5}]
@@ -80,9 +81,11 @@ def improve(run: RunLike) -> ImproveResult:
         gains.add(case)
         without_values += not case.has_values
         clusters.add(case.outcomes, counted.table, case.case, has_values=case.has_values)
-    notes: tuple[str, ...] = ()
+    stored = counted.run.summary
+    notes = () if stored is None else stored.structural_warnings
     if without_values:
-        notes = (f"{plural(without_values, 'case')} without values: mistakes known only by type",)
+        cases = plural(without_values, "case")
+        notes = (*notes, f"{cases} without values: mistakes known only by type")
     summary = counted.summary()
     return ImproveResult(
         run=counted.run.path.name,

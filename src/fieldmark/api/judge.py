@@ -78,6 +78,9 @@ def open_judge(
             with open_evaluators([evaluator]) as runner:
                 (result,) = runner.score(case)
             score = result.score
+            if score.vacuous and not isinstance(expected, dict | list | Missing):
+                # No field of a document exists in text or a number.
+                score = Score.error(_NO_TRUTH)
         named = {"case_id": request["case_id"]} if "case_id" in request else {}
         return {**named, **score_to_json(score)}
 

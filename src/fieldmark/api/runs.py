@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.gates import less_is_better, metric_value
+from fieldmark.metrics.gates import Gate, check_gate, less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
@@ -83,16 +83,23 @@ class RunList:
         return find_run(run, self.roots[0]).resolve().name
 
     def _values(self, metric: str, entries: Sequence[RunEntry]) -> list[tuple[str, float | None]]:
-        """Return a metric of runs; summaries are read unless the list contains the metric."""
+        """Return a metric of runs, or `None` if nothing is behind it.
+
+        Summaries are read unless the list contains the metric.
+        """
         if metric in HEADLINE_METRICS:
-            return [(each.id, (each.metrics or {}).get(metric)) for each in entries]
+            return [
+                (each.id, None if metric in each.vacuous else (each.metrics or {}).get(metric))
+                for each in entries
+            ]
         values: list[tuple[str, float | None]] = []
         unknown: OptionError | None = None
         known = False
         for each in entries:
             value = None
             try:
-                value = metric_value(metric, self._summary(each.id))
+                found = check_gate(Gate(name=metric, limit=0), self._summary(each.id))
+                value = None if found.note else found.value
                 known = True
             except OptionError as error:
                 unknown = error

@@ -121,8 +121,8 @@ def _prepare(options: RunOptions) -> PreparedRun:
     sources = [each for each in (options.truth, options.candidate) if each is not None]
     stream = open_pairs(options.truth, options.candidate, options.inputs, quotes=options.values)
     size = segment_size(stream.case_bytes)
-    manifest = None
-    if options.out is not None or options.resume:
+    saved, manifest = options.out is not None or options.resume, None
+    if saved or options.baseline is not None:
         from fieldmark.run.manifest import make_manifest
 
         manifest = make_manifest(
@@ -134,6 +134,11 @@ def _prepare(options: RunOptions) -> PreparedRun:
             options=options.stored("score"),
             segment_size=size,
         )
+        try:
+            gates.check_data(manifest)
+        except ConfigError:
+            stream.close()
+            raise
     return PreparedRun(
         settings=settings,
         stream=stream,
@@ -141,5 +146,5 @@ def _prepare(options: RunOptions) -> PreparedRun:
         providers=providers,
         segment_size=size,
         max_errors=options.max_errors or 0,
-        manifest=manifest,
+        manifest=manifest if saved else None,
     )

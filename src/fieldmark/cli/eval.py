@@ -11,7 +11,7 @@ from typing import Unpack
 
 import click
 
-from fieldmark.api.evaluate import check_ready_eval, evaluate_with
+from fieldmark.api.evaluate import check_ready_eval, evaluate_with, with_baseline
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
 from fieldmark.cli.help import make_command, option
@@ -115,12 +115,11 @@ def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
             "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
         )
     specs = _load_specs(files, offline=given["offline"])
-    options = bind_run_options("eval", given)
     codes = []
-    for spec, out in zip(specs, _directories(specs, given), strict=True):
+    for spec, options in _options_by_file(specs, given):
         if len(specs) > 1 and given["output"].shows_table:
             write_stdout(f"{visible(spec.name)}\n")
-        codes.append(_run(spec, replace(options, file=spec.location.file, out=out), given))
+        codes.append(_run(spec, options, given))
     return combine_exit_codes(codes)
 
 
@@ -138,6 +137,27 @@ def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
     if problems:
         raise ConfigError(problems)
     return specs
+
+
+def _options_by_file(
+    specs: Sequence[EvalSpec], given: RunArguments
+) -> list[tuple[EvalSpec, RunOptions]]:
+    """Return the options of the run of each file.
+
+    Baselines are found before the first run, so `latest` is never a run of the same command.
+    """
+    shared = bind_run_options("eval", given)
+    found: list[tuple[EvalSpec, RunOptions]] = []
+    problems: list[Problem] = []
+    for spec, out in zip(specs, _directories(specs, given), strict=True):
+        try:
+            options = replace(shared, file=spec.location.file, out=out)
+            found.append((spec, with_baseline(options, spec)))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return found
 
 
 def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
@@ -158,6 +178,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
                 options, spec, preflight=options.resume, observers=observers, progress=progress
             )
         if junit is not None:
+            junit.add_evaluators(run.summary)
             for gate in run.summary.gates:
                 junit.add_gate(gate_text(gate), passed=gate.passed)
     print_run(run, output)
@@ -167,7 +188,8 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
         print_message(f"fieldmark: {message}")
     if not output.quiet:
         reasons = [f"failed: {_FAILURES[failure]}" for failure in run.summary.failures]
-        print_message(f"{run.name}: {reasons[0] if reasons else 'passed'}")
+        reasons.append("passed" if run.summary.gates else "no gates")
+        print_message(f"{run.name}: {reasons[0]}")
     return run_exit_code(run)
 
 

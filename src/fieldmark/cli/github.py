@@ -1,4 +1,4 @@
-"""GitHub workflow annotations for failed cases and gates."""
+"""GitHub workflow annotations for failed cases, evaluators and gates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fieldmark.cli.output import print_message
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Case, CaseInput, Verdict
-from fieldmark.report.tables import gate_text
+from fieldmark.report.tables import evaluator_errors, gate_text
 from fieldmark.values.escape import visible
 from fieldmark.wire.case_result import CaseResult
 
@@ -49,9 +49,11 @@ class GitHubAnnotations:
                 self._add("warning", f"case {each.id}: {score.verdict}", self._text(misses))
 
     def print(self, summary: Summary) -> None:
-        """Print the annotations, failed gates first."""
+        """Print the annotations, failed gates and evaluators first."""
         gates = [gate for gate in summary.gates if not gate.passed]
         lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
+        errors = evaluator_errors(summary)
+        lines += [self._line("error", "evaluator failed", text) for text in errors]
         # Standard output is for the result; GitHub reads both streams.
         for line in (lines + self._lines)[:_MAX_ANNOTATIONS]:
             print_message(line)

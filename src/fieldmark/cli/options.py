@@ -481,8 +481,8 @@ run_options: Final = _combine(
         "--baseline",
         group=GATES,
         metavar="RUN",
-        help="Run to compare with: a directory, an id or the start of an id, a tag, or `latest`; "
-        "requires --max-drop.",
+        help="Run to compare with: a directory, an id or the start of an id, a tag, or `latest`, "
+        "the newest complete run (of the same eval file); requires --max-drop.",
     ),
     max_drop_option(
         "Fail if a metric, by default the mean score, is worse than in the baseline by more than "

@@ -50,7 +50,7 @@ _ASCII: Final = str.maketrans(
     }
 )
 
-_SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key to ('[^']*')")
+_SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)")
 """How warnings name the options for reading rows."""
 _WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
@@ -229,7 +229,7 @@ def _with_options(warning: str) -> str:
     >>> _with_options("no rows paired; set the id key to 'no'")
     "no rows paired; use --id 'no'"
     """
-    warning = _SET_KEY.sub(lambda found: f"use --{found[1]} {found[2]}", warning)
+    warning = _SET_KEY.sub(lambda found: f"use --{found[1]}{found[2] or ''}", warning)
     return warning.replace("with an empty id key", 'with --id ""')
 
 
@@ -262,6 +262,8 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
         failed = cases.invalid_truth or cases.errors
         for warning in summary.warnings if failed else summary.structural_warnings:
             print_message(warning, prefix="fieldmark: ")
+        for text in tables.evaluator_errors(summary):
+            print_message(f"fieldmark: error: {text}")
         for gate in run.summary.gates:
             if gate.known and not gate.passed:
                 print_message(f"fieldmark: gate failed: {tables.gate_text(gate)}")

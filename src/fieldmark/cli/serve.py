@@ -53,7 +53,8 @@ _NETWORK: Final = "Network"
     group=_FILES,
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="Use the provider of this rules file for semantic comparison.",
+    help="Default rules of Evaluate, Batch and the Rules page, instead of strategies.json, and the "
+    "provider for semantic comparison.",
 )
 @option(
     "--host",
@@ -111,14 +112,18 @@ def command(
     try:
         from fieldmark.server.options import ServerOptions
         from fieldmark.server.serving import listen, serve
+        from fieldmark.server.strategies import load_default_rules
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
+    provider = None if rules is None else load_rules(rules).provider
     options = ServerOptions(
         workspace=workspace.resolve(),
         roots=_parse_roots(root),
         write=write,
         hosts=frozenset(allow_host),
-        provider=None if rules is None else load_rules(rules).provider,
+        rules=None if rules is None else load_default_rules(rules, provider),
+        rules_file="" if rules is None else rules.name,
+        provider=provider,
     )
     listener = listen(options, host=host, port=port, acknowledged=accept_remote)
     serve(options, listener, announce=print_message, browser=browser)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.inputs import Coverage, Role
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
-from fieldmark.data.layout import id_text
+from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError
@@ -18,11 +18,18 @@ from fieldmark.values.text import plural
 if TYPE_CHECKING:
     from fieldmark.data.sides import InputSide
 
-__all__ = ["describe_ids", "warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides"]
+__all__ = [
+    "describe_ids",
+    "warn_nested_documents",
+    "warn_no_common_ids",
+    "warn_truth_as_predictions",
+    "warn_unreadable_sides",
+]
 
 _CHECKED_ROWS: Final = 3
 _WRAPPER_DEPTH: Final = 3
 _KEY_OPTIONS: Final = {Role.TRUTH: "expected", Role.CANDIDATE: "candidate"}
+_KEYS_OF_THE_OTHER_SIDE: Final = {Role.TRUTH: CANDIDATE_KEYS, Role.CANDIDATE: EXPECTED_KEYS}
 _NOUNS: Final = {Role.TRUTH: "documents of the ground truth", Role.CANDIDATE: "predictions"}
 _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
@@ -130,13 +137,25 @@ def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list
         (candidate or truth, Role.CANDIDATE, found, expected),
         (truth, Role.TRUTH, expected, found),
     ):
-        keys = _wrapper(own, others)
+        keys = _wrapper(own, others, _KEYS_OF_THE_OTHER_SIDE[role])
         if keys:
             name = ".".join(keys)
             hint = f"set the {_KEY_OPTIONS[role]} key to {name!r} to read them"
             if len(keys) > 1 or candidate is None or side.layout.value_key is not None:
                 hint = f"replace each row by its {name!r} to read them"
             return [f"{_prefix(side)}the {_NOUNS[role]} appear to be in {name!r}; {hint}"]
+    return []
+
+
+def warn_truth_as_predictions(candidate: InputSide, *, same_file: bool) -> list[str]:
+    """Return a warning if the predictions seem to be the ground truth itself."""
+    key = candidate.layout.value_key
+    if key in EXPECTED_KEYS:
+        where = f"{_prefix(candidate)}predictions are read from {key!r}"
+        hint = "set the candidate key if they are in another key"
+        return [f"{where}, which usually contains ground truth; {hint}"]
+    if same_file:
+        return [f"{_prefix(candidate)}both inputs are this file, so all documents are equal"]
     return []
 
 
@@ -160,8 +179,13 @@ def _parsed(document: JsonValue) -> JsonValue:
         return None
 
 
-def _wrapper(documents: Sequence[JsonObject], others: Sequence[JsonObject]) -> tuple[str, ...]:
-    """Return the keys below which all documents have most keys of the others, or nothing."""
+def _wrapper(
+    documents: Sequence[JsonObject], others: Sequence[JsonObject], excluded: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the keys below which all documents have most keys of the others, or nothing.
+
+    An `excluded` key contains a copy of the other side.
+    """
     if not documents or not others or _has_most(set(others[0]), documents[0]):
         return ()
     keys = set(others[0])
@@ -171,7 +195,7 @@ def _wrapper(documents: Sequence[JsonObject], others: Sequence[JsonObject]) -> t
         for path, outer in level:
             for key in outer[0]:
                 inner = [value for each in outer if isinstance(value := each.get(key), dict)]
-                if len(inner) < len(outer) or (not path and key in keys):
+                if len(inner) < len(outer) or (not path and (key in keys or key in excluded)):
                     continue
                 if all(_has_most(keys, each) for each in inner):
                     return (*path, key)

@@ -103,13 +103,18 @@ class ObjectSource(RowSource):
             first += len(rows)
 
     def _row(self, value: object, place: int) -> Row:
-        if not isinstance(value, Mapping | list | tuple) and not (
-            self.text and isinstance(value, str | None)
+        # As a list, a named tuple would lose the names of its fields.
+        named_tuple = isinstance(value, tuple) and hasattr(value, "_asdict")
+        if named_tuple or not (
+            isinstance(value, Mapping | list | tuple)
+            or (self.text and isinstance(value, str | None))
         ):
             document = "a document (a mapping or a list)"
             expected = f"{document}, model output or None" if self.text else document
             got = type(value).__name__
-            raise DataError(f"{self.describe(place)}: expected {expected}, got {got}")
+            message = f"{self.describe(place)}: expected {expected}, got {got}"
+            hint = "convert each row with row._asdict()" if named_tuple else ""
+            raise DataError(with_hint(message, hint))
         try:
             return to_json_value(value, self.dialect)
         except NotJsonError as error:

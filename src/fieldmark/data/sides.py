@@ -9,7 +9,11 @@ from itertools import chain
 from pathlib import Path
 
 from fieldmark.data.files import is_stream
-from fieldmark.data.input_warnings import describe_ids, warn_nested_documents
+from fieldmark.data.input_warnings import (
+    describe_ids,
+    warn_nested_documents,
+    warn_truth_as_predictions,
+)
 from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
 from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
@@ -145,10 +149,20 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             notes += found
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
         opened.structural = warn_nested_documents(*sides)
+        if options.candidate_key is None:
+            same_file = _is_same_file(truth, candidate) and sides[0].layout == sides[1].layout
+            opened.structural += warn_truth_as_predictions(sides[1], same_file=same_file)
         opened.ids = describe_ids(*sides)
         _decide_pairing(opened, options)
         on_error.pop_all()
         return opened
+
+
+def _is_same_file(one: InputLike, other: InputLike) -> bool:
+    """Return whether both inputs name the same file or directory."""
+    if isinstance(one, str | Path) and isinstance(other, str | Path):
+        return Path(one).resolve() == Path(other).resolve()
+    return False
 
 
 def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from fieldmark.metrics.case_sample import MEANS, STEP, CaseRow, CaseSample, SampledCase
+from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.headline import HEADLINE_METRICS
@@ -24,7 +24,7 @@ from fieldmark.metrics.quality import (
     quality_score,
 )
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1, ratio, wilson
-from fieldmark.metrics.summary import QUALITY_EVALUATOR, RunIntervals, Summary
+from fieldmark.metrics.summary import RunIntervals, Summary
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
@@ -46,6 +46,7 @@ GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
 
 _LIMITS: Final = (0.0, 1.0)
+_NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
 _ROWS_AT_ONCE: Final = 64
 _ATTRIBUTES_AT_ONCE: Final = 64
@@ -76,7 +77,11 @@ def run_intervals(
         "passed": wilson(summary.verdicts.passed, sum(summary.verdicts)),
         "perfect": wilson(summary.cases.perfect, scored),
     }
-    known_shares = {name: interval for name, interval in shares.items() if interval is not None}
+    known_shares = {
+        name: interval
+        for name, interval in shares.items()
+        if interval is not None and summary.cases.vacuous < scored
+    }
     if not rows:
         return RunIntervals(metrics=known_shares)
     together = -(-len(rows) // GROUPS)
@@ -92,41 +97,20 @@ def run_intervals(
         f1_of = {path: summary.attributes[path].f1 for path in columns.paths}
         cases = [cases_of[path] for path in columns.paths]
         attributes |= _intervals(f1_of, f1s.T, cases, scale)
-    by_case = QUALITY_EVALUATOR in summary.convention.options
-    rated = [_rated(row) if by_case else row.quality for row in rows]
-    sums = np.zeros((matrix.rows, len(rated[0])))
-    np.add.at(sums, np.arange(len(rows)) // together, np.array(rated))
-    drawn = product(weights, sums).T
-    if by_case:
-        pooled = QualityMetrics(*(ratio(each / STEP, drawn[-1]) for each in drawn[:3]))
-        rqs = ratio(drawn[3] / STEP, drawn[-1])
-    else:
-        pooled = quality_metrics(QualityCounts(*drawn))
-        rqs = quality_score(pooled, counting, summary.quality.safety)
-    quality = {**pooled._asdict(), "rqs": rqs}
-    resampled = metrics.metrics(product(weights, matrix.means))
-    resampled |= cast("dict[str, Floats]", quality)
+    resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {
-        **summary.headline,
+        **summary.metrics,
         "micro_precision": summary.micro.precision,
         "micro_recall": summary.micro.recall,
-        **{name: getattr(summary.quality, name) for name in quality},
     }
     values = np.stack([resampled[name] for name in estimates])
     for name, flags in summary.flags.items():
-        if "vacuous" in flags and name in estimates:
-            estimates[name] = None  # nothing varies
+        if _NOTHING_VARIES.intersection(flags):
+            estimates[name] = None
     headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
     return RunIntervals(
         metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
     )
-
-
-def _rated(case: SampledCase) -> tuple[int, ...]:
-    """Return the quality metrics of a case in steps, followed by 1 if it has a quality score."""
-    if case.rqs is None:
-        return (0,) * 5
-    return (*(round(each * STEP) for each in (*quality_metrics(case.quality), case.rqs)), 1)
 
 
 def _intervals(
@@ -229,7 +213,7 @@ def _student_quantile(z: float, freedom: int) -> float:
 
 
 class ResampledMetrics:
-    """The headline metrics of many resamples, computed from blocks of attribute counts."""
+    """The metrics of many resamples, computed from blocks of attribute counts and from sums."""
 
     def __init__(self, resamples: int) -> None:
         import numpy as np
@@ -250,17 +234,38 @@ class ResampledMetrics:
         self._number += defined.sum(1)
         return f1s
 
-    def metrics(self, means: Floats) -> dict[str, Floats]:
-        """Return the metrics of each resample, after all attributes were added."""
-        score, scored, f1_sum, f1_number = means.T
+    def metrics(
+        self, sums: Floats, counting: CountingOptions, *, by_case: bool
+    ) -> dict[str, Floats]:
+        """Return the metrics of each resample, after all attributes were added.
+
+        The quality metrics are those of all keys, or `by_case` the means of those of an evaluator.
+        The accuracy of no compared value and the safety that nobody judged are undefined.
+        """
+        import numpy as np
+
+        own: Mapping[str, Floats] = dict(zip(CaseSums._fields, sums.T, strict=True))
         headline = (
-            ratio(score / STEP, scored),
+            ratio(own["score"] / STEP, own["scored"]),
             ratio(self._f1s, self._number),
-            ratio(f1_sum / STEP, f1_number),
+            ratio(own["f1"] / STEP, own["f1s"]),
             f1(self._tp, self._fp, self._fn),
         )
+        quality = {"safety": ratio(own["safety"] / STEP, own["judged"])}
+        if by_case:
+            for name in (*QualityMetrics._fields, "rqs"):
+                quality[name] = ratio(own[name] / STEP, own["rated"])
+        else:
+            buckets = [own[name] for name in QualityCounts._fields]
+            counts = QualityCounts(*cast("list[int]", buckets))
+            pooled = quality_metrics(counts)
+            safety = np.nan_to_num(quality["safety"], nan=1.0)
+            rqs = quality_score(pooled, counting, cast("float", safety))
+            quality |= cast("dict[str, Floats]", {**pooled._asdict(), "rqs": rqs})
+            quality["accuracy"] = np.where(counts.scorable, quality["accuracy"], np.nan)
         return {
             **dict(zip(HEADLINE_METRICS, headline, strict=True)),
+            **quality,
             "micro_precision": ratio(self._tp, self._tp + self._fp),
             "micro_recall": ratio(self._tp, self._tp + self._fn),
         }
@@ -302,9 +307,9 @@ class CaseMatrix:
         self._cells = np.flatnonzero(places)  # only those that occur, in order
         places[self._cells] = np.arange(len(self._cells))
         self._cell = places[cell]
-        self.means = np.zeros((self.rows, MEANS))
-        means = np.array([case.means for case in cases], np.float64).reshape(-1, MEANS)
-        np.add.at(self.means, np.arange(len(cases)) // together, means)
+        sums = np.array([case.sums for case in cases], np.float64).reshape(len(cases), -1)
+        self.sums = np.zeros((self.rows, sums.shape[1]))
+        np.add.at(self.sums, np.arange(len(cases)) // together, sums)
         numbers = self._cells >> CELL_BITS
         if paths is None:
             paths = sorted({table.path(number) for number in numbers.tolist()})
@@ -314,6 +319,11 @@ class CaseMatrix:
         self._path = np.array(column_of, np.int64)
         facts = self._cells & FACT_MASK
         self._costs = np.array(cost_table(counting), np.float64)[facts]
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether an evaluator computes the quality metrics of cases."""
+        return bool(self.sums[:, CaseSums._fields.index("rated")].any())
 
     def blocks(self) -> Iterator[_AttributeColumns]:
         """Yield the counts of all attributes in blocks."""

@@ -11,16 +11,22 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import SHORT, CaseStats
-from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.quality import quality_metrics
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["MEANS", "STEP", "CaseRow", "CaseSample", "SampledCase", "Threshold", "row_means"]
+__all__ = [
+    "STEP",
+    "CaseRow",
+    "CaseSample",
+    "CaseSums",
+    "SampledCase",
+    "Threshold",
+    "case_sums",
+    "steps",
+]
 
 STEP: Final = 1 << 24
 """Scores are counted in integer steps, so that sums do not depend on their order."""
-
-MEANS: Final = 4
-"""Columns of means: sum and number of scores, then sum and number of F1s by case."""
 
 _SAMPLED: Final = 2_048
 """The maximum size of a sample, which estimates the variation of a metric to within 2 percent."""
@@ -32,20 +38,49 @@ _MIX: Final = 0x9E3779B1
 """Multiplying by it breaks up the regularity of a checksum."""
 
 
+class CaseSums(NamedTuple):
+    """The sums of one or more cases that metrics are computed from; scores are in steps.
+
+    Each sum of scores is followed by the number of cases that have one: the scores, the F1s by
+    case, the buckets of keys, the scores of a safety judge, and the quality metrics by case if an
+    evaluator computes them.
+    """
+
+    score: int = 0
+    scored: int = 0
+    f1: int = 0
+    f1s: int = 0
+    extra: int = 0
+    unexpected: int = 0
+    missing: int = 0
+    both_non_null: int = 0
+    both_null: int = 0
+    ignored: int = 0
+    failed: int = 0
+    matched: int = 0
+    safety: int = 0
+    judged: int = 0
+    completeness: int = 0
+    hallucination: int = 0
+    accuracy: int = 0
+    rqs: int = 0
+    rated: int = 0
+
+
 class CaseRow:
     """The summed cells and scores of several cases."""
 
-    __slots__ = ("cells", "means")
+    __slots__ = ("cells", "sums")
 
     def __init__(self) -> None:
         self.cells: Counter[int] = Counter()
-        self.means = [0] * MEANS
+        self.sums: Sequence[int] = ()
 
-    def add(self, cells: Mapping[int, int], means: Sequence[int]) -> None:
-        """Add one case."""
+    def add(self, cells: Mapping[int, int], sums: Sequence[int]) -> None:
+        """Add one case; all cases have equally many sums."""
         for cell, times in cells.items():
             self.cells[cell] += times
-        self.means = [*map(add, self.means, means)]
+        self.sums = [*map(add, self.sums, sums)] if self.sums else sums
 
     @property
     def times(self) -> Iterable[int]:
@@ -54,12 +89,21 @@ class CaseRow:
 
 
 @lru_cache(maxsize=2_048)
-def row_means(stats: CaseStats) -> tuple[int, ...]:
-    """Return the score of a case and its F1 in steps, each followed by 1 if defined, else 0."""
-    if stats.score is None:
-        return (0,) * MEANS
-    score, f1 = stats.score, stats.f1_in_mean
-    return (round(score * STEP), 1, *((0, 0) if f1 is None else (round(f1 * STEP), 1)))
+def case_sums(stats: CaseStats) -> CaseSums:
+    """Return the sums of one case; without a score, it is excluded from the means by case."""
+    scores = (None, None) if stats.score is None else (stats.score, stats.f1_in_mean)
+    rated: tuple[int, ...] = (0,) * 5
+    if stats.rqs is not None:
+        rated = (*map(steps, (*quality_metrics(stats.quality), stats.rqs)), 1)
+    first, second, safety = (
+        (0, 0) if each is None else (steps(each), 1) for each in (*scores, stats.safety)
+    )
+    return CaseSums(*first, *second, *stats.quality, *safety, *rated)
+
+
+def steps(score: float) -> int:
+    """Return a score in steps."""
+    return round(score * STEP)
 
 
 class SampledCase(NamedTuple):
@@ -72,9 +116,7 @@ class SampledCase(NamedTuple):
     id: str
     cells: array[int]
     times: array[int]
-    means: tuple[int, ...]
-    quality: QualityCounts
-    rqs: float | None
+    sums: CaseSums
 
 
 class Threshold:
@@ -142,9 +184,7 @@ class CaseSample:
             else:
                 counted = Counter(block.cells) if block.times is None else block.times
                 cells, times = array(_INT64, counted), array(_INT64, counted.values())
-            own = stats[place]
-            means = row_means(own)
-            further.append(SampledCase(draw, case_id, cells, times, means, own.quality, own.rqs))
+            further.append(SampledCase(draw, case_id, cells, times, case_sums(stats[place])))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.bootstrap import (
@@ -17,11 +18,13 @@ from fieldmark.metrics.bootstrap import (
     product,
     resampling_weights,
 )
-from fieldmark.metrics.case_sample import CaseRow, row_means
+from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, steps
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
-from fieldmark.metrics.headline import HEADLINE_METRICS, MICRO_F1
-from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.gates import less_is_better
+from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, MICRO_F1, QUALITY_METRICS
+from fieldmark.metrics.quality import QualityCounts, QualityMetrics
+from fieldmark.metrics.rates import Interval, ratio
 from fieldmark.metrics.significance import (
     ALPHA,
     PERMUTATIONS,
@@ -72,11 +75,12 @@ _NO_OUTCOME: Final = "absent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseInRun:
-    """One case in one run."""
+    """One case in one run, with the scores of the evaluators that scored it."""
 
     block: Outcomes
     stats: CaseStats
     table: AttributeTable
+    evaluators: Mapping[str, float] = field(default_factory=dict)
 
 
 class Direction(StrEnum):
@@ -122,10 +126,12 @@ class PairedCases:
     """The cases that two runs share; memory is bounded except for the cases that changed.
 
     Unless the runs are `comparable`, no case is called improved or worse. `attributes` counts the
-    cases that have fewer and the cases that have more mistakes in an attribute.
+    cases that have fewer and the cases that have more mistakes in an attribute, and `by_evaluator`
+    the cases that an evaluator scored higher and lower.
     """
 
     comparable: bool = True
+    evaluators: Sequence[str] = ()
     before: list[CaseRow] = field(default_factory=list)
     after: list[CaseRow] = field(default_factory=list)
     cases: int = 0
@@ -136,6 +142,7 @@ class PairedCases:
         default_factory=lambda: {Direction.IMPROVED: [], Direction.WORSE: []}
     )
     attributes: dict[str, list[int]] = field(default_factory=dict)
+    by_evaluator: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -147,7 +154,9 @@ class PairedCases:
         cells: list[Mapping[int, int]] = []
         for rows, side in ((self.before, before), (self.after, after)):
             times = side.block.times or Counter(side.block.cells)
-            rows[group].add(times, row_means(side.stats))
+            scores = (side.evaluators.get(name) for name in self.evaluators)
+            judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
+            rows[group].add(times, [*case_sums(side.stats), *chain.from_iterable(judged)])
             cells.append(times)
         old, new = before.stats, after.stats
         self.verdicts[str(old.verdict or "error"), str(new.verdict or "error")] += 1
@@ -159,6 +168,10 @@ class PairedCases:
             return
         direction = _direction(old, new)
         self.directions[direction] += 1
+        for name in before.evaluators.keys() & after.evaluators.keys():
+            gain = after.evaluators[name] - before.evaluators[name]
+            if gain:
+                self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
         if fields and direction is not Direction.NOT_SCORED:
             fewer = _mistakes(cells[0], before.table)
             fewer.subtract(_mistakes(cells[1], after.table))
@@ -286,9 +299,9 @@ class ResamplingOptions:
 class MetricDifference:
     """A metric in two runs; `p` is the p-value of the difference.
 
-    `adjusted` is the Holm-adjusted p-value over all attributes; it determines the verdict, `word`.
-    `improved` and `worse` are numbers of cases: of the whole run for a headline metric, and by
-    their mistakes in an attribute.
+    `adjusted` is the p-value of an attribute or evaluator, Holm-adjusted over all of them; it
+    determines the verdict, `word`. `improved` and `worse` are numbers of cases: of the whole run,
+    by their mistakes in an attribute, or by the scores of an evaluator.
     """
 
     before: float | None
@@ -308,10 +321,11 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedMetrics:
-    """The headline metrics and the F1 of every attribute in two runs."""
+    """The metrics of two runs, the F1 of every attribute and the mean score of every evaluator."""
 
     headline: Mapping[str, MetricDifference]
     attributes: Mapping[str, MetricDifference]
+    evaluators: Mapping[str, MetricDifference] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +334,9 @@ class _MetricSamples:
 
     `differing` is the number of cases, or groups of cases, that are not the same in both runs. If
     the change is `unanimous`, they all changed in the same direction.
+
+    If only one run had nothing to compare, its value is `nothing_compared`: an attribute that is no
+    longer predicted where nothing is expected has improved. NaN leaves the difference undefined.
     """
 
     before: Floats
@@ -327,20 +344,36 @@ class _MetricSamples:
     cases: int
     differing: int
     unanimous: bool = False
+    nothing_compared: float = 1.0
+    less_is_better: bool = False
 
     def differences(self) -> Floats:
-        """Return after minus before: more is better.
-
-        If only one run had nothing to compare, its value is 1: an attribute that is no longer
-        predicted where nothing is expected has improved.
-        """
+        """Return after minus before."""
         import numpy as np
 
         undefined = np.isnan(self.before) & np.isnan(self.after)
-        apart = np.nan_to_num(self.after, nan=1.0) - np.nan_to_num(self.before, nan=1.0)
-        return np.where(undefined, np.nan, apart)
+        after, before = (
+            np.nan_to_num(each, nan=self.nothing_compared) for each in (self.after, self.before)
+        )
+        return np.where(undefined, np.nan, after - before)
 
 
+_MEANS: Final = {MAIN_METRIC: ("score", "scored"), "macro_f1_by_case": ("f1", "f1s")}
+_POOLED_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
+    **_MEANS,
+    "completeness": ("missing", "both_non_null"),
+    "hallucination": ("extra", "unexpected", "missing", "both_non_null", "both_null"),
+    "accuracy": ("both_non_null", "ignored", "failed", "matched"),
+    "safety": ("safety", "judged"),
+    "rqs": (*QualityCounts._fields, "safety", "judged"),
+}
+"""The sums that a metric is computed from; the other metrics are computed from attributes."""
+_RATED_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
+    **_MEANS,
+    "safety": ("safety", "judged"),
+    **{name: (name, "rated") for name in (*QualityMetrics._fields, "rqs")},
+}
+_UNDEFINED_WITHOUT_CASES: Final = frozenset({MAIN_METRIC, *QUALITY_METRICS})
 _Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
 """Turns the counts of the cases of both runs into the counts of all resamples."""
 _Samples: TypeAlias = dict[str, _MetricSamples]
@@ -382,36 +415,59 @@ def paired_metrics(
         swapped = signs[:, changed] @ apart[changed]
         return (total - swapped) / 2, (total + swapped) / 2
 
-    headline, attributes = _samples(matrices, resample, len(weights))
-    permuted_headline, permuted_attributes = _samples(matrices, permute, len(signs))
-    found = pairs.directions
-    of_run = found[Direction.IMPROVED], found[Direction.WORSE]
-    by_metric = _differences(
-        headline,
-        permuted_headline,
-        dict.fromkeys(headline, of_run),
-        adjust=False,
+    sides = _Sides(
+        matrices=matrices,
+        countings=(counting, counting_after or counting),
+        evaluators=pairs.evaluators,
         comparable=pairs.comparable,
     )
-    by_attribute = _differences(
-        attributes,
-        permuted_attributes,
-        {path: (better, worse) for path, (better, worse) in pairs.attributes.items()},
-        adjust=True,
-        comparable=pairs.comparable,
+    resampled = _samples(sides, resample, len(weights))
+    permuted = _samples(sides, permute, len(signs))
+    found = pairs.directions
+    of_run = [found[Direction.IMPROVED], found[Direction.WORSE]]
+    numbers = (dict.fromkeys(HEADLINE_METRICS + QUALITY_METRICS, of_run), pairs.attributes)
+    by_metric, by_attribute, by_evaluator = (
+        _differences(
+            drawn, swapped, cases, adjust=cases is not numbers[0], comparable=pairs.comparable
+        )
+        for drawn, swapped, cases in zip(
+            resampled, permuted, (*numbers, pairs.by_evaluator), strict=True
+        )
     )
     if counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED:
         by_metric[MICRO_F1] = by_metric[MICRO_F1].without_zero()
         by_attribute = {path: each.without_zero() for path, each in by_attribute.items()}
-    return PairedMetrics(headline=by_metric, attributes=by_attribute)
+    if by_metric["safety"].before is None is by_metric["safety"].after:
+        del by_metric["safety"]  # no judge evaluated it
+    return PairedMetrics(headline=by_metric, attributes=by_attribute, evaluators=by_evaluator)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """The cases of both runs as arrays, and how each run is counted."""
+
+    matrices: tuple[CaseMatrix, CaseMatrix]
+    countings: tuple[CountingOptions, CountingOptions]
+    evaluators: Sequence[str]
+    comparable: bool
+
+    @property
+    def by_case(self) -> tuple[bool, bool]:
+        """Whether the quality metrics of each run are means over cases.
+
+        Pooled metrics are not compared with means, so comparable runs have the same kind.
+        """
+        first, second = (matrix.is_rated for matrix in self.matrices)
+        return (first or second,) * 2 if self.comparable else (first, second)
 
 
 def _samples(
-    matrices: tuple[CaseMatrix, CaseMatrix], transform: _Transform, number: int
-) -> tuple[_Samples, _Samples]:
-    """Return the headline metrics and the F1 of every attribute in all resamples."""
+    runs: _Sides, transform: _Transform, number: int
+) -> tuple[_Samples, _Samples, _Samples]:
+    """Return the metrics, the F1 of every attribute and the evaluators in all resamples."""
     import numpy as np
 
+    matrices = runs.matrices
     sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
     any_count = np.zeros(matrices[0].rows, bool)
@@ -436,21 +492,42 @@ def _samples(
                 int(differing[place]),
                 bool(unanimous[place]),
             )
-    means = transform(matrices[0].means, matrices[1].means)
-    first, second = (side.metrics(mean) for side, mean in zip(sides, means, strict=True))
-    score, number, f1, f1s = (matrices[0].means != matrices[1].means).T
-    rows_differ = (score | number, any_count, f1 | f1s, any_count)
+    width, rows = len(CaseSums._fields), matrices[0].rows
+    sums = transform(matrices[0].sums, matrices[1].sums)
+    first, second = (
+        side.metrics(each[:, :width], counting, by_case=by_case)
+        for side, each, counting, by_case in zip(
+            sides, sums, runs.countings, runs.by_case, strict=True
+        )
+    )
+    apart = matrices[0].sums != matrices[1].sums
+    differ = dict(zip(CaseSums._fields, apart.T, strict=False))
+    columns = _RATED_COLUMNS if any(runs.by_case) else _POOLED_COLUMNS
     headline = {
-        name: _MetricSamples(first[name], second[name], matrices[0].rows, int(rows.sum()))
-        for name, rows in zip(HEADLINE_METRICS, rows_differ, strict=True)
+        name: _MetricSamples(
+            first[name],
+            second[name],
+            rows,
+            int(np.logical_or.reduce([differ[each] for each in columns[name]]).sum())
+            if name in columns
+            else int(any_count.sum()),
+            nothing_compared=math.nan if name in _UNDEFINED_WITHOUT_CASES else 1.0,
+            less_is_better=less_is_better(name),
+        )
+        for name in (*HEADLINE_METRICS, *QUALITY_METRICS)
     }
-    return headline, attributes
+    evaluators: _Samples = {}
+    for place, name in zip(count(width, 2), runs.evaluators, strict=False):
+        old, new = (ratio(each[:, place] / STEP, each[:, place + 1]) for each in sums)
+        differing = int(apart[:, place : place + 2].any(axis=1).sum())
+        evaluators[name] = _MetricSamples(old, new, rows, differing, nothing_compared=math.nan)
+    return headline, attributes, evaluators
 
 
 def _differences(
     resampled: _Samples,
     permuted: _Samples,
-    cases: Mapping[str, tuple[int, int]],
+    cases: Mapping[str, Sequence[int]],
     *,
     adjust: bool,
     comparable: bool,
@@ -482,10 +559,11 @@ def _differences(
         word = DiffVerdict.SAME
         if not comparable:
             word = DiffVerdict.NOT_COMPARABLE
-        elif samples.differing and smallest.get(name, 0.0) > ALPHA:
+        elif samples.differing and (delta is None or smallest[name] > ALPHA):
             word = DiffVerdict.TOO_FEW
         elif delta and adjusted[name] <= ALPHA:
-            word = DiffVerdict.BETTER if delta > 0 else DiffVerdict.WORSE
+            gain = -delta if samples.less_is_better else delta
+            word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
         improved, worse = cases.get(name, (0, 0))
         found[name] = MetricDifference(
             before=_defined(samples.before[0]),

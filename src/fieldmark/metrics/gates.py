@@ -22,7 +22,6 @@ __all__ = [
     "check_gates",
     "drop_gates",
     "less_is_better",
-    "metric_value",
     "parse_gate",
     "run_failures",
 ]
@@ -54,6 +53,12 @@ _OF_FIELDS: Final = frozenset(
 """Metrics that are vacuous, even if perfect, when no field was scored."""
 _OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
 """Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
+
+_OF_CASES: Final = frozenset({"mean_score", "verdicts"})
+_PERFECT: Final = "cases.perfect"
+"""Metrics that are vacuous if there was nothing to score in any case, by fields or evaluators."""
+_COUNTS_OF_EVALUATORS: Final = frozenset({"scored", "errors", "vacuous"})
+"""Metrics of an evaluator that are never vacuous."""
 
 
 class GateKind(StrEnum):
@@ -159,7 +164,7 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    value = metric_value(gate.name, summary, gate.kind)
+    value = _metric_value(gate.name, summary, gate.kind)
     name = _SHORT.get(gate.name, gate.name)
     vacuous = _vacuous_reason(name, summary)
     passed = False
@@ -178,17 +183,39 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
         # The scores of evaluators do not depend on fields.
         scored_otherwise = group == "mean_score" and summary.get("evaluators")
         return "" if scored_otherwise else "no expected value was compared with a prediction"
+    if group in _OF_CASES or name == _PERFECT:
+        return "nothing was scored" if _is_vacuous(summary.get("cases")) else ""
+    if group == "evaluators" and _is_vacuous_evaluator(metric, summary.get(group)):
+        return "nothing was scored"
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
     own = flags.get(metric) if isinstance(flags, dict) else None
-    flagged = isinstance(own, list) and "vacuous" in own
-    return "nothing was scored" if flagged or (nothing_scored and group in _OF_FIELDS) else ""
+    flagged = own if isinstance(own, list) else []
+    if "not_evaluated" in flagged:
+        return "not evaluated"
+    vacuous = "vacuous" in flagged or (nothing_scored and group in _OF_FIELDS)
+    return "nothing was scored" if vacuous else ""
 
 
-def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
+def _is_vacuous_evaluator(name: str, evaluators: JsonValue) -> bool:
+    """Return whether `NAME.METRIC` is a result of an evaluator that had nothing to score."""
+    for key, each in evaluators.items() if isinstance(evaluators, dict) else ():
+        metric = name.removeprefix(f"{key}.")
+        if metric != name and metric not in _COUNTS_OF_EVALUATORS and _is_vacuous(each):
+            return True
+    return False
+
+
+def _is_vacuous(totals: JsonValue) -> bool:
+    """Return whether there was nothing to score in any of the scored cases."""
+    scored = totals.get("scored") if isinstance(totals, dict) else None
+    return bool(scored) and isinstance(totals, dict) and scored == totals.get("vacuous")
+
+
+def _metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
     """Return a metric of a summary as JSON; an unknown one raises `OptionError` with a suggestion.
 
-    >>> metric_value("micro_f1", {"micro": {"f1": 0.9}})
+    >>> _metric_value("micro_f1", {"micro": {"f1": 0.9}})
     0.9
     """
     metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
@@ -210,8 +237,9 @@ def _nothing_compared(metrics: JsonObject) -> bool:
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    """Return a suggestion: metrics with the same last part, or the most similar name."""
+    """Return a suggestion: metrics with the same last part or start, or the most similar name."""
     same = [repr(each) for each in known if each.endswith(f".{name}") and each.count(".") <= _DEPTH]
+    same = same or [repr(each) for each in known if each.startswith(f"{name}_")]
     if same:
         return f"did you mean {' or '.join(same[:_SUGGESTED])}?"
     similar = did_you_mean(name, known)

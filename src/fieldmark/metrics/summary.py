@@ -129,7 +129,8 @@ class QualitySummary:
 class EvaluatorSummary:
     """The results of one evaluator over all cases, and its metrics over all cases, if any.
 
-    `error` says why the evaluator could not score anything, which fails the run.
+    `vacuous` counts the scored cases in which there was nothing to score. `error` says why the
+    evaluator could not score anything, which fails the run.
     """
 
     mean_score: float | None
@@ -138,6 +139,12 @@ class EvaluatorSummary:
     verdicts: VerdictCounts
     metrics: JsonObject = field(default_factory=dict)
     error: str = ""
+    vacuous: int = 0
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether there was nothing to score in any case, so that the mean score means nothing."""
+        return 0 < self.scored == self.vacuous
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +169,6 @@ class Summary:
     micro: Micro
     macro: Macro
     mean_score: float | None
-    consistency: float | None = None
     attributes: Mapping[str, AttributeSummary]
     errors_by_type: ErrorCounts
     quality: QualitySummary

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from fieldmark.errors import OptionError
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 
 __all__ = ["Trend", "TrendConclusion", "TrendOptions", "TrendStep", "trend"]
@@ -121,7 +122,7 @@ def trend(
             mark is None or sign * (value - mark) >= options.min_gain - _SLACK
         )
         mark, idle = (value, 0) if progress else (mark, idle + 1)
-        if value is not None and (best is None or sign * value > sign * best):
+        if value is not None and (best is None or sign * sortable(value) > sign * sortable(best)):
             best, best_name = value, name
         steps.append(TrendStep(name=name, value=value, gain=gain, best=best, progress=progress))
     conclusion = TrendConclusion.PLATEAU if idle >= options.patience else TrendConclusion.CONTINUE

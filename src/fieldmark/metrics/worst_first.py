@@ -27,20 +27,18 @@ def sortable(score: float) -> float:
 
 
 def worst_attributes(
-    attributes: Mapping[str, AttributeSummary], *, by_cost: bool = False
+    attributes: Mapping[str, AttributeSummary],
 ) -> list[tuple[str, AttributeSummary]]:
     """Sort attributes by F1, then by the number of mistakes, then by path.
 
     Attributes with nothing to count come last, unless their comparison failed: then they come
-    first, like an F1 that is undefined although something is wrong. With `by_cost`, a mistake
-    counts as often as it is a false positive or a false negative.
+    first, like an F1 that is undefined although something is wrong.
     """
 
     def sort_key(item: tuple[str, AttributeSummary]) -> tuple[bool, float, int, str]:
         path, metrics = item
-        mistakes = metrics.fp + metrics.fn if by_cost else metrics.errors_by_type.total
         counted = metrics.tp or metrics.fp or metrics.fn or metrics.errors
-        return not counted, sortable(metrics.f1 or 0.0), -mistakes, path
+        return not counted, sortable(metrics.f1 or 0.0), -metrics.errors_by_type.total, path
 
     return sorted(attributes.items(), key=sort_key)
 

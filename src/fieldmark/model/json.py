@@ -61,9 +61,12 @@ def kind_of(value: JsonValue) -> Kind:
 _TO_ROWS: Final = (
     ("to_dicts", "df.to_dicts()"),
     ("to_pylist", "table.to_pylist()"),
-    ("to_dict", 'df.to_dict("records")'),
+    ("to_dict", 'df.astype(object).where(df.notna(), None).to_dict("records")'),
 )
-"""Methods of polars, Arrow and pandas tables, and the call that returns rows."""
+"""Methods of polars, Arrow and pandas tables, and the call that returns rows.
+
+Pandas stores missing values as NaN, which would be invalid numbers.
+"""
 
 
 def conversion_to_rows(value: object) -> str:

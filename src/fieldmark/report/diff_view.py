@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.metrics.difference import CaseChange, DiffVerdict, Direction, MetricDifference
+from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.rates import Interval
 from fieldmark.model.json import JsonValue
 from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
@@ -39,13 +40,7 @@ _CONCLUSIONS: Final = {
 }
 _NO_P: Final = {DiffVerdict.TOO_FEW: "too few", DiffVerdict.NOT_COMPARABLE: DASH}
 """Shown instead of a p-value that could not be significant."""
-_TITLES: Final = {
-    "mean_score": "mean score",
-    "macro_f1_by_attribute": "macro F1 by attribute",
-    "macro_f1_by_case": "macro F1 by case",
-    "micro_f1": "micro F1",
-    "rqs": "RQS",
-}
+_GROUP_COLUMNS: Final = ("Before", "After", "Change", "95% CI", "p adjusted", "Improved", "Worse")
 _COLUMNS: Final = (
     "before", "after", "delta", "low", "high", "p", "p_adjusted", "word", "improved", "worse",
 )  # fmt: skip
@@ -57,14 +52,9 @@ _MAX_FIELDS: Final = 3
 def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
     """Show the conclusion, metrics, attributes, mistakes, changed cases and gates."""
     metrics = plain_table("Metric", ("Before", "After", "Change", "95% CI", "p"), collapse=True)
-    for name, each in diff.metrics.headline.items():
-        metrics.add_row(_TITLES.get(name, name), *_cells(each, each.p))
-    ranked = _ranked_attributes(diff)
-    columns = ("Before", "After", "Change", "95% CI", "p adjusted", "Improved", "Worse")
-    attributes = plain_table("Attribute (F1)", columns, collapse=True)
-    for path, each in ranked[:top]:
-        cases = [str(count) if diff.comparable else DASH for count in (each.improved, each.worse)]
-        attributes.add_row(Text(visible(path)), *_cells(each, each.adjusted), *cases)
+    for name, each in _shown_metrics(diff):
+        metrics.add_row(_title(diff, name), *_cells(each, each.p))
+    ranked = _ranked(diff.attributes)
     parts: list[RenderableType] = [
         *(one_line(f"· {note}", "dim") for note in diff.notes),
         one_line(_conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
@@ -72,8 +62,10 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
         Text(),
         metrics,
         Text(),
-        attributes,
     ]
+    if diff.evaluators:
+        parts += [_group(diff, "Evaluator (mean score)", list(diff.evaluators.items())), Text()]
+    parts.append(_group(diff, "Attribute (F1)", ranked[:top]))
     if top is not None and len(ranked) > top:
         parts.append(one_line(more_text(len(ranked) - top, "attribute")))
     parts += [Text(), _mistakes(diff), Text(), *_changes(diff)]
@@ -86,7 +78,7 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
 def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
     """Return a summary for a pull request: conclusion, gates, metrics and changed cases."""
     gates = [f"- {visible(gate_line(gate))}" for gate in diff.gates]
-    ranked = _ranked_attributes(diff)
+    ranked = _ranked(diff.attributes)
     lines = [
         _conclusion(diff),
         "",
@@ -96,18 +88,11 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
         *([""] if gates else []),
         "| Metric | Before | After | Change | 95% CI | p |",
         "|---|--:|--:|--:|--:|--:|",
-        *(
-            _markdown_row(_TITLES.get(name, name), each, each.p)
-            for name, each in diff.metrics.headline.items()
-        ),
-        "",
-        "| Attribute (F1) | Before | After | Change | 95% CI | p adjusted | Improved | Worse |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-        *(
-            _markdown_row(for_markdown(path), each, each.adjusted, each.improved, each.worse)
-            for path, each in ranked[:top]
-        ),
+        *(_markdown_row(_title(diff, name), each, each.p) for name, each in _shown_metrics(diff)),
     ]
+    if diff.evaluators:
+        lines += _markdown_group("Evaluator (mean score)", list(diff.evaluators.items()))
+    lines += _markdown_group("Attribute (F1)", ranked[:top])
     if top is not None and len(ranked) > top:
         lines.append(f"\n… and {plural(len(ranked) - top, 'more attribute')}")
     for title, changes in (("worse", diff.worse), ("improved", diff.improved)):
@@ -121,9 +106,14 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
 
 
 def diff_csv(diff: RunDiff) -> str:
-    """Return all metrics and attributes with full precision."""
+    """Return all metrics, evaluators and attributes with full precision."""
     rows: list[list[JsonValue]] = []
-    for kind, found in (("metrics", diff.metrics.headline), ("attributes", diff.attributes)):
+    kinds = {
+        "metrics": diff.metrics.headline,
+        "evaluators": diff.evaluators,
+        "attributes": diff.attributes,
+    }
+    for kind, found in kinds.items():
         for name, each in found.items():
             sides = [each.before, each.after, each.delta, *(each.interval or (None, None))]
             cases = [each.improved, each.worse] if diff.comparable else [None, None]
@@ -131,14 +121,48 @@ def diff_csv(diff: RunDiff) -> str:
     return csv_text(("kind", "name", *_COLUMNS), rows)
 
 
-def _ranked_attributes(diff: RunDiff) -> list[tuple[str, MetricDifference]]:
+def _shown_metrics(diff: RunDiff) -> list[tuple[str, MetricDifference]]:
+    """Return the metrics; unless RQS is the primary one, it requires that safety was judged."""
+    found = diff.metrics.headline
+    has_rqs = diff.metric == "rqs" or "safety" in found
+    return [(name, each) for name, each in found.items() if name != "rqs" or has_rqs]
+
+
+def _title(diff: RunDiff, metric: str) -> str:
+    """Return the title of a metric, and in which run it is vacuous."""
+    note = diff.note(metric)
+    return f"{METRIC_TITLES[metric]} ({note})" if note else METRIC_TITLES[metric]
+
+
+def _group(diff: RunDiff, title: str, rows: Sequence[tuple[str, MetricDifference]]) -> Table:
+    """Show attributes or evaluators; their names come from files."""
+    table = plain_table(title, _GROUP_COLUMNS, collapse=True)
+    for name, each in rows:
+        cases = [str(count) if diff.comparable else DASH for count in (each.improved, each.worse)]
+        table.add_row(Text(visible(name)), *_cells(each, each.adjusted), *cases)
+    return table
+
+
+def _markdown_group(title: str, rows: Sequence[tuple[str, MetricDifference]]) -> list[str]:
+    return [
+        "",
+        f"| {' | '.join((title, *_GROUP_COLUMNS))} |",
+        f"|---{'|--:' * len(_GROUP_COLUMNS)}|",
+        *(
+            _markdown_row(for_markdown(name), each, each.adjusted, each.improved, each.worse)
+            for name, each in rows
+        ),
+    ]
+
+
+def _ranked(attributes: Mapping[str, MetricDifference]) -> list[tuple[str, MetricDifference]]:
     """Sort attributes: regressed, then improved, then those that may have changed."""
 
     def sort_key(item: tuple[str, MetricDifference]) -> tuple[int, float, float, str]:
         path, each = item
         return _ORDER.index(each.word), each.p, -abs(each.delta or 0.0), path
 
-    return sorted(diff.attributes.items(), key=sort_key)
+    return sorted(attributes.items(), key=sort_key)
 
 
 def _conclusion(diff: RunDiff) -> str:
@@ -148,9 +172,10 @@ def _conclusion(diff: RunDiff) -> str:
     changed = [f"{words[word]} {_CONCLUSIONS[word]}" for word in significant if word in words]
     attributes = f"; attributes: {', '.join(changed)}" if changed else ""
     cases = plural(diff.pairs.cases, "case")
-    means = f"mean score {number(main.before)} → {number(main.after)}"
+    title = METRIC_TITLES[diff.metric]
+    means = f"{title} {number(main.before)} → {number(main.after)}"
     if not diff.comparable:
-        means = f"mean score {number(main.before)} and {number(main.after)}"
+        means = f"{title} {number(main.before)} and {number(main.after)}"
         return f"Not comparable: {means} over {cases}, by different rules or conventions"
     p = "" if diff.word in _NO_P else f", {_named_p(main.p)}"
     counts = ", ".join(
@@ -169,7 +194,7 @@ def _conventions(diff: RunDiff) -> str:
     before, after = diff.before.convention, diff.after.convention
     if not diff.comparable:
         return f"conventions: {before} ({diff.before.name}), {after} ({diff.after.name})"
-    primary = _TITLES.get(diff.primary, diff.primary.replace("_", " "))
+    primary = METRIC_TITLES.get(diff.primary, diff.primary.replace("_", " "))
     return f"convention {before}; score of a case: {primary}"
 
 

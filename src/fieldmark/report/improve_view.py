@@ -60,6 +60,7 @@ def improve_view(step: Improvement, *, top: int | None = None) -> Group:
 def improve_markdown(step: Improvement, *, top: int | None = None) -> str:
     """Return the same content for a pull request or an issue."""
     lines = [
+        *(f"> {for_markdown(note)}\n" for note in step.notes),
         "| Attribute | F1 | Mistakes | Mostly | Gain | Patterns |",
         "|---|--:|--:|---|--:|---|",
     ]
@@ -76,7 +77,6 @@ def improve_markdown(step: Improvement, *, top: int | None = None) -> str:
             "",
         ]
         lines += [f"- {for_markdown(_example(each))}" for each in cluster.examples]
-    lines += [f"\n> {for_markdown(note)}" for note in step.notes]
     return "\n".join(lines) + "\n"
 
 

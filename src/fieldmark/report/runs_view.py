@@ -49,8 +49,8 @@ _METRICS: Final = dict(
 _NO_METRICS: Final[Mapping[str, float | None]] = {}
 _MINUTES: Final = len("2025-01-31T12:00")
 _ADVICE: Final = {
-    "continue": "continue: recent gains are above the minimum",
-    "target_reached": "target reached",
+    "continue": "continue: target {target:g} not reached",
+    "target_reached": "target {target:g} reached",
     "plateau": "plateau: recent gains are below the minimum; stop or change the approach",
 }
 _BAR: Final = 20
@@ -171,7 +171,7 @@ def run_details(run: RunDetails) -> Group:
     metrics.add_column("")
     flags = run.summary.flags
     for name, metric, low, high in _metric_rows(run):
-        metrics.add_row(name, number(metric), f"{low:.3f} to {high:.3f}", flag_text(flags, name))
+        metrics.add_row(name, number(metric), _range(low, high), flag_text(flags, name))
     return Group(details, Text(), metrics, Text(), Text(run.summary.rqs_formula))
 
 
@@ -184,7 +184,7 @@ def run_markdown(run: RunDetails) -> str:
     lines += ["| Metric | | 95% CI | |", "|---|--:|--:|---|"]
     flags = {} if run.summary is None else run.summary.flags
     lines += [
-        f"| {name} | {number(value)} | {low:.3f} to {high:.3f} | {flag_text(flags, name)} |"
+        f"| {name} | {number(value)} | {_range(low, high)} | {flag_text(flags, name)} |"
         for name, value, low, high in _metric_rows(run)
     ]
     return "\n".join(lines) + "\n"
@@ -201,13 +201,23 @@ def run_csv(run: RunDetails) -> str:
     return csv_text(("metric", "value", "low", "high", "note", "convention"), rows)
 
 
-def _metric_rows(run: RunDetails) -> list[tuple[str, float | None, float, float]]:
-    """Return the metrics that have an interval, the primary first: name, value, low, high."""
+def _metric_rows(
+    run: RunDetails,
+) -> list[tuple[str, float | None, float | None, float | None]]:
+    """Return the headline metrics and those with an interval: name, value, low, high.
+
+    The primary metric comes first.
+    """
     summary, intervals = run.summary, run.intervals.metrics
     if summary is None:
         return []
-    ordered = [name for name in dict.fromkeys((*summary.metrics, *intervals)) if name in intervals]
-    return [(name, _metric(summary, name), *intervals[name]) for name in ordered]
+    shown = {*HEADLINE_METRICS, *intervals}
+    ordered = [name for name in dict.fromkeys((*summary.metrics, *intervals)) if name in shown]
+    return [(name, _metric(summary, name), *intervals.get(name, (None, None))) for name in ordered]
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 def _metric(summary: Summary, name: str) -> float | None:
@@ -280,7 +290,8 @@ def _conclusion(found: Trend, convention: str, excluded: int) -> str:
         if excluded
         else ""
     )
-    return f"best: {found.best or DASH}; {_ADVICE[found.conclusion]}; convention {convention}{rest}"
+    advice = _ADVICE[found.conclusion].format(target=found.target)
+    return f"best: {found.best or DASH}; {advice}; convention {convention}{rest}"
 
 
 def _gain(step: TrendStep) -> str:

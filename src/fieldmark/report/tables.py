@@ -21,6 +21,7 @@ __all__ = [
     "AttributeRow",
     "attribute_cells",
     "attribute_rows",
+    "evaluator_errors",
     "gate_line",
     "gate_text",
     "input_text",
@@ -92,7 +93,7 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
             errors=each.errors,
             **each.errors_by_type._asdict(),
         )
-        for path, each in worst_attributes(summary.attributes, by_cost=True)
+        for path, each in worst_attributes(summary.attributes)
     ]
 
 
@@ -129,6 +130,11 @@ def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
     """Return the warnings to show before the metrics of a run, and those to show after them."""
     first = summary.structural_warnings
     return list(first), [text for text in summary.warnings if text not in first]
+
+
+def evaluator_errors(summary: Summary) -> list[str]:
+    """Return why evaluators could not score anything, with their names."""
+    return [f"{name}: {each.error}" for name, each in summary.evaluators.items() if each.error]
 
 
 def gate_line(gate: GateResult) -> str:

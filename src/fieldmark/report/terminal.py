@@ -19,10 +19,12 @@ from fieldmark.report.tables import (
     DASH,
     AttributeRow,
     attribute_rows,
+    evaluator_errors,
     gate_line,
     more_text,
     number,
     outcome_text,
+    score_text,
     split_warnings,
 )
 from fieldmark.values.escape import visible
@@ -198,13 +200,12 @@ def _scores(summary: Summary) -> Group:
         qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
     else:
         del qualities["safety"]  # nothing was judged
-    mistakes = {
-        name: (outcome_text(name), str(n)) for name, n in summary.errors_by_type._asdict().items()
-    }
+    counts = summary.errors_by_type._asdict().items()
+    mistakes = ((outcome_text(name), str(count)) for name, count in counts)
     title = f"Scores ({summary.convention.name})"
     tables = [
         _noted_table(summary, (title, "Precision", "Recall", "F1"), scores),
-        _noted_table(summary, ("Mistakes", ""), mistakes),
+        _pairs("Mistakes", mistakes),
         _noted_table(summary, (f"Quality{rater}", ""), qualities),
     ]
     columns = Columns(tables[::-1] if rqs_leads else tables, padding=(0, 4))
@@ -236,15 +237,15 @@ def _evaluators(summary: Summary) -> list[RenderableType]:
     table = plain_table("Evaluator", ("Mean score", "Pass", "Partial", "Fail", "Errors"))
     lines: list[Text] = []
     for name, each in summary.evaluators.items():
-        mean = Text(number(each.mean_score), style=_style(each.mean_score))
+        shown = score_text(each.mean_score, vacuous=each.is_vacuous)
+        mean = Text(shown, style=_style(None if each.is_vacuous else each.mean_score))
         table.add_row(Text(visible(name)), mean, *map(_count, (*each.verdicts, each.errors)))
         metrics = list(_flat_metrics(each.metrics))
         for start in range(0, len(metrics), _METRICS_PER_LINE):
             shown = ", ".join(metrics[start : start + _METRICS_PER_LINE])
             lines.append(one_line(f"{name}: {shown}"))
-        if each.error:
-            lines.append(Text(visible(f"error: {name}: {each.error}"), style="red"))
-    return [table, *lines]
+    errors = (Text(visible(f"error: {text}"), style="red") for text in evaluator_errors(summary))
+    return [table, *lines, *errors]
 
 
 def _flat_metrics(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

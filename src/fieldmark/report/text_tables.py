@@ -21,6 +21,7 @@ from fieldmark.report.tables import (
     AttributeRow,
     attribute_cells,
     attribute_rows,
+    evaluator_errors,
     gate_text,
     number,
     split_warnings,
@@ -86,7 +87,8 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     for gate in summary.gates:
         result = "passed" if gate.passed else "**failed**"
         lines.append(f"- gate {result}: {gate_text(gate, name=f'`{gate.name}`')}")
-    if summary.gates:
+    lines += [f"- error: {for_markdown(text)}" for text in evaluator_errors(summary)]
+    if lines[-1]:
         lines.append("")
     lines += [
         "| Attribute | TP | TN | FP | FN | Precision | Recall | F1 |",

@@ -422,6 +422,7 @@ def unready_judges(evaluators: Sequence[ConfiguredEvaluator]) -> list[Problem]:
 class _Totals:
     scores: ExactSum = field(default_factory=ExactSum)
     errors: int = 0
+    vacuous: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
 
 
@@ -441,6 +442,7 @@ class EvaluatorTotals:
                 totals.errors += 1
                 continue
             totals.scores += ExactSum.of([(score.score, 1)])
+            totals.vacuous += score.vacuous
             if score.verdict is not None:
                 totals.verdicts[score.verdict] += 1
 
@@ -456,6 +458,7 @@ class EvaluatorTotals:
                 errors=totals.errors,
                 verdicts=VerdictCounts(*(totals.verdicts[verdict] for verdict in Verdict)),
                 metrics=known.get(name, {}),
+                vacuous=totals.vacuous,
             )
             for name, totals in self._by_name.items()
         }

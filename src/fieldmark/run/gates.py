@@ -32,7 +32,7 @@ from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import Settings
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.manifest import RunEntry
+from fieldmark.wire.manifest import Manifest, RunEntry
 
 __all__ = ["RunGates", "check_drops", "parse_gates", "resolve_baseline"]
 
@@ -65,30 +65,40 @@ def parse_gates(
     return gates
 
 
-def resolve_baseline(options: RunOptions) -> RunOptions:
+def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
     """Return the options with the directory of the baseline.
 
     A baseline is named like any run: in the directory of `out`, or in `runs`. `latest` is the
-    latest complete run other than the one to be written.
+    latest complete run other than the one to be written. The baseline of an evaluation, given by
+    its name, is a run of the same evaluation, unless it is named by its path or full id.
     """
     name, out = options.baseline, options.out
     if name is None:
         return options
-    from fieldmark.store.index import COMPLETE, ROOT, find_run
+    from fieldmark.store.index import COMPLETE, LATEST, ROOT, find_run
 
     roots = [Path(ROOT)] if out is None else [Path(out).absolute().parent, Path(ROOT)]
 
     def accept(entry: RunEntry) -> bool:
         written = out is not None and entry.id == Path(out).name
-        return entry.status == COMPLETE and not written
+        same_file = not options.file or (
+            bool(entry.inputs) and Path(entry.inputs[0]).name == Path(options.file).name
+        )
+        same = not evaluation or (entry.eval == evaluation and same_file)
+        return entry.status == COMPLETE and not written and same
 
-    try:
-        found = find_run(name, roots[0], accept=accept)
-    except ConfigError:
-        if len(roots) == 1:
-            raise
-        found = find_run(name, roots[1], accept=accept)
-    return replace(options, baseline=found)
+    problems: Sequence[Problem] = ()
+    for root in roots:
+        try:
+            return replace(options, baseline=find_run(name, root, accept=accept))
+        except ConfigError as error:
+            problems = error.problems
+    if evaluation and str(name).partition("~")[0] == LATEST:
+        raise ConfigError.of(
+            f"baseline {str(name)!r} not found: no such complete run of {evaluation!r}",
+            hint="run it without a baseline first",
+        )
+    raise ConfigError(problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +163,26 @@ class RunGates:
         if self.baseline is not None:
             before = self._baseline_metrics(self.baseline, settings.applied)
             check_drops(before, before, self.max_drop)
+
+    def check_data(self, manifest: Manifest) -> None:
+        """Raise an error if the baseline has other evaluators or another file of ground truth."""
+        if self.baseline is None:
+            return
+        from fieldmark.store.reader import open_run
+
+        stored = open_run(self.baseline)
+        truths = [each.truth for each in (stored.manifest, manifest)]
+        hashes = {each.sha256 for each in truths if each is not None and each.bytes is not None}
+        if [*stored.manifest.evaluators] != [*manifest.evaluators]:
+            raise ConfigError.of(
+                f"baseline {stored.path} has different evaluators",
+                hint="compare with a run of the same evaluation",
+            )
+        if len(hashes) > 1:
+            raise ConfigError.of(
+                f"baseline {stored.path} has different ground truth",
+                hint="score the baseline again with the same ground truth",
+            )
 
     def checked(self, summary: Summary, *, max_errors: int = 0, unmet: bool = False) -> Summary:
         """Return the summary with all gates checked and the reasons why the run did not pass.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -80,10 +81,13 @@ def _hash_input(source: InputLike) -> ManifestInput:
 
 
 def _hash_directory(directory: Path) -> str:
-    """Return a hash that changes when a file in the directory is added, removed or modified."""
+    """Return a hash of the names and contents of the files in a directory."""
     digest = hashlib.sha256()
     for path in sorted(directory.iterdir()):
-        state = path.lstat()
-        line = f"{path.name}\0{state.st_size}\0{state.st_mtime_ns}\0"
-        digest.update(line.encode("utf-8", "surrogateescape"))
+        content = b""
+        # A link may lead outside the directory; an unreadable file is reported with its case.
+        if path.is_file() and not path.is_symlink():
+            with suppress(OSError), path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+        digest.update(path.name.encode("utf-8", "surrogateescape") + b"\0" + content)
     return digest.hexdigest()

@@ -7,17 +7,19 @@ were aligned.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
+from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import FACTS, Outcome, Presence
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.values.paths import (
     ROOT,
@@ -40,11 +42,19 @@ if TYPE_CHECKING:
     from fieldmark.model._lines import Line
     from fieldmark.model.lines import LineKind
 
-__all__ = ["CaseWarnings", "DocumentPaths", "list_notes", "structural_warnings", "unused_rules"]
+__all__ = [
+    "CaseWarnings",
+    "DocumentPaths",
+    "list_notes",
+    "pair_warnings",
+    "structural_warnings",
+    "unused_rules",
+]
 
 _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
+_KEY: Final = re.compile(r"\.|\[\"")
 _NEITHER: Final = [MISSING, MISSING]
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
@@ -221,10 +231,22 @@ def _named(case: Case) -> str:
     return f"case {case.id!r}"
 
 
-def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
+def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
+    """Return warnings that compared documents do not have the same structure."""
+    facts: dict[str, Counter[int]] = {}
+    read = 0
+    for result in results:
+        read += result.case.input is CaseInput.OK
+        for cell in result.outcomes.cells:
+            path = result.attributes.path(cell >> CELL_BITS)
+            facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
+    return structural_warnings(facts, read=read, rows=False)
+
+
+def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> list[str]:
     """Return warnings that the two sides do not have the same structure.
 
-    `read` is the number of cases with a candidate.
+    `read` is the number of cases with a candidate. Only documents in `rows` are read from a key.
     """
     absent = Presence.ABSENT
     expected, candidate = (
@@ -232,14 +254,16 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
         for side in (1, 2)
     )
     warnings: list[str] = []
-    if read and expected and set(expected).isdisjoint(candidate):
-        sides = f"ground truth: {_first_few(expected)}"
-        sides += f"; predictions: {_first_few(candidate)}" if candidate else ""
+    if read and expected and not candidate:
+        warnings.append(f"no prediction has any of the expected fields ({_first_few(expected)})")
+    elif read and expected and set(expected).isdisjoint(candidate):
+        sides = f"ground truth: {_first_few(expected)}; predictions: {_first_few(candidate)}"
         message = f"ground truth and predictions have no attribute in common ({sides})"
-        inside, outside = _common_wrapper(candidate, expected), _common_wrapper(expected, candidate)
-        hint = f"set the candidate key to {inside!r}" if inside else ""
-        hint = f"set the expected key to {outside!r}" if outside and not hint else hint
-        warnings.append(with_hint(message, hint))
+        inside = _common_wrapper(candidate, expected, EXPECTED_KEYS)
+        outside = _common_wrapper(expected, candidate, CANDIDATE_KEYS)
+        role, key = ("candidate", inside) if inside else ("expected", outside)
+        hint = f"set the {role} key to {key!r}" if rows else f"compare the {role} value of {key!r}"
+        warnings.append(with_hint(message, hint if key else ""))
     lists, items = (
         {path[: found.start()] for path in paths for found in _ITEM.finditer(path)}
         for paths in (expected, candidate)
@@ -250,15 +274,37 @@ def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
             f"lists in ground truth, but single values in predictions: {_first_few(single)}; "
             "if one item of a list is enough, set any_of: true on these fields"
         )
+    objects = [
+        {path[: found.start()] for path in paths for found in _KEY.finditer(path)}
+        for paths in (expected, candidate)
+    ]
+    for side, others, message in (
+        (0, candidate, "single values in ground truth, but objects in predictions"),
+        (1, expected, "objects in ground truth, but single values in predictions"),
+    ):
+        mixed = (objects[1 - side] - objects[side]).difference(others)
+        values = [
+            path
+            for path in facts
+            if path in mixed
+            and any(FACTS[each][side + 1] is Presence.VALUE for each in facts[path])
+        ]
+        if values:
+            warnings.append(f"{message}: {_first_few(values)}")
     return warnings
 
 
-def _common_wrapper(paths: Sequence[str], others: Sequence[str]) -> str:
-    """Return the key below which more than half of the other paths are found, or nothing."""
+def _common_wrapper(paths: Sequence[str], others: Sequence[str], excluded: Sequence[str]) -> str:
+    """Return the key below which more than half of the other paths are found, or nothing.
+
+    An `excluded` key contains a copy of the other side.
+    """
     keys = dict.fromkeys(path.partition(".")[0] for path in paths)
     known = set(paths)
     for key in keys:
-        if 2 * sum(f"{key}.{other}" in known for other in others) > len(others):
+        if key not in excluded and 2 * sum(f"{key}.{other}" in known for other in others) > len(
+            others
+        ):
             return key
     return ""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.model.comparison import Provider
+from fieldmark.model.json import JsonObject
 
 __all__ = ["CSRF_HEADER", "ServerLimits", "ServerOptions", "SessionSecrets"]
 
@@ -45,13 +46,16 @@ class SessionSecrets:
 class ServerOptions:
     """The workspace, the directories that can be read, and whether changes are saved.
 
-    `provider` is used for semantic comparison; requests cannot change it.
+    `rules` are the default rules, from `rules_file`, instead of those of the workspace. `provider`
+    is used for semantic comparison; requests cannot change it.
     """
 
     workspace: Path
     roots: Mapping[str, Path] = field(default_factory=dict)
     write: bool = False
     hosts: frozenset[str] = frozenset()
+    rules: JsonObject | None = None
+    rules_file: str = ""
     provider: Provider | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
     secrets: SessionSecrets = field(default_factory=SessionSecrets)

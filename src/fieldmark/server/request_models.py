@@ -123,10 +123,10 @@ class _CountingRequest(_Request):
             raise ValueError("only one of rules and field_strategies is allowed")
         return self
 
-    @property
-    def all_rules(self) -> JsonValue:
-        """The rules, with the thresholds of the request."""
+    def all_rules(self, default: JsonValue) -> JsonValue:
+        """Return the rules, by default those of the server, with the thresholds of the request."""
         rules = self.rules if self.field_strategies is None else self.field_strategies
+        rules = default if rules is None else rules
         own = {
             "fuzzy_threshold": self.fuzzy_threshold,
             "semantic_threshold": self.semantic_threshold,

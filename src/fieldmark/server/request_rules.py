@@ -18,12 +18,12 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.server.api_errors import ApiError, ErrorCode
 
-__all__ = ["RulesInput", "provider_for_run", "resolve_rules"]
+__all__ = ["PROVIDER", "RulesInput", "provider_for_run", "resolve_rules"]
 
 RulesInput: TypeAlias = "LoadedRules | JsonObject | list[JsonValue] | None"
 """Rules as the library accepts them."""
 _AUTO: Final = "auto"
-_PROVIDER: Final = "provider"
+PROVIDER: Final = "provider"
 _LOCAL_PROVIDERS: Final = frozenset({"lexical", "recorded"})
 _NOT_ALLOWED: Final = (
     "A request can select only the providers lexical and recorded (with the scores in the request)."
@@ -38,7 +38,7 @@ def resolve_rules(value: JsonValue, provider: Provider | None) -> RulesInput:
     if not (value is None or isinstance(value, dict | list) or value == _AUTO):
         message = "Rules must be an object, a list of fields or 'auto'."
         raise ApiError(ErrorCode.INVALID_RULES, message)
-    own = isinstance(value, dict) and _provider_type(value.get(_PROVIDER)) is not None
+    own = isinstance(value, dict) and _provider_type(value.get(PROVIDER)) is not None
     if provider is None or own:
         return read_rules(value) if value == _AUTO else cast("RulesInput", value)
     return read_rules({} if value is None else value, provider=provider)
@@ -56,7 +56,7 @@ def _check_providers(value: JsonValue) -> None:
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
-            provider = item.get(_PROVIDER)
+            provider = item.get(PROVIDER)
             name = _provider_type(provider)
             reads_file = isinstance(provider, dict) and "file" in provider
             if name is not None and (name not in _LOCAL_PROVIDERS or reads_file):

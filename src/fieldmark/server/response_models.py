@@ -305,6 +305,7 @@ class DiffResponse(_Open):
     comparable: bool
     conclusion: dict[str, object]
     metrics: dict[str, object]
+    evaluators: dict[str, object]
     attributes: dict[str, object]
     worse: _Objects
     improved: _Objects
@@ -312,9 +313,14 @@ class DiffResponse(_Open):
 
 
 class StrategiesResponse(_Open):
-    """The rules of the workspace, as a rules file with a list of fields."""
+    """The default rules, as a rules file with a list of fields.
+
+    `file` is the rules file that the server was started with; without it, they are the rules of
+    the workspace.
+    """
 
     rules: dict[str, object]
+    file: str
     revision: str
     writable: bool
     provider: str

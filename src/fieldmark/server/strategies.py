@@ -9,35 +9,51 @@ from typing import Final
 
 from fieldmark.config.files import load_file
 from fieldmark.config.rules_file import native_form
+from fieldmark.errors import ConfigError, Location
+from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.gates import RunGates
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState
-from fieldmark.server.request_rules import resolve_rules
+from fieldmark.server.request_rules import PROVIDER, resolve_rules
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.json_text import pretty_json
 
-__all__ = ["checked_rules", "read_strategies", "write_strategies"]
+__all__ = ["checked_rules", "load_default_rules", "read_strategies", "write_strategies"]
 
 _WRITE_LOCK: Final = threading.Lock()
 
 
 def read_strategies(state: AppState) -> JsonObject:
-    """Read the rules of the workspace; a missing file means no rules."""
-    path = state.options.strategies
-    stored = load_file(path).value if path.is_file() else None
+    """Return the rules that the server was started with, or those of the workspace.
+
+    A missing file means no rules. The rules that the server was started with cannot be replaced.
+    """
+    options, path = state.options, state.options.strategies
+    if options.rules is None:
+        stored = load_file(path).value if path.is_file() else None
+        rules, revision = checked_rules(stored, options.provider), _revision(path)
+    else:
+        rules, revision = options.rules, _hash(pretty_json(options.rules))
     return {
-        "rules": checked_rules(stored, state),
-        "revision": _revision(path),
-        "writable": state.options.write,
-        "provider": state.options.provider_name,
+        "rules": rules,
+        "file": options.rules_file,
+        "revision": revision,
+        "writable": options.write and options.rules is None,
+        "provider": options.provider_name,
     }
 
 
 def write_strategies(rules: JsonValue, revision: str | None, state: AppState) -> None:
     """Replace the rules of the workspace if they have not changed since they were read."""
-    content = pretty_json(checked_rules(rules, state))
+    if state.options.rules is not None:
+        message = (
+            f"The rules are those of {state.options.rules_file}. Edit that file, or start the "
+            "server without --rules."
+        )
+        raise ApiError(ErrorCode.READ_ONLY, message)
+    content = pretty_json(checked_rules(rules, state.options.provider))
     with _WRITE_LOCK:
         if revision not in {None, _revision(state.options.strategies)}:
             message = "The rules have changed since they were loaded. Reload them and try again."
@@ -45,15 +61,35 @@ def write_strategies(rules: JsonValue, revision: str | None, state: AppState) ->
         write_atomic(state.options.strategies, content)
 
 
-def checked_rules(rules: JsonValue, state: AppState) -> JsonObject:
+def checked_rules(rules: JsonValue, provider: Provider | None) -> JsonObject:
     """Return the native form of rules; the error lists all their problems."""
-    settings = resolve_settings(resolve_rules(rules or None, state.options.provider))
+    settings = resolve_settings(resolve_rules(rules or None, provider))
     RunGates(gates=settings.gates).check_names(settings)
     return native_form(rules or {})
 
 
+def load_default_rules(path: Path, provider: Provider | None) -> JsonObject:
+    """Return the rules of a file without its provider, which is that of the server."""
+    rules = {
+        name: value
+        for name, value in native_form(load_file(path).value).items()
+        if name != PROVIDER
+    }
+    try:
+        return checked_rules(rules, provider)
+    except ApiError as error:
+        hint = "set one provider for the whole file"
+        raise ConfigError.of(
+            "rules of fields cannot name a provider", Location(str(path)), hint
+        ) from error
+
+
 def _revision(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        return _hash(path.read_bytes())
     except FileNotFoundError:
         return "none"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -30,7 +30,7 @@ from fieldmark.wire.manifest import (
 )
 from fieldmark.wire.summary import summary_from_json
 
-__all__ = ["COMPLETE", "CORRUPT", "INDEX", "ROOT", "find_run", "list_runs"]
+__all__ = ["COMPLETE", "CORRUPT", "INDEX", "LATEST", "ROOT", "find_run", "list_runs"]
 
 ROOT: Final = "runs"
 """The default directory for runs."""
@@ -39,9 +39,9 @@ INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
 """The status of a run whose files cannot be read."""
 COMPLETE: Final = "complete"
-_LATEST: Final = "latest"
+LATEST: Final = "latest"
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _Parsed = TypeVar("_Parsed")
 _ORDER: Final = attrgetter("sequence", "started_at")
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC
@@ -94,7 +94,7 @@ def find_run(
             return path
     entries = list(filter(accept, list_runs(root)))
     base, _, back = str(name).partition("~")
-    if base == _LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
+    if base == LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
         return Path(root) / entries[-1 - int(back or 0)].id
     matches = [entry.id for entry in entries if entry.id.startswith(str(name))]
     if len(matches) == 1:
@@ -176,6 +176,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         tags=tags,
         note=note,
         sequence=manifest.sequence,
+        eval=manifest.eval,
     )
 
 

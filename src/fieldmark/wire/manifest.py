@@ -77,11 +77,22 @@ class Manifest:
     spent: tuple[JsonObject, ...] = ()
     headline: Headline | None = None
 
+    @property
+    def truth(self) -> ManifestInput | None:
+        """The ground truth, if it is a separate input.
+
+        A file with both sides also changes with its predictions. The first input of an evaluation
+        is the eval file.
+        """
+        position = 1 if self.command == "eval" else 0
+        return self.inputs[position] if len(self.inputs) == position + 2 else None
+
 
 class RunEntry(NamedTuple):
     """What a list shows of a run; `problem` says what is wrong with a corrupt run.
 
     `comparable` is the same for runs that can be compared: same truth, same rules, same counting.
+    `eval` is the name of the evaluation.
     """
 
     id: str
@@ -98,6 +109,7 @@ class RunEntry(NamedTuple):
     note: str = ""
     problem: str = ""
     sequence: int = 0
+    eval: str = ""
 
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""

@@ -15,7 +15,6 @@ from fieldmark.metrics.difference import (
     PairedMetrics,
 )
 from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -39,7 +38,8 @@ class RunDiff:
     """Two runs on the same cases: the difference of every metric, and the changed cases.
 
     Runs with different rules or conventions are not `comparable`: nothing is better or worse.
-    `primary` is the score of a case, whose mean is the mean score.
+    `primary` is the score of a case, whose mean is the mean score. The first metric is the primary
+    one of the convention, or the mean score if evaluators score the cases.
     """
 
     before: RunName
@@ -54,13 +54,18 @@ class RunDiff:
     notes: tuple[str, ...] = ()
 
     @property
+    def metric(self) -> str:
+        """The name of the first metric, which decides the conclusion."""
+        return next(iter(self.metrics.headline))
+
+    @property
     def main(self) -> MetricDifference:
-        """The difference of the main metric, the mean score."""
-        return self.metrics.headline[MAIN_METRIC]
+        """The difference of the first metric."""
+        return self.metrics.headline[self.metric]
 
     @property
     def word(self) -> DiffVerdict:
-        """Whether the mean score changed significantly."""
+        """Whether the first metric changed significantly."""
         return self.main.word
 
     @property
@@ -72,6 +77,18 @@ class RunDiff:
     def attributes(self) -> Mapping[str, MetricDifference]:
         """The F1 of every attribute in both runs, with its difference."""
         return self.metrics.attributes
+
+    @property
+    def evaluators(self) -> Mapping[str, MetricDifference]:
+        """The mean score of every evaluator in both runs, with its difference."""
+        return self.metrics.evaluators
+
+    def note(self, metric: str) -> str:
+        """Return in which run a metric is vacuous, or an empty string."""
+        flagged = ["vacuous" in each.flags.get(metric, ()) for each in self.summaries]
+        if not any(flagged):
+            return ""
+        return "vacuous" if all(flagged) else f"vacuous {'before' if flagged[0] else 'after'}"
 
     @property
     def mistakes(self) -> Mapping[str, tuple[int, int]]:
@@ -112,12 +129,23 @@ class RunDiff:
         """Whether every gate passed; true without gates."""
         return all(gate.passed for gate in self.gates)
 
-    def to_dict(self) -> JsonObject:
-        """Return everything as JSON."""
-        fixed, regressed = self.pairs.passes()
-        verdicts = _ranked(self.pairs.verdicts)
+    def to_json(self, metric: MetricDifference) -> JsonObject:
+        """Return a metric, an attribute or an evaluator as JSON."""
         return {
-            "format": 1,
+            "before": metric.before,
+            "after": metric.after,
+            "delta": metric.delta,
+            "interval": None if metric.interval is None else list(metric.interval),
+            "p": metric.p,
+            "p_adjusted": metric.adjusted,
+            "word": metric.word.value,
+            "improved": metric.improved if self.comparable else None,
+            "worse": metric.worse if self.comparable else None,
+        }
+
+    def overview(self) -> JsonObject:
+        """Return the conclusion as JSON, with the names of the runs and the numbers of cases."""
+        return {
             "before": asdict(self.before),
             "after": asdict(self.after),
             "comparable": self.comparable,
@@ -129,13 +157,27 @@ class RunDiff:
             },
             "conclusion": {
                 "word": self.word.value,
-                "metric": MAIN_METRIC,
+                "metric": self.metric,
                 "primary": self.primary,
                 "p": self.main.p,
                 "alpha": ALPHA,
             },
-            "metrics": _metrics_to_json(self.metrics.headline, comparable=self.comparable),
-            "attributes": _metrics_to_json(self.attributes, comparable=self.comparable),
+            "notes": list(self.notes),
+        }
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        fixed, regressed = self.pairs.passes()
+        verdicts = _ranked(self.pairs.verdicts)
+        return {
+            "format": 1,
+            **self.overview(),
+            "metrics": {
+                name: {**self.to_json(each), "note": self.note(name)}
+                for name, each in self.metrics.headline.items()
+            },
+            "attributes": {name: self.to_json(each) for name, each in self.attributes.items()},
+            "evaluators": {name: self.to_json(each) for name, each in self.evaluators.items()},
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()
@@ -150,7 +192,6 @@ class RunDiff:
             "worse": [_case_to_json(change) for change in self.worse],
             "improved": [_case_to_json(change) for change in self.improved],
             "gates": [gate_to_json(gate) for gate in self.gates],
-            "notes": list(self.notes),
         }
 
 
@@ -163,20 +204,3 @@ def _ranked(changes: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:
 def _case_to_json(change: CaseChange) -> JsonObject:
     fields: list[JsonValue] = [each._asdict() for each in change.fields]
     return {**asdict(replace(change, fields=())), "fields": fields}
-
-
-def _metrics_to_json(metrics: Mapping[str, MetricDifference], *, comparable: bool) -> JsonObject:
-    def metric(each: MetricDifference) -> JsonValue:
-        return {
-            "before": each.before,
-            "after": each.after,
-            "delta": each.delta,
-            "interval": None if each.interval is None else list(each.interval),
-            "p": each.p,
-            "p_adjusted": each.adjusted,
-            "word": each.word.value,
-            "improved": each.improved if comparable else None,
-            "worse": each.worse if comparable else None,
-        }
-
-    return {name: metric(each) for name, each in metrics.items()}

@@ -57,7 +57,6 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "macro_f1_by_attribute": summary.macro_f1_by_attribute,
         "macro_f1_by_case": summary.macro_f1_by_case,
         "mean_score": summary.mean_score,
-        "consistency": summary.consistency,
         "attributes": {path: attribute_to_json(each) for path, each in summary.attributes.items()},
         "errors_by_type": dict(summary.errors_by_type._asdict()),
         "quality": _quality_to_json(summary.quality),
@@ -90,7 +89,6 @@ def summary_from_json(value: JsonObject) -> Summary:
             by_case=_mean_from_json(macro.object("by_case")),
         ),
         mean_score=fields.optional_number("mean_score"),
-        consistency=fields.optional_number("consistency"),
         attributes={path: _attribute_from_json(each) for path, each in attributes.items()},
         errors_by_type=_errors_from_json(fields.object("errors_by_type")),
         quality=_quality_from_json(fields.object("quality")),
@@ -154,6 +152,7 @@ def evaluator_to_json(evaluator: EvaluatorSummary) -> JsonObject:
         "mean_score": evaluator.mean_score,
         "scored": evaluator.scored,
         "errors": evaluator.errors,
+        "vacuous": evaluator.vacuous,
         "verdicts": _verdicts_to_json(evaluator.verdicts),
         **({"metrics": evaluator.metrics} if evaluator.metrics else {}),
         **({"error": evaluator.error} if evaluator.error else {}),
@@ -168,6 +167,7 @@ def _evaluator_from_json(fields: JsonFields) -> EvaluatorSummary:
         verdicts=_verdicts_from_json(fields.object("verdicts")),
         metrics=fields.optional(fields.json_object, "metrics", {}),
         error=fields.optional(fields.text, "error", ""),
+        vacuous=fields.optional(fields.integer, "vacuous", 0),
     )
 
 

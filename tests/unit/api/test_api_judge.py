@@ -26,8 +26,11 @@ def assistant(content):
         pytest.param({"expected": None}, id="null"),
         pytest.param({"expected_output": []}, id="no-messages"),
         pytest.param({"expected_output": [user("hello")]}, id="only-user-messages"),
+        pytest.param({"expected_output": [user('{"total": 1}')]}, id="only-a-document-of-the-user"),
         pytest.param({"expected_output": [assistant("")]}, id="empty-message"),
         pytest.param({"expected_output": [assistant("Paris")]}, id="text-that-is-not-json"),
+        pytest.param({"expected": "Paris"}, id="expected-text"),
+        pytest.param({"expected": 7}, id="expected-number"),
         pytest.param({"reference_answer": ""}, id="empty-reference"),
         pytest.param({"reference_answer": "null"}, id="null-as-text"),
     ],
@@ -37,6 +40,11 @@ def test_request_without_a_ground_truth_is_an_error(truth):
     response = as_judge("field_accuracy", request, OPTIONS)
     assert (response["status"], response["score"], response["case_id"]) == ("error", None, "a")
     assert "no ground truth" in response["reasoning"]
+
+
+def test_message_that_is_not_json_is_no_ground_truth_of_whole_documents():
+    request = json.dumps({"expected_output": [assistant("Paris")], "candidate": "Paris"}).encode()
+    assert as_judge("extraction_metrics", request)["status"] == "error"
 
 
 @pytest.mark.parametrize(
@@ -52,6 +60,12 @@ def test_request_without_a_ground_truth_is_an_error(truth):
 def test_request_with_a_ground_truth_is_scored(truth):
     request = json.dumps({**truth, "candidate": {"total": 1}}).encode()
     assert as_judge("field_accuracy", request, OPTIONS)["score"] == 1.0
+
+
+def test_text_is_a_ground_truth_of_evaluators_of_whole_documents():
+    for candidate, score in (("Paris", 1.0), ("Rome", 0.0)):
+        request = json.dumps({"expected": "Paris", "candidate": candidate}).encode()
+        assert as_judge("field_accuracy", request, {"fields": [{"path": "$"}]})["score"] == score
 
 
 def test_evaluator_of_candidates_needs_no_ground_truth():

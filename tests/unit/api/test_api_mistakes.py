@@ -46,10 +46,12 @@ def test_non_json_values_are_rejected_with_their_path(document, message):
 
 
 ACCEPTED = "expected a file, a directory, an open file, a mapping or an iterable of documents"
+ROWS_OF_PANDAS = 'df.astype(object).where(df.notna(), None).to_dict("records")'
+PANDAS = f"convert it to rows with {ROWS_OF_PANDAS}"
 NOT_DOCUMENTS = [
     pytest.param(
         lambda: pd.DataFrame(ROWS),
-        f'{ACCEPTED}, got DataFrame; convert it to rows with df.to_dict("records")',
+        f"{ACCEPTED}, got DataFrame; {PANDAS}",
         id="pandas",
     ),
     pytest.param(
@@ -73,6 +75,14 @@ NOT_ROWS = [
     pytest.param(lambda: [{"a": 1}, b"{}"], "row 2", "bytes", id="bytes-in-a-list"),
     pytest.param(lambda: [{"a": 1}, float("nan")], "row 2", "float", id="nan-in-a-list"),
 ]
+
+
+def test_named_tuples_of_a_data_frame_are_rejected():
+    for truth, where in ((pd.DataFrame(ROWS).itertuples(), "ground truth"), (ROWS, "predictions")):
+        with pytest.raises(fm.DataError) as caught:
+            fm.score(truth, pd.DataFrame(ROWS).itertuples())
+        assert str(caught.value).startswith(f"{where} row 1: {DOCUMENT}")
+        assert str(caught.value).endswith(", got Pandas; convert each row with row._asdict()")
 
 
 @pytest.mark.parametrize(("make", "message"), NOT_DOCUMENTS)
@@ -124,6 +134,14 @@ def test_text_of_a_document_is_not_a_file_name():
         fm.score("nothing.jsonl", "nothing.jsonl")
 
 
+def test_missing_values_of_a_converted_data_frame_are_empty():
+    df = pd.DataFrame([{"id": "a", "x": 1, "y": "q"}, {"id": "b", "x": None, "y": "r"}])
+    rows = eval(ROWS_OF_PANDAS, {"df": df})  # noqa: S307 - what the message tells users to do
+    run = fm.score(rows, rows)
+    assert (run.summary.cases.invalid_truth, run.summary.warnings) == (0, ())
+    assert [(each.tp, each.tn) for each in run.attributes.values()] == [(1, 1), (2, 0)]
+
+
 @pytest.mark.parametrize(
     ("candidates", "got"),
     [
@@ -132,7 +150,7 @@ def test_text_of_a_document_is_not_a_file_name():
         pytest.param({"a"}, "set", id="set"),
         pytest.param(
             pd.DataFrame(ROWS),
-            'DataFrame; convert it to rows with df.to_dict("records")',
+            f"DataFrame; {PANDAS}",
             id="data-frame",
         ),
     ],
@@ -148,7 +166,7 @@ def test_several_candidates_are_a_list(candidates, got):
     [
         pytest.param(
             pd.DataFrame(ROWS),
-            'expected a JSON value, got DataFrame; convert it to rows with df.to_dict("records")',
+            f"expected a JSON value, got DataFrame; {PANDAS}",
             id="data-frame",
         ),
         pytest.param({"a"}, "expected a JSON value, got set", id="set"),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import fieldmark as fm
 from fieldmark.data.pairing import open_pairs
 
 TRUTH = [{"id": f"inv-{n}", "total": n, "vendor": "x"} for n in (1, 2)]
@@ -91,6 +92,36 @@ def test_single_unreadable_row_is_no_warning_about_the_file(tmp_path, truth):
 
 def wrapping(**more):
     return [{"id": row["id"], "status": "ok", "data": row, "model": "m", **more} for row in TRUTH]
+
+
+def echoing(**more):
+    return [{"id": row["id"], "expected": row, **more} for row in TRUTH]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "named"),
+    [
+        pytest.param(echoing(gpt=TRUTH[0]), "'gpt'", id="beside-the-predictions"),
+        pytest.param(echoing(model="gpt"), None, id="without-predictions"),
+    ],
+)
+def test_copy_of_the_ground_truth_is_never_suggested_as_the_predictions(candidate, named):
+    warnings = fm.score(TRUTH, candidate).summary.structural_warnings
+    assert not any("key to 'expected'" in text for text in warnings)
+    assert named is None or f"set the candidate key to {named}" in warnings[0]
+
+
+def test_predictions_from_a_key_of_ground_truth_are_a_warning():
+    failed_first = [{"id": "inv-1", "expected": TRUTH[0]}, *echoing(output=TRUTH[0])[1:]]
+    (warning,) = fm.score(TRUTH, failed_first).summary.structural_warnings
+    assert warning.startswith("predictions are read from 'expected', which usually contains")
+    named = fm.score(TRUTH, failed_first, inputs={"candidate_key": "expected"})
+    assert named.summary.structural_warnings == ()
+
+
+def test_file_compared_with_itself_is_a_warning(truth):
+    (warning,) = fm.score(truth, str(truth)).summary.structural_warnings
+    assert warning.endswith("both inputs are this file, so all documents are equal")
 
 
 @pytest.mark.parametrize(

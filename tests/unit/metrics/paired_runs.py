@@ -13,17 +13,25 @@ COUNTING = DEFAULT_CONVENTION.counting
 QUICK = ResamplingOptions(resamples=200, permutations=499)
 
 
-def pairs_of(*cases, comparable=True):
-    """Pair cases, each given as two mappings from attributes to fact names."""
-    pairs, table = PairedCases(comparable=comparable), AttributeTable()
+def pairs_of(*cases, comparable=True, stats=({}, {}), evaluators=({}, {})):
+    """Pair cases, each given as two mappings from attributes to fact names.
+
+    `stats` and `evaluators` are further metrics and the scores of evaluators of each run.
+    """
+    pairs = PairedCases(comparable=comparable, evaluators=list({**evaluators[0], **evaluators[1]}))
+    table = AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)
     for number, case in enumerate(cases):
         blocks = [block_of(list(fields.items()), table) for fields in case]
-        sides = [CaseInRun(block=b, stats=counter.stats(b), table=table) for b in blocks]
+        sides = [
+            CaseInRun(block=block, stats=counter.stats(block)._replace(**further), table=table,
+                      evaluators=scores)
+            for block, further, scores in zip(blocks, stats, evaluators, strict=True)
+        ]  # fmt: skip
         pairs.add(f"case-{number}", *sides)
     return pairs, table
 
 
-def metrics_of(*cases, effort=QUICK):
-    pairs, table = pairs_of(*cases)
+def metrics_of(*cases, effort=QUICK, **further):
+    pairs, table = pairs_of(*cases, **further)
     return paired_metrics(pairs, table, table, COUNTING, effort)

@@ -164,7 +164,7 @@ def test_intervals_do_not_depend_on_order_or_partition():
     merged.merge(parts[2].sample)
     whole_rows, others = whole.sample.rows(), (backwards.sample.rows(), merged.rows())
     for rows in others:
-        assert [row.means for row in rows] == [row.means for row in whole_rows]
+        assert [row.sums for row in rows] == [row.sums for row in whole_rows]
     summary = summarize(whole.tally, DEFAULT_CONVENTION)
     merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
     assert (merged_intervals.metrics, merged_intervals.attributes) == intervals_of(whole)

@@ -62,6 +62,99 @@ def test_conclusion_of_a_difference(cases, word, delta):
         assert metric.delta == pytest.approx(delta, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        pytest.param(
+            {"a": "match", "x": "extra-key"},
+            {"a": "match"},
+            {"hallucination": "better", "rqs": "better", "accuracy": "no difference"},
+            id="less-hallucination-is-better",
+        ),
+        pytest.param(
+            {"a": "match"},
+            {"a": "match", "x": "extra-for-null"},
+            {"hallucination": "worse", "rqs": "worse", "completeness": "no difference"},
+            id="more-hallucination-is-worse",
+        ),
+        pytest.param(
+            {"a": "match", "b": "omission"},
+            {"a": "match", "b": "match"},
+            {"completeness": "better", "rqs": "better", "hallucination": "no difference"},
+            id="more-completeness-is-better",
+        ),
+        pytest.param(
+            {"a": "match", "b": "match"},
+            {"a": "wrong", "b": "match"},
+            {"accuracy": "worse", "rqs": "worse", "completeness": "no difference"},
+            id="less-accuracy-is-worse",
+        ),
+        pytest.param(
+            {"a": "omission"},
+            {"a": "wrong"},
+            {"accuracy": "too few cases to tell", "completeness": "better"},
+            id="accuracy-of-no-compared-value-is-undefined",
+        ),
+    ],
+)
+def test_quality_metrics_are_tested_like_the_others(before, after, words):
+    many, few = (metrics_of(*[(before, after)] * number).headline for number in (12, 5))
+    assert {name: many[name].word for name in words} == words
+    for name, word in words.items():
+        if word in {"better", "worse"}:
+            assert many[name].p < 0.05
+            assert (few[name].word, few[name].p > 0.05) == (DiffVerdict.TOO_FEW, True)
+            assert many[name].interval[0] <= many[name].delta <= many[name].interval[1]
+            better = (many[name].delta < 0) is (name == "hallucination")
+            assert better is (word == "better")
+
+
+def test_metric_without_a_scored_case_in_one_run_has_no_difference():
+    found = metrics_of(*[({"a": "error"}, RIGHT)] * 12).headline["mean_score"]
+    assert (found.before, found.after, found.delta, found.p) == (None, 1.0, None, 1.0)
+    assert found.word is DiffVerdict.TOO_FEW
+
+
+def test_attribute_that_is_named_like_a_metric_is_better_if_it_increases():
+    for name in ("errors", "hallucination", "missing"):
+        found = metrics_of(*[({name: "wrong"}, {name: "match"})] * 12).attributes[name]
+        assert found.word is DiffVerdict.BETTER
+
+
+def test_safety_is_compared_only_if_it_was_judged():
+    judged = [{"safety": 0.0}, {"safety": 1.0}]
+    assert "safety" not in metrics_of(*[(RIGHT, RIGHT)] * 12).headline
+    found = metrics_of(*[(RIGHT, RIGHT)] * 12, stats=judged).headline
+    assert (found["safety"].before, found["safety"].after) == (0.0, 1.0)
+    assert found["safety"].word is found["rqs"].word is DiffVerdict.BETTER
+    assert found["rqs"].delta == pytest.approx(0.15)
+
+
+def test_quality_metrics_of_an_evaluator_are_means_over_its_cases():
+    rated = [{"rqs": 0.25}, {"rqs": 0.75}]
+    found = metrics_of(*[(RIGHT, RIGHT)] * 12, stats=rated).headline
+    assert (found["rqs"].before, found["rqs"].after) == (0.25, 0.75)
+    assert found["rqs"].word is DiffVerdict.BETTER
+    assert found["accuracy"].word is DiffVerdict.SAME
+    one_sided = metrics_of(*[(RIGHT, RIGHT)] * 12, stats=[{"rqs": 0.25}, {}]).headline["rqs"]
+    assert (one_sided.after, one_sided.word) == (None, DiffVerdict.TOO_FEW)
+
+
+def test_evaluators_are_compared_by_their_mean_scores():
+    scores = [{"worse": 1.0, "same": 0.5, "failed": 1.0}, {"worse": 0.0, "same": 0.5}]
+    found = metrics_of(*[(RIGHT, RIGHT)] * 12, evaluators=scores).evaluators
+    assert list(found) == ["worse", "same", "failed"]
+    assert [each.word for each in found.values()] == [
+        "worse",
+        "no difference",
+        "too few cases to tell",
+    ]
+    assert (found["worse"].before, found["worse"].after) == (1.0, 0.0)
+    assert (found["worse"].improved, found["worse"].worse) == (0, 12)
+    assert found["worse"].adjusted == 2 * found["worse"].p < 0.05
+    assert (found["failed"].before, found["failed"].after, found["failed"].delta) == (1, None, None)
+
+
 def test_interval_contains_the_difference():
     found = metrics_of(*[(RIGHT, RIGHT)] * 30, *[(BAD, RIGHT)] * 12, *[(RIGHT, BAD)] * 5)
     low, high = found.headline["mean_score"].interval
@@ -245,7 +338,8 @@ def test_drop_gate(name, limit, before, after, passed):
 
 
 def test_gate_fails_if_nothing_was_scored():
-    empty = {"micro": {"tp": 0, "fp": 0, "fn": 0}, "mean_score": 1.0}
+    cases = {"scored": 2, "vacuous": 2}
+    empty = {"micro": {"tp": 0, "fp": 0, "fn": 0}, "mean_score": 1.0, "cases": cases}
     [gate] = drop_gates(summary(), empty, {"mean_score": 0.5})
     assert not gate.passed
 

@@ -87,6 +87,7 @@ def test_defined_metric_has_no_note():
         pytest.param("halucination", "hallucination", id="short-name"),
         pytest.param("attributes.totl.recall", "attributes.total.recall", id="attribute"),
         pytest.param("micro", "micro", id="group-is-not-a-metric"),
+        pytest.param("macro_f1", "macro_f1_by_attribute", id="start-of-a-name"),
         pytest.param("convention.version", None, id="convention-is-not-a-metric"),
         pytest.param("quality.flags.safety", None, id="flag-is-not-a-metric"),
         pytest.param("macro.by_case.vacuous", None, id="boolean-is-not-a-metric"),
@@ -125,6 +126,35 @@ def test_gate_on_an_evaluator():
     assert check_gate(gate, summary).passed
 
 
+VACUOUS = {"mean_score": 1.0, "scored": 2, "errors": 0, "vacuous": 2, "verdicts": {"pass": 2}}
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "totals", "passed"),
+    [
+        pytest.param("mean_score", MIN, VACUOUS, False, id="mean-of-nothing"),
+        pytest.param("verdicts.pass", MIN, VACUOUS, False, id="verdicts-on-nothing"),
+        pytest.param("errors", MAX, VACUOUS, True, id="count-of-errors"),
+        pytest.param("mean_score", MIN, {**VACUOUS, "vacuous": 1}, True, id="something-scored"),
+    ],
+)
+def test_evaluator_with_nothing_to_score_passes_no_gate(metric, kind, totals, passed):
+    summary = {"evaluators": {"a": {**VACUOUS, "vacuous": 0}, "a.b": totals}}
+    result = check_gate(Gate(name=f"evaluators.a.b.{metric}", limit=0.5, kind=kind), summary)
+    assert (result.passed, result.note) == (passed, "" if passed else "nothing was scored")
+
+
+def test_evaluator_whose_fields_no_ground_truth_has_passes_no_gate():
+    case = {"id": "a", "expected": {"x": 1}, "candidate": {"x": 1, "po": 7}}
+    evaluator = {"name": "header", "type": "field_accuracy", "fields": [{"path": "po"}]}
+    run = fm.evaluate(
+        {"cases": [case], "evaluators": [evaluator]},
+        at_least={"evaluators.header.mean_score": 0.9},
+    )
+    assert run.summary.evaluators["header"].is_vacuous
+    assert not run.passed
+
+
 PAIR = [({"total": 5}, {"total": 5})]
 
 
@@ -142,6 +172,22 @@ def test_vacuous_metric_passes_no_gate(options, metric):
     run = fm.score(PAIR, at_least={metric: 0.5}, **options)
     assert not run.passed
     assert run.summary.gates[0].note in ("nothing was scored", "undefined")
+
+
+@pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
+def test_cases_with_nothing_to_score_pass_no_gate(metric):
+    run = fm.score([({"total": None}, {"total": None})], at_least={metric: 1})
+    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [
+        (False, "nothing was scored")
+    ]
+
+
+@pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
+def test_evaluators_that_compare_no_fields_score_cases(metric):
+    evaluator = {"name": "sums", "type": "constraints", "rules": ["net + 2 == total"]}
+    cases = [{"id": "a", "candidate": {"total": 3, "net": 1}}]
+    run = fm.evaluate({"cases": cases, "evaluators": [evaluator]}, at_least={metric: 1})
+    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(True, "")]
 
 
 def test_run_with_scored_fields_passes():
@@ -168,6 +214,12 @@ def test_field_with_an_index_is_an_attribute_of_its_own_in_the_score():
     rules = {"rows[0].a": {"match": "exact", "weight": 2}, "rows": {"align": "index"}}
     # The means of rows[0].a (F1 1) and of rows[].a without that item (F1 0.5).
     assert fm.compare(expected, candidate, rules=rules).score == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("name", ["safety", "quality.safety"])
+def test_safety_that_was_not_evaluated_passes_no_gate(name):
+    (gate,) = fm.score(PAIR, at_least={name: 0.5}).summary.gates
+    assert (gate.value, gate.passed, gate.note) == (1.0, False, "not evaluated")
 
 
 def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():

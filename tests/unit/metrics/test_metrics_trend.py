@@ -71,6 +71,13 @@ def test_metric_where_lower_is_better_must_fall(values, best, conclusion):
     assert found.steps[1].gain == pytest.approx(values[0] - values[1])
 
 
+@pytest.mark.parametrize("less_is_better", [False, True])
+def test_the_first_of_two_equal_values_is_the_best(less_is_better):
+    for values in ((0.7374999999999999, 0.7375), (0.7375, 0.7374999999999999)):
+        found = trend([("first", values[0]), ("second", values[1])], less_is_better=less_is_better)
+        assert found.best == "first"
+
+
 @pytest.mark.parametrize("values", [[0.5], [None, 1.0]])
 def test_share_cannot_have_a_target_above_one(values):
     with pytest.raises(OptionError, match="target: must be between 0 and 1"):

@@ -21,25 +21,23 @@ from fieldmark.metrics.worst_first import case_sort_key, worst_attributes
         ),
     ],
 )
-@pytest.mark.parametrize("by_cost", [False, True])
-def test_order_of_attributes(first, second, by_cost):
-    found = dict(attribute(*row, by_cost=by_cost) for row in (second, first))
-    assert [path for path, _ in worst_attributes(found, by_cost=by_cost)] == [first[0], second[0]]
+def test_order_of_attributes(first, second):
+    found = dict(attribute(*row) for row in (second, first))
+    assert [path for path, _ in worst_attributes(found)] == [first[0], second[0]]
 
 
 @pytest.mark.parametrize("f1", [None, 0.0])
 def test_attribute_with_nothing_to_count_comes_last(f1):
-    nothing = attribute("a", f1, 0, 0, by_cost=True, tp=0)
-    perfect = attribute("b", 1.0, 0, 0, by_cost=True)
+    nothing = attribute("a", f1, 0, 0, tp=0)
+    perfect = attribute("b", 1.0, 0, 0)
     assert [path for path, _ in worst_attributes(dict([nothing, perfect]))] == ["b", "a"]
 
 
-def attribute(path, f1, mistakes, errors, *, by_cost, tp=1):
-    """Return an attribute whose mistakes by type and by cost differ."""
-    by_type, cost = (9 - mistakes, mistakes) if by_cost else (mistakes, 9 - mistakes)
+def attribute(path, f1, mistakes, errors, *, tp=1):
+    """Return an attribute with more false positives, the fewer mistakes it has."""
     return path, AttributeSummary(
-        tp=tp, tn=0, fp=cost, fn=0, precision=None, recall=None, f1=f1, accuracy=None,
-        errors=errors, errors_by_type=ErrorCounts(wrong_value=by_type),
+        tp=tp, tn=0, fp=tp * (9 - mistakes), fn=0, precision=None, recall=None, f1=f1, accuracy=None,
+        errors=errors, errors_by_type=ErrorCounts(wrong_value=mistakes),
     )  # fmt: skip
 
 

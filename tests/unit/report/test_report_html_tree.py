@@ -137,6 +137,69 @@ def test_fields_that_no_rule_selects_are_marked_as_not_compared(nodes_of):
     ]
 
 
+INDEXED = [{"path": "l[0].a"}, {"path": "l[1].a"}]
+BOTH = {"l": [{"a": 1, "b": 5}, {"a": 2, "b": 6}]}
+
+
+@pytest.mark.parametrize(
+    ("candidate", "rules", "expected"),
+    [
+        pytest.param(
+            {"l": [{"a": 1, "b": 5}, {"a": 3, "b": 6}]},
+            {"fields": INDEXED},
+            [("l", None, [([0, 0], None, [("a", MATCH), ("b", MATCH)]), ([1, 1], None, [("a", WRONG), ("b", MATCH)])])],
+            id="items-aligned-by-the-same-index",
+        ),
+        pytest.param(
+            {"l": [{"a": 2, "b": 6}, {"a": 1, "b": 5}]},
+            {"fields": INDEXED},
+            [
+                ("l", None, [([0, 1], None, [("a", NOT_COMPARED), ("b", MATCH)]), ([1, 0], None, [("a", NOT_COMPARED), ("b", MATCH)])]),
+                ("l[0].a", WRONG),
+                ("l[1].a", WRONG),
+            ],
+            id="items-aligned-by-other-indexes",
+        ),
+        pytest.param(
+            {"l": [{"a": 2, "b": 6}, {"a": 2, "b": 5}]},
+            {"scope": "configured", "fields": INDEXED},
+            [("l", None, [([0, 0], None, [("a", WRONG), ("b", NOT_COMPARED)]), ([1, 1], None, [("a", MATCH), ("b", NOT_COMPARED)])])],
+            id="items-that-were-not-aligned",
+        ),
+        pytest.param(
+            {"l": [{"a": 1, "b": 5}]},
+            {"scope": "configured", "fields": INDEXED},
+            [("l", None, [([0, 0], None, [("a", MATCH), ("b", NOT_COMPARED)]), ([1, None], None, [("a", MISSING), ("b", NOT_COMPARED)])])],
+            id="item-that-the-prediction-lacks",
+        ),
+    ],
+)  # fmt: skip
+def test_a_field_with_an_index_is_shown_with_the_values_at_that_index(
+    nodes_of, candidate, rules, expected
+):
+    found = nodes_of(BOTH, candidate, rules=rules)
+    assert marks(without_similarity(found)) == expected
+    values = {node[0]: node[2:4] for node in found}
+    if "l[0].a" in values:
+        assert (values["l[0].a"], values["l[1].a"]) == ([1, 2], [2, 1])
+
+
+def test_a_number_can_be_a_key(nodes_of):
+    (node,) = nodes_of({"a": {"0": {"x": 1}}}, {"a": {"0": {"x": 2}}})
+    assert marks([node]) == [("a", None, [("0", None, [("x", WRONG)])])]
+
+
+def without_similarity(nodes):
+    """Return all nodes without the similarity of aligned items."""
+    return [
+        [
+            node[0][:2] if isinstance(node[0], list) else node[0],
+            *(without_similarity(each) if isinstance(each, list) else each for each in node[1:]),
+        ]
+        for node in nodes
+    ]
+
+
 def test_a_list_compared_as_a_whole_is_one_field(nodes_of):
     (node,) = nodes_of({"a": [1, 2]}, {"a": [1, 3]}, align="whole")
     assert node[:4] == ["a", WRONG, {"j": "[1, 2]"}, {"j": "[1, 3]"}]

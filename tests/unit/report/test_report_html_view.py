@@ -13,7 +13,7 @@ from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RunIntervals
 from fieldmark.report.exports.markdown import markdown
 from fieldmark.report.html.cases import MAX_CASE_BYTES, ReportLimits, case_documents
-from fieldmark.report.html.metrics import EarlierRun, trends
+from fieldmark.report.html.metrics import EarlierRun, domain_lines, trends
 from fieldmark.report.html.view import view_of
 from fieldmark.store.reader import open_run
 from unit.report.exported import shown
@@ -57,6 +57,12 @@ def test_metrics_are_those_of_the_summary(run):
         "vendor.name": [18, 0, 0, 2],
     }
     assert view["domains"] == [["total", 1, 20, 0, 0, 0, 4], ["vendor", 1, 20, 2, 0, 0, 0]]
+
+
+def test_domain_of_a_root_list_is_the_first_key_of_its_items():
+    pairs = [([{"a": {"b": 1}}], [{"a": {"b": 2}}]), ([1], [2])]
+    found = {line[0]: line[2] for line in domain_lines(fm.score(pairs).summary)}
+    assert found == {"a": 2, "[]": 2}
 
 
 def test_intervals_are_shown_if_the_summary_has_them(run):

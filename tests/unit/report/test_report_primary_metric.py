@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import openpyxl
 import pytest
@@ -142,6 +143,14 @@ def test_formula_of_rqs_is_shown_with_the_metric(tmp_path):
 def test_metrics_with_nothing_behind_them_are_marked(pairs, convention, flags):
     found = tiles(summary_of(pairs, convention))
     assert {tile.label: tile.note for tile in found if tile.note} == flags
+
+
+def test_counts_of_mistakes_are_never_vacuous():
+    rules = {"scope": "configured", "fields": [{"path": "other"}]}
+    lines = as_text(run_view(fm.score(FULL, rules=rules).summary)).splitlines()
+    (extra,) = [line for line in lines if "hallucination" in line]
+    assert extra.split()[-2:] == ["0.000", "vacuous"]
+    assert [line for line in lines if re.search(r"extra +0  vacuous", line)] == []
 
 
 def test_every_view_says_that_a_metric_is_vacuous(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.metrics.gates import GateKind, GateResult
+from fieldmark.report.html.metrics import attribute_lines
 from fieldmark.report.tables import attribute_rows, gate_text, number
 from fieldmark.report.terminal import as_text, run_view
 from fieldmark.report.text_tables import csv_table, markdown_summary
@@ -25,6 +26,14 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def run():
     return fm.score(PAIRS, at_least={"micro.f1": 0.9}, at_most={"hallucination": 0.5})
+
+
+def test_attributes_with_the_same_f1_have_the_same_order_in_all_reports():
+    predictions = [{"wrong": 2, "extra": 1}] * 3
+    summary = fm.score([{"wrong": 1, "extra": None}] * 3, predictions).summary
+    assert {each.f1 for each in summary.attributes.values()} == {0.0}
+    listed = [line[0] for line in attribute_lines(summary, {})]
+    assert [row.attribute for row in attribute_rows(summary)] == listed == ["extra", "wrong"]
 
 
 def test_the_worst_attribute_comes_first(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 
 import pytest
 
@@ -27,6 +28,23 @@ def test_inputs_are_named_with_their_hashes_in_order(large, tmp_path, monkeypatc
         }
         for path in paths
     ]
+
+
+def test_hash_of_a_directory_depends_on_names_and_contents_only(tmp_path):
+    def truth_hash(name, files):
+        directory = tmp_path / name
+        directory.mkdir()
+        for file, content in files.items():
+            (directory / file).write_text(content)
+        os.utime(directory / "1.json", ns=(len(name), len(name)))
+        fm.score(directory, directory, out=tmp_path / f"run-{name}")
+        stored = read_json((tmp_path / f"run-{name}" / "manifest.json").read_bytes())
+        return stored["inputs"][0]["sha256"]
+
+    first = truth_hash("first", {"1.json": '{"n": 1}', "2.json": '{"n": 2}'})
+    assert truth_hash("copy-of-first", {"1.json": '{"n": 1}', "2.json": '{"n": 2}'}) == first
+    assert truth_hash("other-content", {"1.json": '{"n": 1}', "2.json": '{"n": 3}'}) != first
+    assert truth_hash("other-name", {"1.json": '{"n": 1}', "3.json": '{"n": 2}'}) != first
 
 
 def test_manifest_contains_the_limits(tmp_path):

@@ -143,13 +143,24 @@ LISTS = (
     [
         pytest.param({"a": 1}, {"a": 2}, (), id="common-attribute"),
         pytest.param({"a": 1, "b": 2}, {}, (
-            f"{NOTHING_IN_COMMON} (ground truth: a, b)",
+            "no prediction has any of the expected fields (a, b)",
         ), id="empty-predictions"),
         pytest.param({"a": 1, "b": 2}, {"c": 1}, (
             f"{NOTHING_IN_COMMON} (ground truth: a, b; predictions: c)",
         ), id="no-common-attribute"),
         pytest.param({"n": 1, "tags": ["a", "b"]}, {"n": 1, "tags": "a"}, (LISTS,), id="lists"),
         pytest.param({"n": 1, "tags": ["a"]}, {"n": 1, "tags": ["b"]}, (), id="lists-on-both-sides"),
+        pytest.param({"n": 1, "refs": ["x 1"]}, {"n": 1, "refs": [{"a.b": "x", "year": 1}]}, (
+            "single values in ground truth, but objects in predictions: refs[]",
+        ), id="objects-in-a-list-of-values"),
+        pytest.param({"n": 1, "refs": [{"a": "x"}]}, {"n": 1, "refs": ["x"]}, (
+            "objects in ground truth, but single values in predictions: refs[]",
+        ), id="values-in-a-list-of-objects"),
+        pytest.param({"n": 1, "vendor": {"name": "x"}}, {"n": 1, "vendor": "x"}, (
+            "objects in ground truth, but single values in predictions: vendor",
+        ), id="value-instead-of-an-object"),
+        pytest.param({"n": 1, "vendor": None}, {"n": 1, "vendor": {"name": "x"}}, (), id="null"),
+        pytest.param({"n": 1, "a": ["x", {"b": 1}]}, {"n": 1, "a": [{"b": 1}]}, (), id="mixed-list"),
     ],
 )  # fmt: skip
 def test_structural_warnings_come_first(truth, candidate, warnings):

@@ -97,6 +97,38 @@ def test_response_names_its_convention(evaluate, body, convention, depth):
     assert (response["convention"], response["depth"]) == (convention, depth)
 
 
+NOTHING_IN_COMMON = "ground truth and predictions have no attribute in common"
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "warnings"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 3}, [], id="common-attribute"),
+        pytest.param({"a": 1}, {"b": 1}, [f"{NOTHING_IN_COMMON} (ground truth: a; predictions: b)"], id="no-common-attribute"),
+        pytest.param(
+            {"a": 1, "b": 2}, {"result": {"a": 1, "b": 2}, "ms": 3},
+            [f"{NOTHING_IN_COMMON} (ground truth: a, b; predictions: result.a, result.b, ms); compare the candidate value of 'result'"],
+            id="wrapper-with-siblings",
+        ),
+        pytest.param(
+            {"data": {"a": 1}}, {"a": 1},
+            [f"{NOTHING_IN_COMMON} (ground truth: data.a; predictions: a); compare the expected value of 'data'"],
+            id="wrapped-ground-truth",
+        ),
+        pytest.param(
+            {"n": 1, "tags": ["a", "b"]}, {"n": 1, "tags": "a"},
+            ["lists in ground truth, but single values in predictions: tags; if one item of a list is enough, set any_of: true on these fields"],
+            id="list-and-single-value",
+        ),
+        pytest.param({"a": 1}, "no document", [], id="unparseable"),
+    ],
+)  # fmt: skip
+def test_structurally_wrong_documents_are_a_warning(evaluate, expected, candidate, warnings):
+    assert evaluate(expected=expected, candidate=candidate).json()["warnings"] == warnings
+    several = evaluate(expected=expected, candidates=[candidate, candidate]).json()
+    assert several["warnings"] == warnings
+
+
 def test_rules_and_field_strategies_cannot_be_combined(evaluate):
     response = evaluate(expected=1, candidate=1, rules={"a": "EXACT"}, field_strategies={})
     assert error_code(response) == "invalid_request"

@@ -58,7 +58,6 @@ def test_summary_as_json():
         "macro_f1_by_attribute",
         "macro_f1_by_case",
         "mean_score",
-        "consistency",
         "attributes",
         "errors_by_type",
         "quality",
@@ -122,6 +121,7 @@ def test_evaluators_warnings_and_gates_are_included():
             "mean_score": 0.5,
             "scored": 1,
             "errors": 0,
+            "vacuous": 0,
             "verdicts": {"pass": 1, "partial": 0, "fail": 0},
         }
     }
@@ -192,7 +192,6 @@ SUMMARIES = st.builds(
     micro=st.builds(Micro, **MICRO),
     macro=st.builds(Macro, by_attribute=MEANS, by_case=MEANS),
     mean_score=OPTIONAL,
-    consistency=OPTIONAL,
     attributes=ATTRIBUTES,
     errors_by_type=counts(ErrorCounts),
     quality=st.builds(

@@ -12,6 +12,7 @@ from typing import Final, Self
 from xml.sax.saxutils import escape, quoteattr
 
 from fieldmark.errors import StorageError
+from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.report.exports.common import json_text, mistakes_of
@@ -43,9 +44,7 @@ def write_junit(run: ShownRun, out: Path) -> None:
             misses += _evaluator_misses(case, {field.path for field in mistakes})
             verdict = None if case.score is None else case.verdict
             file.add(case.id, verdict, _reason(case, len(misses)), misses)
-        for name, each in run.summary.evaluators.items():
-            if each.error:
-                file.add(f"evaluator {name}", None, each.error, ())
+        file.add_evaluators(run.summary)
         for gate in gates_failed_first(run.summary):
             file.add_gate(gate_text(gate), passed=gate.passed)
 
@@ -129,6 +128,12 @@ class JunitFile:
         rest = [f"… and {more} more"] if more > 0 else []
         text = escape(_xml_text("\n".join([*misses[:_MAX_MISSES], *rest])))
         self._body.write(f"{head}>\n    <{kind} message={message}>{text}</{kind}>\n  </testcase>\n")
+
+    def add_evaluators(self, summary: Summary) -> None:
+        """Add each evaluator that could not score anything as an error."""
+        for name, each in summary.evaluators.items():
+            if each.error:
+                self.add(f"evaluator {name}", None, each.error, ())
 
     def add_gate(self, text: str, *, passed: bool) -> None:
         """Add a gate as a test of its own."""

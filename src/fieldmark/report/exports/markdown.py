@@ -27,6 +27,7 @@ from fieldmark.report.tables import (
     input_text,
     number,
     outcome_text,
+    score_text,
     split_warnings,
 )
 from fieldmark.report.text_tables import counts_and_rates, headline
@@ -149,7 +150,8 @@ def _evaluators(summary: Summary) -> Iterator[str]:
         yield "|---|--:|--:|--:|--:|--:|--:|"
     for name, each in summary.evaluators.items():
         counts = " | ".join(f"{n:,}" for n in (each.scored, *each.verdicts, each.errors))
-        yield f"| {in_code(name)} | {number(each.mean_score)} | {counts} |"
+        mean = score_text(each.mean_score, vacuous=each.is_vacuous)
+        yield f"| {in_code(name)} | {mean} | {counts} |"
     for name, each in summary.evaluators.items():
         if each.error:
             yield from ("", f"**Error:** {in_code(name)}: {in_code(each.error)}")
@@ -173,9 +175,12 @@ def _rest(count: int, noun: str, tail: str = "") -> list[str]:
 
 
 def _worst_cases(run: ShownRun) -> Iterator[str]:
-    """Yield a table of the cases with the lowest scores, each with its first mistakes."""
+    """Yield a table of the worst cases, each with its first mistakes."""
     wrong = (case for case in run.cases() if case.score is None or case.score < 1)
-    ranked = ((case_sort_key(case.score, 0, place), case) for place, case in enumerate(wrong))
+    ranked = (
+        (case_sort_key(case.score, case.stats.errors.total, place), case)
+        for place, case in enumerate(wrong)
+    )
     worst = [case for _, case in nsmallest(_CASES, ranked, key=itemgetter(0))]
     if not worst:
         return

@@ -175,7 +175,8 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
         for name, value, meaning in table.metrics:
             yield [f"{title}: {name}", value, None, None, meaning]
     for name, each in summary.evaluators.items():
-        yield [f"evaluator: {name}", each.mean_score, None, None, "mean score"]
+        note = "vacuous" if each.is_vacuous else ""
+        yield [f"evaluator: {name}", each.mean_score, None, None, "mean score", note]
         if each.error:
             yield [f"evaluator: {name}", None, None, None, f"error: {each.error}"]
     for name, count in summary.cases._asdict().items():

@@ -21,27 +21,28 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
 
     Lists are limited to the largest changes; the numbers of all changes are given too.
     """
-    document = diff.to_dict()
-    before, after = (tiles(summary) for summary in diff.summaries)
+    before, after = ({tile.label: tile for tile in tiles(each)} for each in diff.summaries)
     return {
-        **{
-            name: document[name]
-            for name in ("before", "after", "comparable", "cases", "conclusion", "notes")
-        },
+        **diff.overview(),
         "tiles": [
-            {**new.to_dict(), "before": old.value} for old, new in zip(before, after, strict=True)
+            {**tile.to_dict(), "before": before[label].value if label in before else None}
+            for label, tile in after.items()
         ],
-        "metrics": _named(document["metrics"]),
-        "attributes": _named(document["attributes"]),
+        # Lists, because names from data must not become keys of the view.
+        "metrics": [
+            {"name": name, **diff.to_json(each), "note": diff.note(name)}
+            for name, each in diff.metrics.headline.items()
+        ],
+        **{
+            group: [{"name": name, **diff.to_json(each)} for name, each in metrics.items()]
+            for group, metrics in (
+                ("evaluators", diff.evaluators),
+                ("attributes", diff.attributes),
+            )
+        },
         "worse": _cases(diff.worse, ranks),
         "improved": _cases(diff.improved, ranks),
     }
-
-
-def _named(metrics: JsonValue) -> list[JsonValue]:
-    """Return a list, because names from data must not become keys of the view."""
-    found = metrics if isinstance(metrics, dict) else {}
-    return [{"name": name, **each} for name, each in found.items() if isinstance(each, dict)]
 
 
 def _cases(changes: Sequence[CaseChange], ranks: Mapping[str, int]) -> list[JsonValue]:

@@ -21,7 +21,7 @@ from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.shown_run import gates_failed_first
-from fieldmark.values.paths import PathError, parse_path
+from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 
@@ -107,7 +107,6 @@ class Tile:
     label: str
     value: float | int | None
     meaning: str
-    better: str = "high"
     interval: Interval | None = None
     maximum: float | None = None
     note: str = ""
@@ -118,7 +117,6 @@ class Tile:
             "label": self.label,
             "value": self.value,
             "meaning": self.meaning,
-            "better": self.better,
             **({} if self.interval is None else {"interval": list(self.interval)}),
             **({} if self.maximum is None else {"most": self.maximum}),
             **({"note": self.note} if self.note else {}),
@@ -160,7 +158,6 @@ def tiles(summary: Summary) -> list[Tile]:
             label=_capitalized(METRIC_TITLES[name]),
             value=value,
             meaning=meanings[name],
-            better="low" if name == "hallucination" else "high",
             interval=intervals.get(name),
             maximum=summary.quality.rqs_max if name == "rqs" else None,
             note=flag_text(flags, name),
@@ -178,7 +175,7 @@ def tiles(summary: Summary) -> list[Tile]:
              interval=intervals.get("perfect"), note=nothing_scored),
         Tile(label="Coverage", value=cases.scored / cases.total if cases.total else None,
              meaning=f"{cases.scored:,} of {plural(cases.total, 'case')} scored"),
-        Tile(label="Errors", value=cases.errors, meaning="cases with errors", better="low"),
+        Tile(label="Errors", value=cases.errors, meaning="cases with errors"),
     ]  # fmt: skip
     first = [tile for name, tile in by_name.items() if name in {*leading, MAIN_METRIC}]
     rest = [tile for name, tile in by_name.items() if name not in {*leading, MAIN_METRIC}]
@@ -193,7 +190,6 @@ def case_tiles(case: CaseResult) -> list[Tile]:
             label=_capitalized(METRIC_TITLES[name]),
             value=getattr(quality, name),
             meaning=_MEANINGS[name],
-            better="low" if name == "hallucination" else "high",
             maximum=quality.rqs_max if name == "rqs" else None,
             note=flag_text(quality.flags, name),
         )
@@ -247,9 +243,10 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
     mistakes: dict[str, ErrorCounts] = {}
     for path, each in summary.attributes.items():
         try:
-            name = str(parse_path(path).segments[0])
+            segments = parse_path(path).segments
         except PathError:
-            name = path
+            segments = ()
+        name = next((str(each) for each in segments if not isinstance(each, Wildcard)), path)
         errors = each.errors_by_type
         attributes[name] = attributes.get(name, 0) + 1
         fields[name] = fields.get(name, 0) + each.tp + each.tn + errors.total
@@ -259,9 +256,17 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
 
 
 def evaluator_lines(summary: Summary) -> list[JsonValue]:
-    """Return all evaluators as name, mean score, scored cases, verdicts, errors and error text."""
+    """Return all evaluators: name, mean score, scored cases, verdicts, errors, text, vacuous."""
     return [
-        [name, each.mean_score, each.scored, *each.verdicts, each.errors, each.error]
+        [
+            name,
+            each.mean_score,
+            each.scored,
+            *each.verdicts,
+            each.errors,
+            each.error,
+            each.is_vacuous,
+        ]
         for name, each in summary.evaluators.items()
     ]
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
+from operator import is_
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.nearest import nearest_counterparts
@@ -21,7 +23,7 @@ from fieldmark.report.html.value_encoding import (
     encode_pair,
     truncate,
 )
-from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path
+from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path, resolve
 from fieldmark.wire.case_result import FLAGS, CaseResult
 
 __all__ = ["CaseTree", "ItemKey", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
@@ -114,8 +116,9 @@ def case_tree(case: CaseResult) -> CaseTree:
         ]
         return CaseTree(nodes, [])
     found = _place_outcomes(case.outcomes, case.attributes)
-    builder = _TreeBuilder(found, case.attributes, graded=graded)
-    root = builder.node("", _Place(""), case.expected, case.candidate)
+    documents = case.expected, case.candidate
+    builder = _TreeBuilder(found, case.attributes, documents, graded=graded)
+    root = builder.node("", _Place(""), *documents)
     return CaseTree([*(root.members or [root]), *builder.elsewhere()], builder.regions)
 
 
@@ -199,25 +202,39 @@ def _enclosing_lists(attribute: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _ancestors(attribute: str) -> tuple[str, ...]:
-    """Return the attributes that contain an attribute, starting with the whole document."""
+    """Return the attributes that contain an attribute, starting with the whole document.
+
+    A number in an attribute is a key or the index of an item.
+    """
     try:
         segments = parse_path(attribute).segments
     except PathError:
         return ()
-    above = [""]
-    for segment in segments:
-        top = above[-1]
-        above.append(f"{top}[]" if segment is ANY_ITEM else join(top, str(segment)))
-    return tuple(above[:-1])
+    above = [("", "")]
+    for segment in segments[:-1]:
+        with_key, with_item = above[-1]
+        if segment is ANY_ITEM:
+            above.append((f"{with_key}[]", f"{with_item}[]"))
+        else:
+            key = str(segment)
+            item = f"{with_item}[]" if isinstance(segment, int) else join(with_item, key)
+            above.append((join(with_key, key), item))
+    return tuple(chain.from_iterable(above))
 
 
 class _TreeBuilder:
     """Builds the nodes of one case, and records which outcomes were placed."""
 
     def __init__(
-        self, found: _PlacedOutcomes, table: AttributeTable, *, graded: bool = True
+        self,
+        found: _PlacedOutcomes,
+        table: AttributeTable,
+        documents: tuple[_Side, _Side],
+        *,
+        graded: bool = True,
     ) -> None:
         self._found = found
+        self._documents = documents
         self._graded = graded
         self._table = table
         self._seen: set[_Place] = set()
@@ -227,6 +244,12 @@ class _TreeBuilder:
         """Return the node of a place, with its members if any of them was compared."""
         name = place if place.attribute else _Place(ROOT)
         own = self._found.outcomes.get(name)
+        if own is None and place.items:
+            # A configured path with an index is an attribute of its own, compared by index.
+            name = _Place(place.path())
+            own = self._found.outcomes.get(name)
+            if own is not None and not all(map(is_, self._values(name), (expected, candidate))):
+                own = None
         outcome, number, comparison = own or (None, None, None)
         if own is not None:
             self._seen.add(name)
@@ -261,6 +284,9 @@ class _TreeBuilder:
         ours, theirs = self._members(place, expected), self._members(place, candidate)
         attribute = f"{place.attribute}[]"
         known = self._found.alignments.get(_Place(attribute, place.items), {})
+        if not known:
+            # Items that were not aligned are compared by index, if at all.
+            known = dict.fromkeys(zip(range(len(ours)), range(len(theirs)), strict=False))
         pairs = [
             (one, two)
             for one, two in known
@@ -312,7 +338,18 @@ class _TreeBuilder:
             shown = comparison is not None or outcome not in _NOTHING_TO_SHOW
             if shown and place not in self._seen:
                 found = _comparison(comparison, graded=self._graded)
-                yield TreeNode(place.path(), int(outcome), HIDDEN, HIDDEN, found)
+                values = (MISSING, MISSING) if place.items else self._values(place)
+                known = values != (MISSING, MISSING)
+                sides = encode_pair(*values) if known else (HIDDEN, HIDDEN)
+                yield TreeNode(place.path(), int(outcome), *sides, found)
+
+    def _values(self, place: _Place) -> tuple[_Side, _Side]:
+        """Return what both documents contain at a place without aligned items."""
+        expected, candidate = self._documents
+        return (
+            MISSING if expected is MISSING else resolve(expected, place.attribute),
+            MISSING if candidate is MISSING else resolve(candidate, place.attribute),
+        )
 
 
 _NOTHING_TO_SHOW: Final = frozenset({Outcome.BOTH_EMPTY, Outcome.IGNORED})

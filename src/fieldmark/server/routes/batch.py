@@ -46,7 +46,7 @@ async def start_batch(request: BatchRequest, state: StateDependency) -> ApiRespo
     Rules are checked before the job starts. If the server is read-only, the run is deleted when the
     server stops.
     """
-    rules = resolve_rules(request.all_rules, state.options.provider)
+    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.provider)
     resolve_settings(rules, convention=request.convention, options=request.options)
     batch = _Batch(request, state)
     try:
@@ -121,7 +121,7 @@ class _Batch:
         options = RunOptions(
             truth=truth,
             candidate=candidate[0] if candidate else None,
-            rules=resolve_rules(request.all_rules, provider),
+            rules=resolve_rules(request.all_rules(state.options.rules or None), provider),
             convention=request.convention,
             options=request.options,
             inputs=Inputs(**request.inputs.model_dump()),

@@ -8,6 +8,7 @@ from fieldmark.api.compare import compare_case, read_cases
 from fieldmark.api.compare_many import compare_many
 from fieldmark.model.json import JsonObject
 from fieldmark.run.settings import resolve_settings
+from fieldmark.run.warnings import pair_warnings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.request_models import EvaluateRequest
 from fieldmark.server.request_rules import resolve_rules
@@ -30,7 +31,7 @@ async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiRespo
 
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
-    rules = resolve_rules(request.all_rules, state.options.provider)
+    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.provider)
     options = request.options
     settings = resolve_settings(rules, convention=request.convention, options=options)
     response: JsonObject
@@ -55,5 +56,5 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
-        "warnings": list(settings.warnings),
+        "warnings": [*pair_warnings(results), *settings.warnings],
     }

@@ -52,14 +52,16 @@ def replace_strategies(
 @router.post("/strategies/check", responses=errors(400, 403, 422))
 def validate_strategies(rules: RulesBody, state: StateDependency) -> ApiResponse:
     """Check a rules file without saving it, and return it with a list of fields."""
-    return ApiResponse({"valid": True, "rules": checked_rules(cast("JsonValue", rules), state)})
+    return ApiResponse(
+        {"valid": True, "rules": checked_rules(cast("JsonValue", rules), state.options.provider)}
+    )
 
 
 @router.post("/strategies/import", responses=errors(400, 403, 422))
 def import_strategies(request: ImportRequest, state: StateDependency) -> ApiResponse:
     """Check a rules file given as JSON or YAML text, and return it with a list of fields."""
     rules = request.value if request.text is None else parse_yaml(request.text).value
-    return ApiResponse({"rules": checked_rules(rules, state)})
+    return ApiResponse({"rules": checked_rules(rules, state.options.provider)})
 
 
 @router.get("/strategies/export", responses=errors(422))

@@ -175,7 +175,7 @@ replace(document.getElementById("app"),
   el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => {}),
     labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key)),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
-  el("p", { class: "form-note" }, `Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
+  el("p", { class: "form-note rules-line" }, `${drafts.origin(page.strategies)}Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
   el("div", { class: "save-bar" }, start),
   section("jobs", "Jobs", null, jobs));
 replace(jobs, empty("No jobs yet", "Jobs that you start appear here with their progress."));

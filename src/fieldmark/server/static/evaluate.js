@@ -96,7 +96,7 @@ function controls() {
 
 function rulesLine() {
   const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
-  return counts ? `Strategies: ${counts}.` : "No strategies are set, so the defaults of the convention apply.";
+  return `${drafts.origin(strategies)}${counts ? `Strategies: ${counts}.` : "No strategies are set, so the defaults of the convention apply."}`;
 }
 
 async function copyLink() {

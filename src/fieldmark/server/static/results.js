@@ -26,7 +26,7 @@ function headline(result) {
 
 // Four digits, so that the documented example shows its RQS of 0.7375 without rounding.
 function metricTiles({ tiles, formula }, ranking) {
-  const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions", better: "high" };
+  const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions" };
   return [
     el("dl", { class: "tiles" }, [...tiles, consistency].map((tile) => tile && tileNode(tile, 4))),
     formula && el("p", { class: "quiet rqs-formula" }, formula),
@@ -157,7 +157,6 @@ function rankTable(ranking, state, changeShown) {
       { name: "rank", label: "Rank", numeric: true, value: (index) => ranking.ranks[index], cell: (index) => [whole(ranking.ranks[index]), ranking.ranks.filter((each) => each === ranking.ranks[index]).length > 1 && " (tie)"] },
       { name: "verdict", label: "Verdict", cell: (index) => verdictChip(ranking.results[index].verdict, ranking.results[index].status) },
       { name: "score", label: "Score", numeric: true, value: (index) => ranking.results[index].score, cell: (index) => rate(ranking.results[index].score) },
-      { name: "rqs", label: "RQS", numeric: true, value: (index) => ranking.results[index].quality.rqs, cell: (index) => rate(ranking.results[index].quality.rqs) },
       { name: "gauge", label: "", css: "bar-cell", cell: (index) => gauge(ranking.results[index].score, null) },
     ],
   });

@@ -231,6 +231,7 @@ const metrics = ["rqs", "completeness", "hallucination", "accuracy", "safety", "
 const filterBox = search("Filter", "field name", (value) => { filter = value; remember({ filter: value }); drawTable(); }, { id: "rule-filter", value: filter });
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, "Set how fields are compared and how results are scored. Evaluate and Batch use these rules."),
+  workspace.file && el("p", { class: "notice", id: "rules-file" }, `The default rules are those of ${workspace.file}, which the server was started with. Changes apply in this browser; Export writes them to a file.`),
   el("datalist", { id: "metrics" }, metrics.map((name) => el("option", { value: name }))),
   problems,
   section("strategies", "Strategies", null,
@@ -239,5 +240,5 @@ replace(document.getElementById("app"),
     chips, table),
   section("scoring", "Scoring", "Thresholds are between 0 and 1. Weights are at least 0.", scoring),
   section("gates", "Gates", "Limits that a batch must meet to pass.", gates),
-  el("div", { class: "save-bar" }, save, button("Discard changes", reset, { id: "reset" }), !workspace.writable && el("span", { class: "quiet" }, "The server is read-only, so rules cannot be saved to the workspace."), status));
+  el("div", { class: "save-bar" }, save, button("Discard changes", reset, { id: "reset" }), !workspace.writable && el("span", { class: "quiet" }, workspace.file ? `To change the default rules, edit ${workspace.file} and restart the server.` : "The server is read-only, so rules cannot be saved to the workspace."), status));
 drawAll();

@@ -1,9 +1,10 @@
-// The edited rules, stored in the browser until they are saved to the workspace.
+// The edited rules, stored in the browser until they are saved to the workspace. Edits of the rules
+// file that the server was started with are stored separately, until that file changes.
 
 import { data, select } from "./report.js";
 import { stored } from "./page.js";
 
-const STORAGE_KEY = "fieldmark-rules";
+let storageKey = "fieldmark-rules";
 export const WORDS = ["EXACT", "FUZZY", "SEMANTIC", "IGNORE"];
 export const THRESHOLDS = { fuzzy: 0.85, semantic: 0.8 };
 export const WEIGHTS = { accuracy: 0.45, completeness: 0.25, safety: 0.15, hallucination: 0.15 };
@@ -25,8 +26,8 @@ export function fromFile({ convention, depth, fields, gates, fuzzy_threshold: fu
   };
 }
 
-export function fromWorkspace({ rules, revision }) {
-  return { ...fromFile(rules), revision };
+export function fromWorkspace({ rules, file, revision }) {
+  return { ...fromFile(rules), revision, source: file && `${file} ${revision}` };
 }
 
 // Convert a draft to a rules file: the body of requests, and what Save and Export write.
@@ -61,26 +62,34 @@ export function merge(draft, file) {
 }
 
 export function load(workspace) {
-  const saved = stored(STORAGE_KEY);
+  const own = fromWorkspace(workspace);
+  if (own.source) storageKey = "fieldmark-rules-file";
+  const saved = stored(storageKey);
   if (saved) {
     try {
       const draft = JSON.parse(saved);
-      if (Array.isArray(draft.rows)) return { ...fromWorkspace(workspace), ...draft };
+      if (Array.isArray(draft.rows) && (draft.source || "") === own.source) return { ...own, ...draft };
     } catch { /* ignore an unreadable draft */ }
+    if (own.source) discard();
   }
-  return fromWorkspace(workspace);
+  return own;
+}
+
+// Where the rules come from: the rules file of the server, or nothing to say.
+export function origin({ file }) {
+  return file && `Rules of ${file}${isChanged() ? ", changed in this browser" : ""}. `;
 }
 
 export function save(draft) {
-  stored(STORAGE_KEY, JSON.stringify(draft));
+  stored(storageKey, JSON.stringify(draft));
 }
 
 export function discard() {
-  stored(STORAGE_KEY, null);
+  stored(storageKey, null);
 }
 
 export function isChanged() {
-  return stored(STORAGE_KEY) !== null;
+  return stored(storageKey) !== null;
 }
 
 export function counts(draft) {

@@ -18,11 +18,11 @@ function comparisonHead(found) {
   const { conclusion, cases, comparable, before, after, notes } = found;
   const word = CONCLUSIONS[conclusion.word] || conclusion.word;
   const tested = conclusion.word !== "too few cases to tell" && comparable;
-  const [mean] = found.metrics;
+  const [main] = found.metrics;
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
   return [
     el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, `${word[0].toUpperCase()}${word.slice(1)}`, " ",
-      el("span", { class: "quiet" }, `· mean score ${rate(mean.before)} ${comparable ? "→" : "and"} ${rate(mean.after)}${tested ? `, p = ${rate(conclusion.p)}` : ""}`)),
+      el("span", { class: "quiet" }, `· ${metricLabel(main.name)} ${rate(main.before)} ${comparable ? "→" : "and"} ${rate(main.after)}${tested ? `, p = ${rate(conclusion.p)}` : ""}`)),
     el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
       comparable && `: ${counts.map(([number, name]) => `${whole(number)} ${name}`).join(", ")}`,
       cases.not_scored > 0 && `, ${whole(cases.not_scored)} not scored in one of the runs`,
@@ -41,9 +41,13 @@ function comparisonParts(found, linkTo) {
     { id: "improved", title: `Cases that improved (${whole(cases.improved)})`, lead: listedText(improved, cases.improved), node: changedCases("Cases that improved", improved, linkTo, "No case improved.") },
   ];
   const ranked = [...found.attributes].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || (one.delta ?? 0) - (two.delta ?? 0));
+  // Unless RQS is the primary metric, it is shown only if a judge evaluated safety.
+  const judged = found.metrics.some(({ name }) => name === "safety");
+  const metrics = found.metrics.filter(({ name }, place) => name !== "rqs" || place === 0 || judged);
   return [...changed,
-    { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", found.metrics, "Metric", metricLabel) },
-    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: changedMetrics("Attributes of both runs", ranked, "Attribute", (name) => name, { attributes: true }) },
+    { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", metricLabel) },
+    ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", (name) => name, { grouped: true }) }] : []),
+    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: changedMetrics("Attributes of both runs", ranked, "Attribute", (name) => name, { grouped: true }) },
   ];
 }
 
@@ -64,19 +68,19 @@ function metricLabel(name) {
   return name === "rqs" ? "RQS" : name.replaceAll("_", " ").replace(" f1", " F1");
 }
 
-function changedMetrics(caption, rows, label, nameOf, { attributes = false } = {}) {
-  const p = (row) => (attributes ? row.p_adjusted : row.p);
+function changedMetrics(caption, rows, label, nameOf, { grouped = false } = {}) {
+  const p = (row) => (grouped ? row.p_adjusted : row.p);
   const untested = { "too few cases to tell": "too few", "not comparable": DASH };
   const table = sortableTable({
     caption, step: 20, empty: "Nothing to compare.",
     columns: [
-      { name: "name", label, value: (row) => row.name, cell: (row) => pathText(nameOf(row.name)) },
+      { name: "name", label, value: (row) => row.name, cell: (row) => [pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
       { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? `${signed(row.interval[0])} to ${signed(row.interval[1])}` : DASH) },
-      { name: "p", label: attributes ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => untested[row.word] || rate(p(row)) },
-      ...(attributes ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: (row) => (row[name] === null ? DASH : whole(row[name])) })) : []),
+      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => untested[row.word] || rate(p(row)) },
+      ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: (row) => (row[name] === null ? DASH : whole(row[name])) })) : []),
       { name: "word", label: "Conclusion", cell: (row) => CONCLUSIONS[row.word] || row.word },
     ],
   });

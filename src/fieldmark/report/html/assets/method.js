@@ -35,7 +35,7 @@ function evaluatorTable(evaluators) {
     caption: "Evaluators", step: 50,
     columns: [
       { name: "name", label: "Evaluator", value: (row) => row[0], cell: (row) => shown(row[0]) },
-      { name: "mean", label: "Mean score", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
+      { name: "mean", label: "Mean score", numeric: true, value: (row) => row[1], cell: (row) => scoreText(row[1], row[8]) },
       ...["Scored", "Pass", "Partial", "Fail", "Errors"].map((label, place) => (
         { name: label, label, numeric: true, value: (row) => row[place + 2], cell: (row) => whole(row[place + 2]) })),
     ],
