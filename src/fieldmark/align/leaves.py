@@ -36,6 +36,7 @@ __all__ = [
     "is_iso_date",
     "largest",
     "leaves_of",
+    "rules_agree",
 ]
 
 Path: TypeAlias = str | tuple[str, ...]
@@ -224,6 +225,30 @@ def _rules_at(rules: LeafRules, field: str) -> LeafRules:
     for segment in segments:
         rules = rules.item(segment) if isinstance(segment, int) else rules.child(str(segment))
     return rules
+
+
+def rules_agree(
+    rules: LeafRules, match_fields: tuple[str, ...] | None, items: list[ItemLeaves]
+) -> bool:
+    """Whether the leaves, which were found without the rules, are as similar as the rules say.
+
+    This is so for most lists, such as prices of which no two are within the tolerance of a rule.
+    """
+    for path in set[Path]().union(*items):
+        own = rules
+        if isinstance(path, str) and match_fields is not None:
+            own = _rules_at(rules, path)
+        else:
+            for key in (path,) if isinstance(path, str) else path:
+                if own.whole_comparator is not None:
+                    return False
+                own = own.child(key)
+        comparator = own.leaf_comparator
+        if comparator is not None:
+            agrees = getattr(comparator, "agrees_with_default", None)
+            if agrees is None or not agrees([cells[path] for cells in items if path in cells]):
+                return False
+    return True
 
 
 def drop_unshared(

@@ -28,6 +28,7 @@ from fieldmark.align.leaves import (
     drop_unshared,
     equality_leaves,
     largest,
+    rules_agree,
 )
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
@@ -115,9 +116,16 @@ def _select_pairs(
     left: list[ItemLeaves] = []
     right: list[ItemLeaves] = []
     if measure is None:
+        left, right = all_leaves(expected, match_fields), all_leaves(candidate, match_fields)
+        if rules is not None:
+            if not equality and rules_agree(rules, match_fields, left + right):
+                rules = None
+            else:
+                left = all_leaves(expected, match_fields, rules)
+                right = all_leaves(candidate, match_fields, rules)
         left, right = drop_unshared(
-            all_leaves(expected, match_fields, rules),
-            all_leaves(candidate, match_fields, rules),
+            left,
+            right,
             lambda: (all_leaves([item], match_fields, rules)[0] for item in paired()),
         )
         if equality:

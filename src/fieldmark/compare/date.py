@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -26,6 +26,7 @@ _UNPARSEABLE_TRUTH: Final = Comparison.differs(
     Reason.UNPARSEABLE_DATE, note="the expected value is not a date"
 )
 _MAX_CACHED_LENGTH: Final = 64
+_ISO_LENGTH: Final = len("2024-01-31")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,16 @@ class DateMatch:
         if want.day == got.day:
             return _AMBIGUOUS if ambiguous else MATCHED
         return _PERHAPS_OTHER_DAY if ambiguous else _OTHER_DAY
+
+    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
+        """Whether the default similarity of list items gives leaves the same similarities."""
+        return self.formats is None and all(
+            isinstance(leaf, str)
+            and len(leaf) == _ISO_LENGTH
+            and leaf[4:5] == "-"
+            and self._read(leaf) is not None
+            for leaf in leaves
+        )
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
         """Return 1 for every pair of values with the same date, and 0 for every other pair."""

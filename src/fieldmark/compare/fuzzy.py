@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
@@ -105,6 +105,16 @@ class Fuzzy:
         if len(expected) > MAX_TEXT_LENGTH or len(candidate) > MAX_TEXT_LENGTH:
             return _TOO_LONG
         return Comparison.graded(self._similarity(expected, candidate), self.threshold)
+
+    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
+        """Whether the default similarity of list items gives leaves the same similarities."""
+        # Two different ISO dates have no similarity by default.
+        return (
+            self.algorithm is Algorithm.LEVENSHTEIN
+            and not self.case_sensitive
+            and set(map(type, leaves)) == {str}
+            and not [leaf for leaf in cast("Sequence[str]", leaves) if leaf[4:5] == "-"]
+        )
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
         """Return the similarity of every pair of values; 0 if it cannot be computed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Final, cast
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NumericTolerance"]
 
+_NUMBERS: Final = frozenset((int, float))
 _COERCED: Final = MATCHED._replace(coerced=True)
 _OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
 _NO_EXPECTED_NUMBER: Final = Comparison.differs(
@@ -93,6 +94,12 @@ class NumericTolerance:
             return _COERCED if coerced else MATCHED
         result = mismatch(expected, candidate, _OUTSIDE)
         return result._replace(coerced=True) if coerced else result
+
+    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
+        """Whether the default similarity of list items gives leaves the same similarities."""
+        return _NUMBERS.issuperset(map(type, leaves)) and self._limits.separates(
+            cast("Sequence[float]", leaves)
+        )
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
         """Return 1 for every pair of numbers within the tolerance, and 0 for every other pair."""

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from math import isfinite
+from operator import sub
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.model.json import JsonValue
@@ -102,6 +103,8 @@ def _amount(found: re.Match[str]) -> Decimal | None:
 _SLACK: Final = 2.0**-48
 """Much larger than the relative rounding errors of the operations below."""
 _TINY: Final = 1e-300
+_MARGIN: Final = 1 + 2.0**-20
+"""So that rounding never hides two numbers that are within a tolerance of each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +151,23 @@ class Tolerance:
         if gap > limit + slack:
             return False
         return self._admits_exactly(expected, candidate)
+
+    def separates(self, numbers: Sequence[float]) -> bool:
+        """Return whether no two different numbers are within the tolerance of each other.
+
+        The numbers must be finite. False may also mean that they are too close to tell.
+
+        >>> Tolerance(absolute=Fraction("0.1")).separates([1.0, 3.0, 2.0, 1.0])
+        True
+        """
+        if self.period is not None:
+            return False
+        ordered = sorted(set(numbers))
+        if len(ordered) < 2:  # noqa: PLR2004 - no two numbers
+            return True
+        gap = min(map(sub, ordered[1:], ordered))
+        largest = max(-ordered[0], ordered[-1], 1.0)  # an expected zero has the limit of 1
+        return bool(gap > max(self._absolute, self._relative * largest, _TINY) * _MARGIN)
 
     def admitted(self, expected: Sequence[Number], candidate: Sequence[Number]) -> Flags:
         """Return which candidates are within the tolerance of which expected numbers."""
