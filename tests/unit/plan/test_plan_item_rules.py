@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.align import equal_items, similarity_alignment
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.leaves import RuledLeaf
+from fieldmark.align.item_similarity import text_similarity
+from fieldmark.align.leaves import RuledLeaf, leaves_of
 from fieldmark.align.optimal import Optimal
 from fieldmark.align.rule_similarity import rule_similarities
 from fieldmark.compare.any_of import AnyOf
@@ -257,3 +258,82 @@ def test_many_values_are_as_similar_as_single_pairs(comparator, ours, theirs):
     ]
     found = rule_similarities(ours, theirs)
     assert found.tolist() == [[one.similarity(other) for other in theirs] for one in ours]
+
+
+plain_values = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "a-b",
+                "2024-01-31",
+                "2024-02-31",
+                "2024-01-30",
+                " Ab ",
+                "ab",
+                "12",
+                "",
+                "0.5",
+                "aaaa-",
+            ]
+        ),
+        st.sampled_from(
+            [0, 0.0, -0.0, 1, 1.0, 1.005, 1.01, 1.02, -1, 100, 101, 2**53, 1e-320, True]
+        ),
+        st.integers(-3, 3),
+        st.floats(-2, 2, allow_nan=False),
+        st.text("ab -1", max_size=12),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.parametrize(
+    "comparator",
+    [
+        Fuzzy(),
+        Fuzzy(case_sensitive=True),
+        Fuzzy(algorithm=Algorithm.JARO_WINKLER),
+        DateMatch(),
+        DateMatch(formats=("DD/MM/YYYY",)),
+        NumericTolerance(),
+        NumericTolerance(tolerance=0.01),
+        NumericTolerance(tolerance=0.01, relative=True),
+        NumericTolerance(absolute=0.005, relative_tolerance=0.01),
+        NumericTolerance(tolerance=0.1, period=2),
+    ],
+    ids=repr,
+)
+@given(plain_values)
+def test_rule_that_agrees_with_the_default_gives_the_same_similarities(comparator, values):
+    cells = [each for value in values for each in [leaves_of({"a": value}, None)] if each]
+    leaves = [each["a"] for each in cells]
+    if not comparator.agrees_with_default(leaves):
+        return
+    kept = [value for value in values if leaves_of({"a": value}, None)]
+    for one, leaf in zip(kept, leaves, strict=True):
+        for two, other in zip(kept, leaves, strict=True):
+            both_text = isinstance(leaf, str) and isinstance(other, str)
+            default = float(leaf == other)
+            if both_text and leaf != other:
+                default = text_similarity(leaf, other)
+            ruled = RuledLeaf(one, comparator).similarity(RuledLeaf(two, comparator))
+            assert ruled == pytest.approx(default, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("comparator", "leaves", "agrees"),
+    [
+        pytest.param(Fuzzy(), ["blue", "red"], True, id="fuzzy-on-text"),
+        pytest.param(Fuzzy(), ["2024-01-31", "red"], False, id="fuzzy-on-dates"),
+        pytest.param(Fuzzy(case_sensitive=True), ["blue"], False, id="case-sensitive"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, 1, 2.5], True, id="apart"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, 1.01], False, id="within-the-tolerance"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, "2"], False, id="number-as-text"),
+        pytest.param(DateMatch(), ["2024-01-31", "2024-02-01"], True, id="iso-dates"),
+        pytest.param(DateMatch(), ["2024-01-31", "31 jan 2024"], False, id="printed-date"),
+        pytest.param(DateMatch(), ["2024-02-31"], False, id="no-such-day"),
+    ],
+)
+def test_rules_agree_with_the_default_on_plain_values(comparator, leaves, agrees):
+    assert comparator.agrees_with_default(leaves) is agrees
