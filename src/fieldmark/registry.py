@@ -101,6 +101,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "key": "fieldmark.align.key:Key",
         "set": "fieldmark.align.sets:SetAlign",
         "whole": "fieldmark.align.whole:Whole",
+        "entries": "fieldmark.align.entries:Entries",
     },
     Plugin.PROVIDERS: {
         "lexical": "fieldmark.compare.providers:Lexical",

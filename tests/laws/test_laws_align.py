@@ -76,7 +76,10 @@ def test_greedy_agrees_with_its_definition(expected, candidate, threshold, match
         wanted, expected, candidate
     )
     for ours, theirs, similarity in rest_pairs(found):
-        wanted_similarity = oracle.similarity(expected[ours], candidate[theirs], match)
+        shared = oracle.shared_paths(expected, candidate, match)
+        wanted_similarity = oracle.similarity(
+            expected[ours], candidate[theirs], match, shared=shared
+        )
         assert similarity == pytest.approx(wanted_similarity, abs=2e-12)
 
 

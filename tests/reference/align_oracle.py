@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import NamedTuple
 
+from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.equality import equal
@@ -93,15 +94,43 @@ def scored(item: JsonValue, fields: tuple[str, ...] | None) -> dict[object, Json
     return found
 
 
-def similarity(one: JsonValue, other: JsonValue, fields: tuple[str, ...] | None = None) -> float:
+def shared_paths(
+    expected: list[JsonValue], candidate: list[JsonValue], fields: tuple[str, ...] | None = None
+) -> set[object]:
+    """Return the paths at which both lists have a value somewhere."""
+    ours, theirs = (
+        {path for item in items for path in scored(item, fields)} for items in (expected, candidate)
+    )
+    return ours & theirs
+
+
+def similarity(
+    one: JsonValue,
+    other: JsonValue,
+    fields: tuple[str, ...] | None = None,
+    *,
+    shared: set[object] | None = None,
+    equality: bool = False,
+    rules: Mapping[object, Comparator] | None = None,
+) -> float:
+    """Return the mean similarity over the paths; the rules may ignore or decide some of them."""
     ours, theirs = scored(one, fields), scored(other, fields)
+    rules = rules or {}
     paths = ours.keys() | theirs.keys()
+    paths &= shared_paths([one], [other], fields) if shared is None else shared
+    paths = {path for path in paths if getattr(rules.get(path), "name", "") != "ignore"}
     if not paths:
         return 0.0
-    total = sum(
-        leaf_similarity(ours[path], theirs[path]) if path in ours and path in theirs else 0.0
-        for path in paths
-    )
+    total = 0.0
+    for path in paths & ours.keys() & theirs.keys():
+        rule = rules.get(path)
+        if rule is None:
+            similar = leaf_similarity(ours[path], theirs[path])
+        else:
+            found = rule.compare(ours[path], theirs[path])
+            similar = found.score if found.similarity is None else found.similarity
+            similar = float(found.matched) if equality else similar
+        total += float(similar == 1) if equality else similar
     return round(total / len(paths), 12)
 
 
@@ -115,14 +144,22 @@ def greedy(
     candidate: list[JsonValue],
     threshold: float,
     fields: tuple[str, ...] | None = None,
+    *,
+    equality: bool = False,
+    rules: Mapping[object, Comparator] | None = None,
 ) -> dict[int, int]:
     """Return the greedy pairs of the rest: repeatedly the best remaining pair."""
     left, right, _ = rest_of(expected, candidate)
+    options = {
+        "shared": shared_paths(expected, candidate, fields),
+        "equality": equality,
+        "rules": rules,
+    }
     pairs = {}
     while True:
         ranked = [
             (
-                -similarity(expected[place], candidate[other], fields),
+                -similarity(expected[place], candidate[other], fields, **options),
                 -agreement(expected[place], candidate[other]),
                 rank,
                 other_rank,
@@ -143,16 +180,24 @@ def optimal_total(
     candidate: list[JsonValue],
     threshold: float,
     fields: tuple[str, ...] | None = None,
+    *,
+    equality: bool = False,
+    rules: Mapping[object, Comparator] | None = None,
 ) -> tuple[float, int]:
     """Return the highest total similarity of the rest, and the most equal leaves at that total."""
     left, right, _ = rest_of(expected, candidate)
+    options = {
+        "shared": shared_paths(expected, candidate, fields),
+        "equality": equality,
+        "rules": rules,
+    }
     if len(left) > len(right):
         left, right, expected, candidate = right, left, candidate, expected
     best = (0.0, 0)
     for order in permutations(right, len(left)):
         total, agreed = 0.0, 0
         for place, other in zip(left, order, strict=True):
-            similar = similarity(expected[place], candidate[other], fields)
+            similar = similarity(expected[place], candidate[other], fields, **options)
             if similar >= threshold - 1e-9:
                 total += similar
                 agreed += agreement(expected[place], candidate[other])

@@ -18,8 +18,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
+from fieldmark.align.optimal import Optimal
 from fieldmark.compare.exact import Exact
-from fieldmark.model.alignment import Aligner
+from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue, Missing, kind_of
 from fieldmark.model.outcome import Outcome, Presence
@@ -117,6 +118,13 @@ class Interpreter:
         ):
             return Index()
         return aligner
+
+    def align(self, at: Place, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Align two lists; the rules for fields of their items decide how similar these are."""
+        aligner = self.aligner_at(at)
+        if not isinstance(aligner, Greedy | Optimal):
+            return aligner.align(expected, candidate)
+        return aligner.align(expected, candidate, ItemRules(self, (*at, ITEM)))
 
     def ignored(self, place: Place) -> bool:
         return getattr(self.named_comparator(place), "name", "") == "ignore"
@@ -263,7 +271,7 @@ class Interpreter:
                 inner = expected.get(key, MISSING), candidate.get(key, MISSING)
                 yield from self.pair((*at, key), *inner)
         elif isinstance(expected, list) and isinstance(candidate, list):
-            alignment = self.aligner_at(at).align(expected, candidate)
+            alignment = self.align(at, expected, candidate)
             for ours, theirs, _, _ in alignment.pairs:
                 yield from self.pair((*at, ITEM), expected[ours], candidate[theirs])
             for index in alignment.unmatched_expected:
@@ -375,7 +383,7 @@ class Interpreter:
             yield self.outcome(at, MISSING, candidate)
         before = expected if isinstance(expected, list) else []
         after = candidate if isinstance(candidate, list) else []
-        alignment = self.aligner_at(at).align(before, after)
+        alignment = self.align(at, before, after)
         inner: Place = (*at, ITEM)
         for ours, theirs, _, _ in alignment.pairs:
             yield from self.configured(inner, paths, before[ours], after[theirs])
@@ -392,3 +400,23 @@ def found(value: Value, path: Place) -> Value:
     for key in path:
         value = value.get(str(key), MISSING) if isinstance(value, dict) else MISSING
     return value
+
+
+@dataclass(frozen=True)
+class ItemRules:
+    """The rules for a place inside a list item."""
+
+    interpreter: Interpreter
+    place: Place
+
+    @property
+    def leaf_comparator(self) -> Comparator | None:
+        return self.interpreter.named_comparator(self.place)
+
+    whole_comparator = leaf_comparator
+
+    def child(self, key: str) -> ItemRules:
+        return ItemRules(self.interpreter, (*self.place, key))
+
+    def item(self, _index: int) -> ItemRules:
+        return ItemRules(self.interpreter, (*self.place, ITEM))

@@ -691,7 +691,7 @@ typedef struct {
     PyObject *expected;
     PyObject *candidate;
     double share;           /* the share of leaves that near items have in common */
-    double *reach;          /* the most that the strings of each expected item can add */
+    double *reach;          /* the most that unequal leaves of each expected item can add */
     Py_ssize_t smallest;    /* the number of leaves of each candidate item */
     Chains chains;          /* of distinct leaves */
     Leaf *leaves;
@@ -810,7 +810,9 @@ find_reach(Search *search, double unequal)
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(search->expected); i++) {
         Py_ssize_t at = 0, texts = 0;
         while (PyDict_Next(PyList_GET_ITEM(search->expected, i), &at, &path, &cell)) {
-            texts += PyUnicode_CheckExact(cell);
+            texts += PyUnicode_CheckExact(cell)
+                     || !(PyFloat_CheckExact(cell) || PyLong_CheckExact(cell)
+                          || PyTuple_CheckExact(cell));  /* a leaf with its own rule */
         }
         search->reach[i] = (double)texts * unequal;
         alone += may_be_near(search, i, 0, search->smallest);

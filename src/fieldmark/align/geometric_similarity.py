@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
-from fieldmark.align.leaves import Path, leaves_of
+from fieldmark.align.leaves import Path, drop_unshared, leaves_of
 from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
 from fieldmark.align.options import SimilarityMeasure, SimilarityOption, SimilarityType
 from fieldmark.compare.distance import Distance
@@ -62,15 +62,22 @@ def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
 def measured_edges(
     expected: Sequence[JsonValue],
     candidate: Sequence[JsonValue],
+    paired: Iterable[JsonValue],
     match_fields: tuple[str, ...] | None,
     measure: SimilarityMeasure,
     min_weight: float,
 ) -> EdgeArrays:
-    """Return every pair whose weight, the mean over the fields of both, reaches the minimum."""
+    """Return every pair whose weight, the mean over the fields of both, reaches the minimum.
+
+    `paired` are the items that are on both sides.
+    """
     import numpy as np
 
-    ours = [_values_of(item, match_fields) for item in expected]
-    theirs = [_values_of(item, match_fields) for item in candidate]
+    ours, theirs = drop_unshared(
+        [_values_of(item, match_fields) for item in expected],
+        [_values_of(item, match_fields) for item in candidate],
+        lambda: (_values_of(item, match_fields) for item in paired),
+    )
     paths = {path: None for values in (*ours, *theirs) for path in values}
     if len(ours) * len(theirs) * len(paths) > MAX_PAIRS:
         raise TooMuchWork

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
+from fieldmark.align.leaves import LeafRules
 from fieldmark.align.options import (
     ItemSimilarity,
     SimilarityOption,
@@ -29,14 +30,16 @@ class Greedy:
 
     Items are compared by `match_fields`, or by all their leaves if it is not set. The default
     threshold is 0.8 with match fields and 0.5 without. Ties are broken by the number of equal
-    leaves, then by canonical order. With `similarity: iou` or `distance`, lists and objects are
-    compared as boxes or points, and the default threshold is that of the comparator.
+    leaves, then by canonical order. With `similarity: equality`, only equal leaves count. With
+    `iou` or `distance`, lists and objects are compared as boxes or points, and the default
+    threshold is that of the comparator.
 
     >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
     [(0, 0, 0.5, False)]
     """
 
     name: ClassVar[str] = "greedy"
+    uses_rules: ClassVar[bool] = True
     match_fields: tuple[str, ...] | None = None
     threshold: float | None = None
     similarity: SimilarityOption = SimilarityType.TEXT
@@ -51,9 +54,14 @@ class Greedy:
         """The similarity threshold."""
         return self._similarity.threshold
 
-    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+    def align(
+        self,
+        expected: list[JsonValue],
+        candidate: list[JsonValue],
+        rules: LeafRules | None = None,
+    ) -> Alignment:
         """Align equal items, then the most similar items."""
-        return align_by_similarity(expected, candidate, self._similarity, GREEDY)
+        return align_by_similarity(expected, candidate, self._similarity, GREEDY, rules=rules)
 
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from rapidfuzz.distance import Levenshtein
 
 from fieldmark.align import compiled
-from fieldmark.align.leaves import ItemLeaves, Path, exact_leaves_of, is_iso_date
+from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.align.limits import (
     MAX_AGREEMENTS,
     MAX_CHARACTER_PAIRS,
@@ -22,6 +22,7 @@ from fieldmark.align.limits import (
     MAX_TEXT,
     TooMuchWork,
 )
+from fieldmark.align.rule_similarity import rule_cost, rule_similarities
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
 
 _similarity: Final = Levenshtein.normalized_similarity
-_Texts: TypeAlias = list[tuple[Path, str]]
+_Texts: TypeAlias = list[tuple[Path, str | RuledLeaf]]
 _NearPair: TypeAlias = tuple[int, int, int]
 """The positions of two items, and the number of their equal leaves."""
 
@@ -81,17 +82,25 @@ def text_similarity(expected: str, candidate: str) -> float:
 
 
 def edges_of_few(
-    expected: list[ItemLeaves], candidate: list[ItemLeaves], min_weight: float, most: int
+    expected: list[ItemLeaves],
+    candidate: list[ItemLeaves],
+    min_weight: float,
+    most: int,
+    *,
+    has_rules: bool = False,
 ) -> list[Edge] | None:
     """Return every pair with at least the minimum weight.
 
     Pairs with too few equal leaves to reach it are not compared. Return None if more than `most`
-    pairs would have to be compared.
+    pairs would have to be compared. `has_rules` says that some leaves have their own rules.
     """
     near_of = compiled.items.near if compiled.COMPILED else _near
-    near = near_of(expected, candidate, min_weight / WEIGHT_UNIT - _MARGIN, _UNEQUAL, most, _TINY)
+    share, unequal = min_weight / WEIGHT_UNIT - _MARGIN, 1.0 if has_rules else _UNEQUAL
+    near = near_of(expected, candidate, share, unequal, most, _TINY)
     if near is None:
         return None
+    if has_rules:
+        near = [pair for pair in near if _may_reach(expected[pair[0]], candidate[pair[1]], share)]
     texts = {place: _texts(expected[place]) for place in {pair[0] for pair in near}}
     found: list[Edge] = []
     for place, other, shared in near:
@@ -111,9 +120,12 @@ def _near(
 ) -> list[_NearPair] | None:
     """Return the pairs whose equal leaves and strings can reach a share of their leaves.
 
-    Two different strings add at most `unequal`.
+    Two different strings, or leaves with their own rule, add at most `unequal`.
     """
-    reaches = [sum(type(cell) is str for cell in cells.values()) * unequal for cells in expected]
+    reaches = [
+        sum(type(cell) is str or type(cell) is RuledLeaf for cell in cells.values()) * unequal
+        for cells in expected
+    ]
     if len(expected) * len(candidate) > min(most, tiny):
         return _near_by_leaf(expected, candidate, reaches, share, most)
     near: list[_NearPair] = []
@@ -163,8 +175,33 @@ def _near_by_leaf(
     return near
 
 
+def _may_reach(expected: ItemLeaves, candidate: ItemLeaves, share: float) -> bool:
+    """Whether two items can reach a share of their leaves, whatever their strings are.
+
+    Rules for other values than strings are cheaper to apply than edit distances are to compute.
+    """
+    shared = expected.keys() & candidate.keys()
+    most, least = float(len(shared)), share * (len(expected) + len(candidate) - len(shared))
+    pending: list[tuple[RuledLeaf, RuledLeaf]] = []
+    for path in shared:
+        cell, other = expected[path], candidate[path]
+        if type(cell) is RuledLeaf is type(other):
+            if type(cell.value) is not str and cell != other:
+                pending.append((cell, other))
+        elif cell != other and not (type(cell) is str is type(other)):
+            most -= 1
+    for cell, other in pending:
+        if most < least:
+            return False
+        most -= 1 - cell.similarity(other)
+    return most >= least
+
+
 def _texts(cells: ItemLeaves) -> _Texts:
-    texts = [(path, cell) for path, cell in cells.items() if type(cell) is str]
+    """Return the leaves that can be similar without being equal."""
+    texts = [
+        (path, cell) for path, cell in cells.items() if type(cell) is str or type(cell) is RuledLeaf
+    ]
     if len(texts) > 2:  # noqa: PLR2004 - the order of two does not change a sum
         texts.sort(key=lambda leaf: repr(leaf[0]))
     return texts
@@ -181,8 +218,10 @@ def _weight(expected: ItemLeaves, candidate: ItemLeaves, texts: _Texts, equal_le
         if text == other:
             total += 1.0
             equal_leaves -= 1
-        elif type(other) is str:
-            total += text_similarity(text, other)
+        elif type(other) is str:  # and so is the other: a rule applies to both sides or to none
+            total += text_similarity(text, other)  # type: ignore[arg-type]
+        elif type(other) is RuledLeaf is type(text):
+            total += text.similarity(other)
     return (total + equal_leaves) / (leaves or 1) * WEIGHT_UNIT + _WHOLE - _WHOLE
 
 
@@ -200,16 +239,18 @@ class EdgeArrays(NamedTuple):
 
 @dataclass(slots=True)
 class _Side:
-    """The leaves of one list at one path: strings and other values."""
+    """The leaves of one list at one path: strings, values with their own rule and other values."""
 
     text_places: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    ruled_places: list[int] = field(default_factory=list)
+    ruled: list[RuledLeaf] = field(default_factory=list)
     token_places: list[int] = field(default_factory=list)
     tokens: list[Hashable] = field(default_factory=list)
 
     @property
     def places(self) -> list[int]:
-        return self.text_places + self.token_places
+        return self.text_places + self.ruled_places + self.token_places
 
     def characters(self) -> int:
         return sum(map(len, set(self.texts)))
@@ -233,6 +274,7 @@ def edges_of_many(
             one, other = left[path], right[path]
             work += _COLUMN_COST + one.characters() * other.characters()
             work += _LEAF_COST * len(one.places) * len(other.places)
+            work += rule_cost(one.ruled, other.ruled)
     if work > MAX_CHARACTER_PAIRS:
         raise TooMuchWork
     sizes = _sizes(candidate)
@@ -278,6 +320,9 @@ def _sides(items: Sequence[ItemLeaves]) -> _Sides:
             if type(cell) is str:
                 side.text_places.append(place)
                 side.texts.append(cell)
+            elif type(cell) is RuledLeaf:
+                side.ruled_places.append(place)
+                side.ruled.append(cell)
             else:
                 side.token_places.append(place)
                 side.tokens.append(cell)
@@ -300,6 +345,9 @@ def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) 
         if one.texts and other.texts:
             similar = _text_similarities(one.texts, other.texts)
             _add(texts, one.text_places, other.text_places, similar)
+        if one.ruled and other.ruled:
+            similar = rule_similarities(one.ruled, other.ruled)
+            _add(texts, one.ruled_places, other.ruled_places, similar)
         if one.tokens and other.tokens:
             codes, other_codes = codes_of(one.tokens, other.tokens)
             equal = codes[:, None] == other_codes

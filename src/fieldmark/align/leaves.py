@@ -1,36 +1,47 @@
 """The leaves on which list items are compared.
 
 A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
-hashable value, which is compared for equality. Empty leaves are skipped. A nested list is one
-leaf; an item that is not an object is its own only leaf.
+hashable value, which is compared for equality, or a value with its own rule. Empty and ignored
+leaves are skipped, and so are those at paths where only one of the two lists has any. A nested list
+is one leaf; an item that is not an object is its own only leaf.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
-from typing import Final, TypeAlias, cast
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from math import isfinite
+from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from fieldmark.align import compiled
 from fieldmark.align.limits import MAX_TEXT
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.values.canonical import typed_key
-from fieldmark.values.paths import resolve
-from fieldmark.values.presence import is_blank
+from fieldmark.values.paths import PathError, parse_path, resolve
+from fieldmark.values.presence import is_blank, is_present
 from fieldmark.values.text import folded
 
 __all__ = [
     "ItemLeaves",
+    "LeafRules",
     "Path",
+    "RuleAligner",
+    "RuledLeaf",
     "all_leaves",
+    "drop_unshared",
+    "equality_leaves",
     "exact_leaves_of",
     "is_iso_date",
     "largest",
     "leaves_of",
+    "rules_agree",
 ]
 
 Path: TypeAlias = str | tuple[str, ...]
 ItemLeaves: TypeAlias = dict[Path, Hashable]
+_Leaf = TypeVar("_Leaf")
 
 _ITSELF: Final = ()
 _PLAIN: Final = 1 << 53  # floats represent integers exactly up to this number
@@ -38,13 +49,101 @@ _LEAF: Final = 16  # the size of a leaf, in characters
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
 
 
+class LeafRules(Protocol):
+    """The rules for one value of list items, and for the values below it.
+
+    `leaf_comparator` is the rule of a scalar and `whole_comparator` that of a value of any type;
+    `None` leaves the similarity to the aligner. Ignored values have a comparator named `ignore`.
+    """
+
+    leaf_comparator: Comparator | None
+    whole_comparator: Comparator | None
+
+    def child(self, key: str) -> LeafRules:
+        """Return the rules below an object key."""
+        ...
+
+    def item(self, index: int) -> LeafRules:
+        """Return the rules below the index of a list."""
+        ...
+
+
+class RuleAligner(Protocol):
+    """An aligner whose similarities follow the rules for the fields of the items."""
+
+    uses_rules: ClassVar[bool]
+
+    def align(
+        self, expected: list[JsonValue], candidate: list[JsonValue], rules: LeafRules | None = None
+    ) -> Alignment:
+        """Align each item with at most one item of the other list."""
+        ...
+
+
+class RuledLeaf:
+    """A leaf whose similarity is decided by its own rule; without `graded`, it is 0 or 1.
+
+    Two leaves are equal if their values are and if the comparator need not be called for them.
+    """
+
+    __slots__ = ("comparator", "graded", "settled", "token", "value")
+
+    def __init__(self, value: JsonValue, comparator: Comparator, *, graded: bool = True) -> None:
+        self.value = value
+        self.comparator = comparator
+        self.graded = graded
+        kind = type(value)
+        self.token: Hashable
+        if isinstance(value, str):
+            self.token = value
+            self.settled = getattr(comparator, "reflexive_on_text", comparator.reflexive)
+        elif kind is int or (kind is float and isfinite(cast("float", value))):
+            self.token = kind, value
+            self.settled = getattr(comparator, "reflexive_on_numbers", comparator.reflexive)
+        else:
+            self.token = (typed_key(value),)
+            self.settled = comparator.reflexive
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, RuledLeaf) and self.settled and self.token == other.token
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.token)
+
+    def similarity(self, other: RuledLeaf) -> float:
+        """Return the similarity that the rule gives two leaves; 0 if it cannot be computed."""
+        if self == other:
+            return 1.0
+        found = self.comparator.compare(self.value, other.value)
+        if found.failed:
+            return 0.0
+        if not self.graded:
+            return float(found.matched)
+        similarity = found.score if found.similarity is None else found.similarity
+        return min(1.0, max(0.0, similarity))
+
+
 def is_iso_date(text: str) -> bool:
     """Whether a casefolded string is an ISO 8601 date or date-time."""
     return text[4:5] == "-" and _ISO_DATE.fullmatch(text) is not None
 
 
-def all_leaves(items: list[JsonValue], match_fields: tuple[str, ...] | None) -> list[ItemLeaves]:
-    """Return the leaves of each item."""
+def all_leaves(
+    items: list[JsonValue],
+    match_fields: tuple[str, ...] | None,
+    rules: LeafRules | None = None,
+) -> list[ItemLeaves]:
+    """Return the leaves of each item; some of them may have their own rules."""
+    if rules is not None:
+        if match_fields is not None:
+            by_field = {field: _rules_at(rules, field) for field in match_fields}
+            return [_ruled_leaves_of(item, rules, by_field) for item in items]
+        return [
+            _apply_rules(item, cells, rules)
+            for item, cells in zip(items, all_leaves(items, None), strict=True)
+        ]
     if compiled.COMPILED:
         return compiled.items.cells(items, match_fields, MAX_TEXT, folded, leaves_of)
     return [leaves_of(item, match_fields) for item in items]
@@ -70,6 +169,133 @@ def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeav
         elif value is not None and value is not MISSING:
             cells[field] = (typed_key(value),)
     return cells
+
+
+def _apply_rules(item: JsonValue, cells: ItemLeaves, rules: LeafRules) -> ItemLeaves:
+    """Give the leaves of an item their rules: in place if it is a flat object, as most are."""
+    if type(item) is not dict or rules.whole_comparator is not None:
+        return _ruled_leaves_of(item, rules, None)
+    for key, value in item.items():
+        own = rules.child(key)
+        comparator = own.leaf_comparator
+        if type(value) is dict or (type(value) is list and comparator is not None):
+            return _ruled_leaves_of(item, rules, None)
+        if comparator is not None and key in cells:
+            if comparator.name == "ignore":
+                del cells[key]
+            else:
+                cells[key] = RuledLeaf(value, comparator)
+    return cells
+
+
+def _ruled_leaves_of(
+    item: JsonValue, rules: LeafRules, by_field: Mapping[str, LeafRules] | None
+) -> ItemLeaves:
+    """Return the leaves of an item whose fields have rules; ignored fields are skipped."""
+    cells: ItemLeaves = {}
+    walked = by_field is None or not isinstance(item, dict)
+    pending: list[tuple[Path, JsonValue, LeafRules]] = [(_ITSELF, item, rules)]
+    if by_field is not None and isinstance(item, dict):
+        found = ((field, resolve(item, field), own) for field, own in by_field.items())
+        pending = [(field, value, own) for field, value, own in found if value is not MISSING]
+    while pending:
+        path, value, own = pending.pop()
+        is_container = isinstance(value, dict | list)
+        comparator = own.whole_comparator if is_container else own.leaf_comparator
+        if comparator is not None:
+            if comparator.name != "ignore" and is_present(value):
+                cells[path] = RuledLeaf(value, comparator)
+        elif walked and isinstance(value, dict) and (value or path == _ITSELF):
+            above = path if isinstance(path, tuple) else (path,)
+            pending += (
+                ((*above, key) if above else key, inner, own.child(key))
+                for key, inner in value.items()
+            )
+        else:
+            cells.update((path, cell) for cell in leaves_of({"": value}, ("",)).values())
+    return cells
+
+
+def _rules_at(rules: LeafRules, field: str) -> LeafRules:
+    """Return the rules at a path below an item; an invalid path can only be a key."""
+    try:
+        segments = parse_path(field).segments
+    except PathError:
+        segments = (field,)
+    for segment in segments:
+        rules = rules.item(segment) if isinstance(segment, int) else rules.child(str(segment))
+    return rules
+
+
+def rules_agree(
+    rules: LeafRules, match_fields: tuple[str, ...] | None, items: list[ItemLeaves]
+) -> bool:
+    """Whether the leaves, which were found without the rules, are as similar as the rules say.
+
+    This is so for most lists, such as prices of which no two are within the tolerance of a rule.
+    """
+    for path in set[Path]().union(*items):
+        own = rules
+        if isinstance(path, str) and match_fields is not None:
+            own = _rules_at(rules, path)
+        else:
+            for key in (path,) if isinstance(path, str) else path:
+                if own.whole_comparator is not None:
+                    return False
+                own = own.child(key)
+        comparator = own.leaf_comparator
+        if comparator is not None:
+            agrees = getattr(comparator, "agrees_with_default", None)
+            if agrees is None or not agrees([cells[path] for cells in items if path in cells]):
+                return False
+    return True
+
+
+def drop_unshared(
+    expected: list[dict[Path, _Leaf]],
+    candidate: list[dict[Path, _Leaf]],
+    paired: Callable[[], Iterable[Mapping[Path, _Leaf]]],
+) -> tuple[list[dict[Path, _Leaf]], list[dict[Path, _Leaf]]]:
+    """Return the leaves without those at paths where only one of the two lists has any.
+
+    `paired` returns the leaves of the items that are on both sides.
+
+    >>> drop_unshared([{"a": 1, "id": 7}, {"b": 2}], [{"a": 2}, {"b": 2}], list)
+    ([{'a': 1}, {'b': 2}], [{'a': 2}, {'b': 2}])
+    """
+    ours, theirs = set[Path]().union(*expected), set[Path]().union(*candidate)
+    if ours == theirs:
+        return expected, candidate
+    unshared = ours ^ theirs
+    for leaves in paired():
+        unshared.difference_update(leaves)
+        if not unshared:
+            return expected, candidate
+    sides = [
+        [
+            cells
+            if unshared.isdisjoint(cells)
+            else {path: cell for path, cell in cells.items() if path not in unshared}
+            for cells in side
+        ]
+        for side in (expected, candidate)
+    ]
+    return sides[0], sides[1]
+
+
+def equality_leaves(items: list[ItemLeaves]) -> list[ItemLeaves]:
+    """Return the leaves in a form in which only equal strings, or matches of a rule, count.
+
+    >>> equality_leaves([{"name": "ann", "age": 7}])
+    [{'name': ('ann',), 'age': 7}]
+    """
+    return [{path: _for_equality(cell) for path, cell in cells.items()} for cells in items]
+
+
+def _for_equality(cell: Hashable) -> Hashable:
+    if isinstance(cell, RuledLeaf):
+        return RuledLeaf(cell.value, cell.comparator, graded=False)
+    return (cell,) if isinstance(cell, str) else cell
 
 
 def largest(items: list[ItemLeaves]) -> int:

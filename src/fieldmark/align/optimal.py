@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
+from fieldmark.align.leaves import LeafRules
 from fieldmark.align.options import (
     ItemSimilarity,
     SimilarityOption,
@@ -54,6 +55,7 @@ class Optimal:
     """
 
     name: ClassVar[str] = "optimal"
+    uses_rules: ClassVar[bool] = True
     match_fields: tuple[str, ...] | None = None
     threshold: float | None = None
     on_limit: OnLimit = OnLimit.ERROR
@@ -71,10 +73,15 @@ class Optimal:
         """The similarity threshold."""
         return self._similarity.threshold
 
-    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+    def align(
+        self,
+        expected: list[JsonValue],
+        candidate: list[JsonValue],
+        rules: LeafRules | None = None,
+    ) -> Alignment:
         """Align equal items, then the others for the highest total similarity."""
         fallback = GREEDY if self.on_limit == OnLimit.GREEDY else None
-        return align_by_similarity(expected, candidate, self._similarity, _OPTIMAL, fallback)
+        return align_by_similarity(expected, candidate, self._similarity, _OPTIMAL, fallback, rules)
 
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> Iterator[Edge]:

@@ -32,6 +32,7 @@ class SimilarityType(StrEnum):
     """How the similarity of two values is computed."""
 
     TEXT = "text"
+    EQUALITY = "equality"
     IOU = "iou"
     DISTANCE = "distance"
 
@@ -72,12 +73,13 @@ def check_threshold(threshold: float | None) -> None:
 class ItemSimilarity(NamedTuple):
     """How items are compared: their match fields, the threshold and the measure.
 
-    Without a measure, values are compared as strings.
+    Without a measure, values are compared as strings, or only for equality.
     """
 
     match_fields: tuple[str, ...] | None
     threshold: float
     measure: SimilarityMeasure | None
+    equality: bool = False
 
 
 def read_item_similarity(
@@ -98,4 +100,13 @@ def read_item_similarity(
 
         measure = measure_of(similarity)
         default = default if measure is None else measure.min_similarity
-    return ItemSimilarity(match_fields, default if threshold is None else threshold, measure)
+    return ItemSimilarity(
+        match_fields,
+        default if threshold is None else threshold,
+        measure,
+        _type_of(similarity) == SimilarityType.EQUALITY,
+    )
+
+
+def _type_of(similarity: SimilarityOption) -> JsonValue:
+    return similarity.get("type") if isinstance(similarity, Mapping) else similarity

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from fieldmark.align.equal_items import (
@@ -21,7 +21,15 @@ from fieldmark.align.item_similarity import (
     edges_of_many,
     min_weight_of,
 )
-from fieldmark.align.leaves import ItemLeaves, all_leaves, largest
+from fieldmark.align.leaves import (
+    ItemLeaves,
+    LeafRules,
+    all_leaves,
+    drop_unshared,
+    equality_leaves,
+    largest,
+    rules_agree,
+)
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
     MAX_PAIRS,
@@ -40,6 +48,7 @@ __all__ = ["SelectionMethod", "align_by_similarity"]
 _TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
 _TOO_LARGE: Final = "the items are too large to compare all pairs"
 
+_RULED: Final = 64  # pairs of items with rules up to which a loop is faster than arrays
 _SPARSE: Final = 16  # pairs that arrays compare in the time that a loop needs for one pair
 
 
@@ -60,10 +69,12 @@ def align_by_similarity(
     similarity: ItemSimilarity,
     method: SelectionMethod,
     fallback: SelectionMethod | None = None,
+    rules: LeafRules | None = None,
 ) -> Alignment:
     """Align equal items, then let the method select pairs of similar items among the rest.
 
-    If there are too many pairs, the fallback method is used and the result has a note.
+    With `rules`, some fields of the items have their own rules. If there are too many pairs, the
+    fallback method is used and the result has a note.
     """
     rest = pair_equal(expected, candidate)
     if not rest.expected or not rest.candidate:
@@ -75,7 +86,7 @@ def align_by_similarity(
             return refused(expected, candidate, note)
         method = fallback
     try:
-        chosen = _select_pairs(rest, similarity, method)
+        chosen = _select_pairs(expected, rest, similarity, method, rules)
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
     ours, theirs = rest.places, rest.others
@@ -87,22 +98,46 @@ def align_by_similarity(
 
 
 def _select_pairs(
-    rest: UnpairedItems, similarity: ItemSimilarity, method: SelectionMethod
+    all_expected: list[JsonValue],
+    rest: UnpairedItems,
+    similarity: ItemSimilarity,
+    method: SelectionMethod,
+    rules: LeafRules | None,
 ) -> list[Edge]:
     """Compute the similarities of the unaligned items and let the method select pairs."""
-    match_fields, threshold, measure = similarity
+    match_fields, threshold, measure, equality = similarity
     min_weight = min_weight_of(threshold)
     expected, candidate = rest.expected, rest.candidate
+
+    def paired() -> Iterator[JsonValue]:
+        return (item for item, p in zip(all_expected, rest.partners, strict=True) if p is not None)
+
     most_in_loops = SMALL_PAIRS
     left: list[ItemLeaves] = []
     right: list[ItemLeaves] = []
     if measure is None:
         left, right = all_leaves(expected, match_fields), all_leaves(candidate, match_fields)
+        if rules is not None:
+            if not equality and rules_agree(rules, match_fields, left + right):
+                rules = None
+            else:
+                left = all_leaves(expected, match_fields, rules)
+                right = all_leaves(candidate, match_fields, rules)
+        left, right = drop_unshared(
+            left,
+            right,
+            lambda: (all_leaves([item], match_fields, rules)[0] for item in paired()),
+        )
+        if equality:
+            left, right = equality_leaves(left), equality_leaves(right)
         most_in_loops = min(
             max(SMALL_PAIRS, len(left) * len(right) // _SPARSE),
             SMALL_CHARACTER_PAIRS // max(1, largest(left) * largest(right)),
         )
-        few = edges_of_few(left, right, min_weight, most_in_loops)
+        has_rules = rules is not None
+        if has_rules:
+            most_in_loops = min(most_in_loops, _RULED)
+        few = edges_of_few(left, right, min_weight, most_in_loops, has_rules=has_rules)
         if few is not None:
             return _select_few(few, expected, candidate, method)
     ours = canonical_order(expected, range(len(expected)))
@@ -113,7 +148,7 @@ def _select_pairs(
     else:
         from fieldmark.align.geometric_similarity import measured_edges  # rarely needed
 
-        many = measured_edges(expected, candidate, match_fields, measure, min_weight)
+        many = measured_edges(expected, candidate, paired(), match_fields, measure, min_weight)
     chosen: Iterable[Edge]
     if len(many.weights) > min(most_in_loops, SMALL_PAIRS):
         chosen = method.many(many, EqualLeafCounter(expected, candidate))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
@@ -17,6 +17,9 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
 from fieldmark.values.text import folded
+
+if TYPE_CHECKING:
+    from fieldmark.values.arrays import Floats
 
 __all__ = ["MAX_TEXT_LENGTH", "Algorithm", "Fuzzy", "levenshtein_similarity"]
 
@@ -54,6 +57,14 @@ _SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
     Algorithm.TOKEN_SORT: lambda one, other: fuzz.token_sort_ratio(one, other) / 100,
     Algorithm.TOKEN_SET: lambda one, other: fuzz.token_set_ratio(one, other) / 100,
 }
+
+_SCORERS: Final[Mapping[Algorithm, tuple[Callable[..., float], int]]] = {
+    Algorithm.LEVENSHTEIN: (Levenshtein.distance, 1),
+    Algorithm.JARO_WINKLER: (JaroWinkler.similarity, 1),
+    Algorithm.TOKEN_SORT: (fuzz.token_sort_ratio, 100),
+    Algorithm.TOKEN_SET: (fuzz.token_set_ratio, 100),
+}
+"""The same for many strings at once: a scorer, and what its result is divided by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,3 +105,42 @@ class Fuzzy:
         if len(expected) > MAX_TEXT_LENGTH or len(candidate) > MAX_TEXT_LENGTH:
             return _TOO_LONG
         return Comparison.graded(self._similarity(expected, candidate), self.threshold)
+
+    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
+        """Whether the default similarity of list items gives leaves the same similarities."""
+        # Two different ISO dates have no similarity by default.
+        return (
+            self.algorithm is Algorithm.LEVENSHTEIN
+            and not self.case_sensitive
+            and set(map(type, leaves)) == {str}
+            and not [leaf for leaf in cast("Sequence[str]", leaves) if leaf[4:5] == "-"]
+        )
+
+    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
+        """Return the similarity of every pair of values; 0 if it cannot be computed."""
+        import numpy as np
+        from rapidfuzz.process import cdist
+
+        similarities: Floats = np.zeros((len(expected), len(candidate)))
+        ours, theirs = self._texts(expected), self._texts(candidate)
+        if ours and theirs:
+            scorer, divisor = _SCORERS[self.algorithm]
+            found = cdist(
+                list(ours.values()), list(theirs.values()), scorer=scorer, dtype=np.float64
+            )
+            if self.algorithm is Algorithm.LEVENSHTEIN:
+                sizes, other_sizes = map(list, (map(len, ours.values()), map(len, theirs.values())))
+                found = 1.0 - found / np.maximum(np.maximum.outer(sizes, other_sizes), 1)
+            similarities[np.ix_(list(ours), list(theirs))] = found / divisor
+        compared = len(ours) == len(expected) and len(theirs) == len(candidate)
+        for place, value in enumerate(() if compared else expected):
+            for other, candidate_value in enumerate(candidate):
+                if place not in ours or other not in theirs:
+                    similarities[place, other] = self.compare(value, candidate_value).score
+        return similarities
+
+    def _texts(self, values: Sequence[JsonValue]) -> dict[int, str]:
+        """Return the strings that are compared by the algorithm, by position."""
+        read = str if self.case_sensitive else folded
+        texts = {p: read(value) for p, value in enumerate(values) if isinstance(value, str)}
+        return {p: text for p, text in texts.items() if len(text) <= MAX_TEXT_LENGTH}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
 from fieldmark.compare.options import check_flag, checked_amount, checked_choice
@@ -12,10 +13,14 @@ from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import NumberFormat, Tolerance, as_number
+from fieldmark.values.numbers import Number, NumberFormat, Tolerance, as_number
+
+if TYPE_CHECKING:
+    from fieldmark.values.arrays import Floats
 
 __all__ = ["NumericTolerance"]
 
+_NUMBERS: Final = frozenset((int, float))
 _COERCED: Final = MATCHED._replace(coerced=True)
 _OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
 _NO_EXPECTED_NUMBER: Final = Comparison.differs(
@@ -89,3 +94,25 @@ class NumericTolerance:
             return _COERCED if coerced else MATCHED
         result = mismatch(expected, candidate, _OUTSIDE)
         return result._replace(coerced=True) if coerced else result
+
+    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
+        """Whether the default similarity of list items gives leaves the same similarities."""
+        return _NUMBERS.issuperset(map(type, leaves)) and self._limits.separates(
+            cast("Sequence[float]", leaves)
+        )
+
+    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
+        """Return 1 for every pair of numbers within the tolerance, and 0 for every other pair."""
+        import numpy as np
+
+        similarities: Floats = np.zeros((len(expected), len(candidate)))
+        ours = [as_number(value, self.number_format) for value in expected]
+        theirs = [as_number(value, self.number_format) for value in candidate]
+        rows = [place for place, number in enumerate(ours) if number is not None]
+        columns = [place for place, number in enumerate(theirs) if number is not None]
+        if rows and columns:
+            similarities[np.ix_(rows, columns)] = self._limits.admitted(
+                [cast("Number", ours[place]) for place in rows],
+                [cast("Number", theirs[place]) for place in columns],
+            )
+        return similarities

@@ -277,6 +277,10 @@ def read_defaults(located: Located | None, context: Context) -> FieldDefaults:
         else:
             hint = did_you_mean(option, [*STRATEGY_KEYS, *chain(*known.values())])
             context.add(f"unknown key {option!r}", location, hint)
+    if "align" in choices and choices["align"].name == "entries":
+        message = "align: entries is not supported in the defaults"
+        hint = "set it next to the path of an object that is used as a map"
+        context.add(message, located.key_location("align"), hint)
     return FieldDefaults(
         match=choices.get("match"),
         comparator=build_comparator(choices.get("match"), context),

@@ -338,7 +338,8 @@ def _result_row() -> JsonObject:
             ),
             "items": _described(
                 _LISTS,
-                "[position, list, expected index, candidate index, similarity] of aligned items.",
+                "[position, list, expected index, candidate index, similarity] of aligned items; "
+                "entries of a map have keys instead of indexes.",
             ),
             "totals": _described(
                 _INTEGERS,

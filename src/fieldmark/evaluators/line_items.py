@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final
+from math import fsum
+from typing import ClassVar, Final, cast
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
@@ -26,6 +27,7 @@ from fieldmark.evaluators.field_evaluator import (
 )
 from fieldmark.metrics.conventions import Convention, F1WhenNoMatch, find_convention
 from fieldmark.metrics.rates import rates
+from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
@@ -33,7 +35,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.paths import ROOT, append_path, is_path, resolve
 
-__all__ = ["ItemMethod", "LineItems"]
+__all__ = ["ItemAggregation", "ItemMethod", "LineItems"]
 
 
 _LIST: Final = "items"
@@ -51,6 +53,15 @@ class ItemMethod(StrEnum):
     INDEX = "index"
 
 
+class ItemAggregation(StrEnum):
+    """What the score of a list is."""
+
+    MEAN_F1 = "mean_f1"
+    """The mean F1 of the fields of its items."""
+    SIMILARITY = "similarity"
+    """The sum of the similarities of aligned items, divided by the length of the longer list."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineItems(FieldEvaluator):
     """Score the mean F1 of the fields of list items, after aligning the items.
@@ -58,7 +69,9 @@ class LineItems(FieldEvaluator):
     Items are aligned by the similarity of their `match_fields`. All leaves of an item are scored
     unless `score_fields` is set. `fields` are rules for paths relative to an item. All values of
     an unaligned item are missing or extra; without a scored value, the item itself is. With
-    `f1_when_no_match: undefined`, the details have no F1 for fields without a match.
+    `aggregation: similarity`, the score is the sum of the similarities of aligned items divided by
+    the length of the longer list. With `f1_when_no_match: undefined`, the details have no F1 for
+    fields without a match.
 
     >>> items = LineItems(path="rows", match_fields=("sku",))
     >>> items.evaluate({"rows": [{"sku": "A"}, {"sku": "B"}]}, {"rows": [{"sku": "B"}]}).misses
@@ -71,6 +84,7 @@ class LineItems(FieldEvaluator):
     score_fields: tuple[str, ...] | None = None
     threshold: float = THRESHOLD_MATCH_FIELDS
     align: ItemMethod = ItemMethod.GREEDY
+    aggregation: ItemAggregation = ItemAggregation.MEAN_F1
     fields: tuple[Rule, ...] = ()
     f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
     max_rows: int = MAX_ROWS
@@ -92,6 +106,12 @@ class LineItems(FieldEvaluator):
         )
 
     def _finish(self, score: Score) -> Score:
+        similarity = cast(JsonObject, score.details["summary"]).get("item_similarity")
+        by_similarity = self.aggregation == ItemAggregation.SIMILARITY and score.score is not None
+        if by_similarity and isinstance(similarity, float):  # there are items
+            score = replace(score, score=similarity)
+            if self.pass_threshold is not None:
+                score = replace(score, verdict=verdict_at(similarity, self.pass_threshold))
         return replace(
             score,
             hits=tuple(map(self._document_path, score.hits)),
@@ -129,6 +149,9 @@ class LineItems(FieldEvaluator):
             check_paths("score_fields", self.score_fields)
         check_threshold(self.threshold)
         checked_choice("align", self.align, ItemMethod)
+        checked_choice("aggregation", self.aggregation, ItemAggregation)
+        if self.aggregation == ItemAggregation.SIMILARITY and self.align == ItemMethod.INDEX:
+            raise OptionError("aggregation", "similarity requires another align than index")
         check_rules("fields", self.fields)
         check_limit("max_rows", self.max_rows)
         check_limit("max_examples", self.max_examples)
@@ -157,6 +180,7 @@ class LineItems(FieldEvaluator):
         pairs: list[JsonValue] = []
         missing: list[JsonValue] = []
         extra: list[JsonValue] = []
+        similarities: list[float] = []
         for _, path, expected, candidate, similarity in compared.outcomes.items:
             if path != _ITEM:
                 continue
@@ -165,12 +189,15 @@ class LineItems(FieldEvaluator):
             elif candidate is None:
                 missing.append(expected)
             else:
+                similarities.append(similarity or 0.0)
                 pairs.append(
                     {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
                 )
         counts = Counts(tp=len(pairs), fp=len(extra), fn=len(missing))
         found = rates(counts, compared.convention.counting)
         item_rates = {f"item_{name}": rate for name, rate in found._asdict().items()}
+        longer = counts.tp + max(counts.fp, counts.fn)
+        item_rates["item_similarity"] = fsum(similarities) / longer if longer else None
         metrics, summary = metrics_by_attribute(compared, _item_field)
         return {
             "alignment": pairs[: self.max_rows],

@@ -9,7 +9,16 @@ from typing import NamedTuple, TypeAlias
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 
-__all__ = ["Attribute", "AttributeTable", "FieldOutcome", "ItemMark", "Outcomes", "renumber"]
+__all__ = [
+    "Attribute",
+    "AttributeTable",
+    "FieldOutcome",
+    "ItemMark",
+    "ItemPlace",
+    "Outcomes",
+    "item_step",
+    "renumber",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +69,12 @@ class AttributeTable:
         return len(self.attributes)
 
 
-ItemMark: TypeAlias = "tuple[int, str, int | None, int | None, float | None]"
+ItemPlace: TypeAlias = "int | str"
+"""The index of a list item, or the key of an entry of a map as it is written in a path."""
+
+ItemMark: TypeAlias = "tuple[int, str, ItemPlace | None, ItemPlace | None, float | None]"
 """(start, attribute, expected, candidate, similarity): from outcome `start` on, fields below the
-list `attribute` belong to this pair of items. A side that is `None` has no such item, and
+list or map `attribute` belong to this pair of items. A side that is `None` has no such item, and
 `similarity` is what the alignment was based on. A plain tuple, because every item has one.
 """
 
@@ -119,18 +131,23 @@ class Outcomes:
         """Yield every outcome with its concrete path."""
         marks = iter(self.items)
         upcoming = next(marks, None)
-        ours: dict[str, int] = {}
-        theirs: dict[str, int] = {}
+        ours: dict[str, str] = {}
+        theirs: dict[str, str] = {}
         labels: dict[str, str] = {}
         reordered = any(mark[3] is not None and mark[2] != mark[3] for mark in self.items)
         for position, cell in enumerate(self.cells):
             while upcoming is not None and upcoming[0] <= position:
                 _, attribute, expected, candidate, _ = upcoming
-                ours[attribute] = (candidate if expected is None else expected) or 0
-                theirs[attribute] = (expected if candidate is None else candidate) or 0
+                ours[attribute] = item_step(candidate if expected is None else expected, attribute)
+                theirs[attribute] = item_step(
+                    expected if candidate is None else candidate, attribute
+                )
                 if reordered:
-                    other = "" if candidate in (None, expected) else f"→{candidate}"
-                    labels[attribute] = f"{'' if expected is None else expected}{other}"
+                    labels[attribute] = (
+                        ours[attribute]
+                        if candidate in (None, expected)
+                        else f"[{_name(expected)}→{_name(candidate)}]"
+                    )
                 upcoming = next(marks, None)
             number = cell >> CELL_BITS
             attribute = table.path(number)
@@ -150,15 +167,27 @@ def renumber(cells: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -
     return [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells]
 
 
-def _concrete(attribute: str, places: Mapping[str, int | str]) -> str:
-    """Return an attribute with each `[]` replaced by the index of the item that it belongs to."""
+def item_step(place: ItemPlace | None, attribute: str) -> str:
+    """Return the step of a path that stands for `[]` at the end of an attribute."""
+    if isinstance(place, str):
+        return place if place.startswith("[") or attribute == "[]" else f".{place}"
+    return f"[{place or 0}]"
+
+
+def _name(place: ItemPlace | None) -> str:
+    """Return an index, or a key without the brackets around its quotes."""
+    return "" if place is None else str(place).removeprefix("[").removesuffix("]")
+
+
+def _concrete(attribute: str, places: Mapping[str, str]) -> str:
+    """Return an attribute with each `[]` replaced by the step of the item that it belongs to."""
     parts: list[str] = []
     done = 0
     start = attribute.find("[]")
     while start >= 0:
         place = places.get(attribute[: start + 2])
         if place is not None:
-            parts.append(f"{attribute[done:start]}[{place}]")
+            parts.append(f"{attribute[done:start]}{place}")
             done = start + 2
         start = attribute.find("[]", start + 2)
     return "".join(parts) + attribute[done:]

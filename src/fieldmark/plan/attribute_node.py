@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, cast
 
+from fieldmark.align.leaves import RuleAligner
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
-from fieldmark.model.alignment import Aligner
+from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import BatchComparator, Comparator
 from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
@@ -23,6 +24,8 @@ __all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
 
 _CONTAINERS: Final = (dict, list)
 _OBJECTS_ONLY: Final = (dict,)
+_ANY_INDEX: Final = -1
+"""An index that no rule names."""
 
 
 class NodeMode(IntEnum):
@@ -38,9 +41,11 @@ class NodeMode(IntEnum):
     """Record nothing: the attribute is not configured."""
     SPLIT = 4
     """Compare the parts that rules apply to, and the rest as one value."""
+    ENTRIES = 5
+    """Align the values of an object like list items."""
 
 
-_COMPARED: Final = frozenset({NodeMode.WALK, NodeMode.LEAF, NodeMode.SPLIT})
+_COMPARED: Final = frozenset({NodeMode.WALK, NodeMode.LEAF, NodeMode.SPLIT, NodeMode.ENTRIES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,9 @@ class AttributeNode:
     have the same text or number; they are 0 if the comparator has to be called. `item_node` is
     the node of all list items unless a rule names an index. A `structural` node is not a field
     itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
+    `align` aligns the items of a list; `leaf_comparator` and `whole_comparator` are the rules that
+    decide the similarity of items there (`LeafRules`). A rule that needs a provider does not,
+    because it would be asked about every pair of items.
     """
 
     __slots__ = (
@@ -75,6 +83,7 @@ class AttributeNode:
         "_matches",
         "_prefix",
         "_settings",
+        "align",
         "aligner",
         "any_of",
         "base",
@@ -91,11 +100,13 @@ class AttributeNode:
         "ignored",
         "item_node",
         "item_path",
+        "leaf_comparator",
         "mode",
         "path",
         "structural",
         "truth_only",
         "walks",
+        "whole_comparator",
     )
 
     def __init__(
@@ -131,6 +142,11 @@ class AttributeNode:
             from fieldmark.align.index import Index
 
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
+        self.align: Callable[[list[JsonValue], list[JsonValue]], Alignment] = self.aligner.align
+        if getattr(self.aligner, "uses_rules", False) and any(
+            match.rule.comparator for match in match_item(self._matches, _ANY_INDEX)
+        ):
+            self.align = self._align_by_rules
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.has_rule = bool(complete)
         rules = [match.rule for match in complete[-1:] or self._matches]
@@ -145,6 +161,10 @@ class AttributeNode:
         self.holds_items = self.structural and bool(aligners) and not self.truth_only
         self.configured_keys = tuple(dict.fromkeys(s for s in next_segments if isinstance(s, str)))
         self.descends_everywhere = any(ANY_DEPTH in match.remaining for match in self._matches)
+        own = comparators[-1] if comparators and not _needs_provider(comparators[-1]) else None
+        whole = any(m.rule.comparator is not None and not m.leaves_only for m in complete)
+        self.leaf_comparator = own
+        self.whole_comparator = own if whole else None
         explicit = fields if configured else [m for m in complete if m.rule.comparator is not None]
         if configured and not addressed and any(m.exact for m in fields):
             self.mode = NodeMode.SKIP  # looked up by its path instead
@@ -155,6 +175,8 @@ class AttributeNode:
             self.mode = NodeMode.LEAF if whole else NodeMode.SPLIT
         else:
             self.mode = NodeMode.WALK if self._matches or not configured else NodeMode.SKIP
+        if self.mode is NodeMode.WALK and self.aligner.name == "entries":
+            self.mode = NodeMode.ENTRIES
         self.walks = self.mode is NodeMode.WALK and not self.structural
 
     def _complete_matches(self) -> list[RuleMatch]:
@@ -183,6 +205,16 @@ class AttributeNode:
                 self.item_node = node
         return node
 
+    def _align_by_rules(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Align items whose fields have their own rules, which decide how similar these are."""
+        aligner = cast(RuleAligner, self.aligner)
+        return aligner.align(expected, candidate, self.item(_ANY_INDEX))
+
+    @property
+    def entry_node(self) -> AttributeNode:
+        """The node of the values of an object that is used as a map."""
+        return self.item(_ANY_INDEX)
+
     def applies_in(self, value: JsonValue | Missing) -> bool:
         """Whether a rule applies to this value or to a part of it."""
         return self.has_rule or any(node.applies_in(inner) for _, node, inner in self.parts(value))
@@ -203,7 +235,7 @@ class AttributeNode:
     def lists(self) -> Iterator[tuple[str, Aligner]]:
         """Yield the path and the aligner of every list seen at or below this attribute."""
         items = [self.item_node] if self.item_node else list(self._indexed_items.values())
-        if items and self.mode in (NodeMode.WALK, NodeMode.SPLIT):
+        if items and self.mode in (NodeMode.WALK, NodeMode.SPLIT, NodeMode.ENTRIES):
             yield self.path, self.aligner
         for below in (*self.children.values(), *items):
             yield from below.lists()
@@ -238,3 +270,7 @@ class AttributeNode:
                 if on_text and self._settings.text_is_value:
                     self.equal_text_cell = match
         return self.base
+
+
+def _needs_provider(comparator: Comparator) -> bool:
+    return hasattr(comparator.inner if isinstance(comparator, AnyOf) else comparator, "settle")

@@ -13,7 +13,7 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
-from fieldmark.plan.attribute_node import AttributeNode, PlanSettings
+from fieldmark.plan.attribute_node import AttributeNode, NodeMode, PlanSettings
 from fieldmark.plan.rule_matching import RuleMatch, list_items
 from fieldmark.plan.walk import Walk
 from fieldmark.values.paths import (
@@ -110,6 +110,8 @@ class Plan:
         self._whole_document = AttributeNode(
             settings, [m._replace(segments=()) if m.rule.path == ROOT else m for m in matches]
         )
+        if self._whole_document.mode is NodeMode.ENTRIES:
+            self._root = self._whole_document  # the document itself is a map
         if all_looked_up:
             self._root = None
 

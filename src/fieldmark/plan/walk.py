@@ -21,6 +21,7 @@ from fieldmark.plan.classify import (
     outcome_of_values,
     wrong_container,
 )
+from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
 
 __all__ = ["Walk"]
@@ -29,6 +30,7 @@ _CONTAINER_TYPES: Final = (dict, list)
 _ERROR_FACT: Final = VALUE_FACTS[Outcome.ERROR]
 _VALUE: Final = Presence.VALUE
 _MAX_NOTE_LENGTH: Final = 200
+_DESCENDING: Final = frozenset({NodeMode.WALK, NodeMode.ENTRIES})
 
 _Side: TypeAlias = JsonValue | Missing
 
@@ -74,8 +76,10 @@ class Walk:
             self._compare_leaf(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.IGNORE:
             self._record_ignored(node, expected, candidate, outcomes)
-        elif node.mode is NodeMode.WALK:
+        elif node.structural and node.mode in _DESCENDING:
             self._compare_configured(node, expected, candidate, outcomes)
+        elif node.mode is NodeMode.ENTRIES:
+            self._compare_entries(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.SPLIT:
             self._compare_parts(node, expected, candidate, outcomes)
 
@@ -163,7 +167,7 @@ class Walk:
         if self.sparse:
             alignment = _align_sparse(node, expected, candidate)
         else:
-            alignment = node.aligner.align(expected, candidate)
+            alignment = node.align(expected, candidate)
         cells, mark_item, path = outcomes.cells, outcomes.items.append, node.item_path
         if alignment.failed is not None:
             error = Comparison.error(alignment.failed, note=alignment.note)
@@ -191,6 +195,32 @@ class Walk:
                 self._record_unmatched_item(
                     node.item(other), candidate[other], outcomes, extra=True
                 )
+
+    def _compare_entries(
+        self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
+    ) -> None:
+        """Align the values of two objects like list items; their keys take the place of indexes."""
+        if not (expected and candidate and type(expected) is dict is type(candidate)):
+            if type(expected) in _CONTAINER_TYPES or type(candidate) in _CONTAINER_TYPES:
+                self._compare_containers(node, expected, candidate, outcomes)
+            else:
+                self._compare_leaf(node, expected, candidate, outcomes)
+            return
+        first, path = len(outcomes.items), node.item_path
+        self._compare_lists(node, [*expected.values()], [*candidate.values()], outcomes)
+        ours, theirs = ([join("", key) for key in side] for side in (expected, candidate))
+        outcomes.items[first:] = [
+            (
+                start,
+                path,
+                None if one is None else ours[cast(int, one)],
+                None if two is None else theirs[cast(int, two)],
+                similarity,
+            )
+            if attribute == path
+            else (start, attribute, one, two, similarity)
+            for start, attribute, one, two, similarity in outcomes.items[first:]
+        ]
 
     def _compare_containers(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
@@ -235,24 +265,29 @@ class Walk:
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
         """Compare the configured fields below a place that is not a field, found or not."""
-        # Another type in the place of a list is a field of its own.
+        # Another type in the place of a list or map is a field of its own.
+        is_map = node.mode is NodeMode.ENTRIES
+        holder = dict if is_map else list
         not_lists = [
-            node.holds_items and type(side) is not list and self._presence(side) is _VALUE
+            node.holds_items and type(side) is not holder and self._presence(side) is _VALUE
             for side in (expected, candidate)
         ]
         if not_lists[0]:
             self._compare_leaf(node, expected, candidate, outcomes)
             return
         start = len(outcomes.cells)
-        items = expected if isinstance(expected, list) else []
-        other_items = candidate if isinstance(candidate, list) else []
-        if items and other_items:
-            self._compare_lists(node, items, other_items, outcomes)
-        else:
+        items, other_items = (
+            side if isinstance(side, holder) else holder() for side in (expected, candidate)
+        )
+        if not items or not other_items:
             self._record_unmatched(node, items, outcomes)
             self._record_unmatched(node, other_items, outcomes, extra=True)
-        fields = expected if isinstance(expected, dict) else {}
-        other_fields = candidate if isinstance(candidate, dict) else {}
+        elif is_map:
+            self._compare_entries(node, items, other_items, outcomes)
+        else:
+            self._compare_lists(node, items, other_items, outcomes)  # type: ignore[arg-type]
+        fields = expected if isinstance(expected, dict) and not is_map else {}
+        other_fields = candidate if isinstance(candidate, dict) and not is_map else {}
         keys = dict.fromkeys(node.configured_keys)
         if node.descends_everywhere:
             keys.update(dict.fromkeys((*fields, *other_fields)))
@@ -267,7 +302,7 @@ class Walk:
         if not_lists[1]:
             self._compare_leaf(node, MISSING, candidate, outcomes)
             outcomes.comparisons[len(outcomes.cells) - 1] = wrong_container(
-                cast(JsonValue, candidate), Kind.ARRAY
+                cast(JsonValue, candidate), Kind.OBJECT if is_map else Kind.ARRAY
             )
         self._explain_container(expected, candidate, outcomes, start)
 
@@ -370,7 +405,14 @@ class Walk:
         """
         if extra and not self.with_extras:
             return
-        if node.mode is NodeMode.WALK and value and value.__class__ in node.container_types:
+        if node.mode in _DESCENDING and value and value.__class__ in node.container_types:
+            if isinstance(value, dict) and node.mode is NodeMode.ENTRIES:
+                for key, inner in value.items():
+                    name = join("", key)
+                    names = (None, name) if extra else (name, None)
+                    outcomes.items.append((len(outcomes.cells), node.item_path, *names, None))
+                    self._record_unmatched_item(node.entry_node, inner, outcomes, extra=extra)
+                return
             if isinstance(value, dict):
                 for key, inner in value.items():
                     child = node.children.get(key) or node.child(key)
@@ -391,7 +433,7 @@ class Walk:
         """Record the leaves of a list item without counterpart, or the item if it has none."""
         start = len(outcomes.cells)
         self._record_unmatched(node, value, outcomes, extra=extra, in_list=True)
-        unrecorded = len(outcomes.cells) == start and node.mode is NodeMode.WALK
+        unrecorded = len(outcomes.cells) == start and node.mode in _DESCENDING
         if extra and (node.truth_only or not self.with_extras):
             return
         if unrecorded and self._presence(value) is _VALUE:
@@ -499,7 +541,7 @@ def _align_sparse(
         [index for index, item in enumerate(cast("list[_Side]", items)) if item is not MISSING]
         for items in (expected, candidate)
     )
-    found = node.aligner.align(
+    found = node.align(
         [cast(JsonValue, _dense(expected[index])) for index in ours],
         [cast(JsonValue, _dense(candidate[index])) for index in theirs],
     )

@@ -16,6 +16,7 @@ from fieldmark.evaluators.base import EvaluatorResult
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Outcome
+from fieldmark.model.outcomes import ItemPlace
 from fieldmark.report.exports.common import (
     CASE_COLUMNS,
     field_columns,
@@ -25,7 +26,7 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.exports.markdown import in_code
 from fieldmark.report.html.cases import CaseLine
-from fieldmark.report.html.tree import NodeKey, TreeNode, case_tree
+from fieldmark.report.html.tree import ItemKey, NodeKey, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
 from fieldmark.report.tables import (
     input_text,
@@ -263,24 +264,24 @@ def _flatten(
 
 
 def _mark(node: TreeNode) -> _Mark:
-    match node.key:
-        case [int(), None, _] if node.mark is None or node.members:
+    if isinstance(node.key, ItemKey) and (node.mark is None or node.members):
+        if node.key.candidate is None:
             return _MISSING_ITEM
-        case [None, int(), _] if node.mark is None or node.members:
+        if node.key.expected is None:
             return _EXTRA_ITEM
-        case _:
-            return _NO_MARK if node.mark is None else _MARKS.get(node.mark, _NO_MARK)
+    return _NO_MARK if node.mark is None else _MARKS.get(node.mark, _NO_MARK)
 
 
 def _label(key: NodeKey) -> str:
     """Return the key or the index of an item, or both indexes if they differ."""
-    match key:
-        case [int(expected), int(candidate), _] if expected != candidate:
-            return f"[{expected}] -> [{candidate}]"
-        case [int(index), *_] | [None, int(index), _]:
-            return f"[{index}]"
-        case _:
-            return visible(str(key)) or '""'
+    if not isinstance(key, ItemKey):
+        return visible(key) or '""'
+    places = [place for place in (key.expected, key.candidate) if place is not None]
+    return " -> ".join(map(_place_text, dict.fromkeys(places)))
+
+
+def _place_text(place: ItemPlace) -> str:
+    return f"[{place}]" if isinstance(place, int) else visible(place)
 
 
 def _sides(node: TreeNode, *, styled: bool) -> tuple[Text, Text]:
@@ -302,11 +303,13 @@ def _sides(node: TreeNode, *, styled: bool) -> tuple[Text, Text]:
 def _explanation(node: TreeNode, mark: _Mark) -> Text:
     """Return the outcome and the result of the comparator."""
     parts = [mark.text] if mark.text else []
-    match node.key:
-        case [int(), int(), float() | int() as similarity]:
-            parts.append(f"aligned, similarity {number(float(similarity))}")
-        case _:
-            pass
+    if isinstance(key := node.key, ItemKey):
+        if None not in (key.expected, key.candidate) and key.similarity is not None:
+            parts.append(f"aligned, similarity {number(float(key.similarity))}")
+        if key.nearest is not None and key.nearest_similarity is not None:
+            side = "predicted" if key.candidate is None else "expected"
+            similar = number(key.nearest_similarity)
+            parts.append(f"nearest: {side} {_place_text(key.nearest)}, similarity {similar}")
     if (found := node.comparison) is not None:
         if found.reason:
             parts.append(found.reason.replace("_", " "))

@@ -129,7 +129,10 @@ def _with_defaults(loaded: LoadedRules, match: str | None, align: str | None) ->
             rules = replace(rules, default=build_comparator(choice, context))
     if align is not None:
         choice = choose(Plugin.ALIGNERS, Located(value=align, location=Location("align")), context)
-        if choice is not None:
+        if choice is not None and choice.name == "entries":
+            hint = "set it in a rules file, next to the path of an object that is used as a map"
+            context.add("align: entries is not supported for all fields", Location("align"), hint)
+        elif choice is not None:
             rules = replace(rules, aligner=build_aligner(choice, context))
     context.problems.raise_any()
     return rules

@@ -20,8 +20,9 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
-from fieldmark.model.rule import Rules
+from fieldmark.model.rule import Rule, Rules
 from fieldmark.values.paths import (
+    ROOT,
     Path,
     PathError,
     attribute_of,
@@ -34,6 +35,7 @@ from fieldmark.values.text import nearest, plural
 from fieldmark.wire.case_result import CaseResult
 
 if TYPE_CHECKING:
+    from fieldmark.align.entries import Entries
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.key import Key
     from fieldmark.align.optimal import Optimal
@@ -342,7 +344,7 @@ def unused_rules(
     warnings: list[str] = []
     for rule in rules.fields:
         path = _parse(rule.path)
-        if path is None:
+        if path is None or (_is_in_map(rule, rules) and _is_at_or_above(attribute_of(path), seen)):
             continue
         place = f"{rule.location}: " if str(rule.location) else ""
         if (path.text, rule.truth_only) not in unseen:
@@ -368,6 +370,21 @@ def unused_rules(
             hint = f"did you mean {close!r}?" if close else ""
         warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
     return warnings
+
+
+def _is_in_map(rule: Rule, rules: Rules) -> bool:
+    """Whether a path selects values of an object that is used as a map, which `[*]` stands for."""
+    return any(
+        own.aligner is not None
+        and own.aligner.name == "entries"
+        and rule.path.removeprefix("" if own.path == ROOT else own.path).startswith(("[*]", "[]"))
+        for own in rules.fields
+    )
+
+
+def _is_at_or_above(attribute: str, seen: Iterable[str]) -> bool:
+    below = (f"{attribute}.", f"{attribute}[")
+    return any(path == attribute or path.startswith(below) for path in seen)
 
 
 class DocumentPaths:
@@ -449,14 +466,16 @@ def list_notes(lists: Mapping[str, Aligner]) -> list[str]:
 
 def _method(aligner: Aligner) -> str:
     match aligner.name:
-        case "greedy" | "optimal":
-            options = cast("Greedy | Optimal", aligner)
+        case "greedy" | "optimal" | "entries":
+            options = cast("Greedy | Optimal | Entries", aligner)
             fields = " and ".join(options.match_fields or ()) or "all fields"
             similarity = options.similarity
             kind = similarity.get("type") if isinstance(similarity, Mapping) else similarity
             measure = "" if kind == "text" else f" by {kind}"
-            details = f"{aligner.name}, {fields}{measure}, threshold {options.min_similarity:g}"
-            return f"list items aligned by similarity ({details})"
+            method = cast("Entries", aligner).method if aligner.name == "entries" else aligner.name
+            details = f"{method}, {fields}{measure}, threshold {options.min_similarity:g}"
+            items = "values of maps" if aligner.name == "entries" else "list items"
+            return f"{items} aligned by similarity ({details})"
         case "key":
             return f"list items aligned by key {' and '.join(cast('Key', aligner).key)}"
         case name:

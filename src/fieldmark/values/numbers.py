@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from math import isfinite
-from typing import Final, TypeAlias
+from operator import sub
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.model.json import JsonValue
+
+if TYPE_CHECKING:
+    from fieldmark.values.arrays import Flags
 
 __all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
 
@@ -99,6 +103,8 @@ def _amount(found: re.Match[str]) -> Decimal | None:
 _SLACK: Final = 2.0**-48
 """Much larger than the relative rounding errors of the operations below."""
 _TINY: Final = 1e-300
+_MARGIN: Final = 1 + 2.0**-20
+"""So that rounding never hides two numbers that are within a tolerance of each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +152,43 @@ class Tolerance:
             return False
         return self._admits_exactly(expected, candidate)
 
+    def separates(self, numbers: Sequence[float]) -> bool:
+        """Return whether no two different numbers are within the tolerance of each other.
+
+        The numbers must be finite. False may also mean that they are too close to tell.
+
+        >>> Tolerance(absolute=Fraction("0.1")).separates([1.0, 3.0, 2.0, 1.0])
+        True
+        """
+        if self.period is not None:
+            return False
+        ordered = sorted(set(numbers))
+        if len(ordered) < 2:  # noqa: PLR2004 - no two numbers
+            return True
+        gap = min(map(sub, ordered[1:], ordered))
+        largest = max(-ordered[0], ordered[-1], 1.0)  # an expected zero has the limit of 1
+        return bool(gap > max(self._absolute, self._relative * largest, _TINY) * _MARGIN)
+
+    def admitted(self, expected: Sequence[Number], candidate: Sequence[Number]) -> Flags:
+        """Return which candidates are within the tolerance of which expected numbers."""
+        import numpy as np
+
+        possible: Flags = np.ones((len(expected), len(candidate)), dtype=np.bool_)
+        if self.period is None:
+            want, got = (np.array([_near_float(n) for n in side]) for side in (expected, candidate))
+            size = np.abs(want)
+            at_zero = self._relative if self.absolute is None else self._absolute
+            with np.errstate(invalid="ignore", over="ignore"):
+                limit = np.where(
+                    size > 0, np.maximum(self._absolute, self._relative * size), at_zero
+                )
+                slack = (size[:, None] + np.abs(got) + limit[:, None]) * _SLACK + _TINY
+                possible = ~(np.abs(want[:, None] - got) > limit[:, None] + slack)
+        for place, other in zip(*(found.tolist() for found in np.nonzero(possible)), strict=True):
+            one, two = expected[place], candidate[other]
+            possible[place, other] = one == two or self.admits(one, two)
+        return possible
+
     def _admits_exactly(self, expected: Number, candidate: Number) -> bool:
         want = exact_fraction(expected)
         gap = abs(want - exact_fraction(candidate))
@@ -162,6 +205,14 @@ class Tolerance:
 def exact_fraction(number: Number) -> Fraction:
     """Return the number as a fraction; a float is its shortest decimal text."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
+
+
+def _near_float(number: Number) -> float:
+    """Return the nearest float, or infinity, which leaves the decision to exact arithmetic."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
 
 
 def _as_float(limit: Fraction | None) -> float:

@@ -14,7 +14,14 @@ from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.model.outcomes import Attribute, AttributeTable, ItemMark, Outcomes, renumber
+from fieldmark.model.outcomes import (
+    Attribute,
+    AttributeTable,
+    ItemMark,
+    ItemPlace,
+    Outcomes,
+    renumber,
+)
 from fieldmark.values.paths import PathError, parse_path
 
 __all__ = [
@@ -30,7 +37,7 @@ __all__ = [
 
 NumberedAttribute: TypeAlias = tuple[int, Attribute]
 """An attribute with its stored number."""
-StoredItem: TypeAlias = "tuple[int, int, int | None, int | None, float | None]"
+StoredItem: TypeAlias = "tuple[int, int, ItemPlace | None, ItemPlace | None, float | None]"
 """An item mark with the stored number of its list."""
 
 _CONTENT: Final = 1 << 55

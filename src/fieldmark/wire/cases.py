@@ -281,7 +281,13 @@ def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Com
 
 def _item(stored: JsonValue, attributes: StoredAttributes) -> ItemMark:
     match stored:
-        case [int(start), int(number), int() | None as expected, int() | None as candidate, value]:
+        case [
+            int(start),
+            int(number),
+            int() | str() | None as expected,
+            int() | str() | None as candidate,
+            value,
+        ]:
             similarity = float(value) if isinstance(value, int | float) else None
             return start, attributes.list_path(number), expected, candidate, similarity
         case _:

@@ -65,11 +65,11 @@ def test_too_many_items_fail(monkeypatch):
 @pytest.mark.parametrize(
     ("similarity", "message"),
     [
-        pytest.param("boxes", "must be one of: text, iou, distance", id="unknown-name"),
+        pytest.param("boxes", "must be one of: text, equality, iou, distance", id="unknown-name"),
         pytest.param({"type": "iou", "fmt": "xywh"}, "unknown option of iou; must be one of: format,", id="unknown-option"),
         pytest.param({"type": "iou", "threshold": 2}, "threshold must be a number from 0 to 1", id="bad-option"),
         pytest.param({"type": "text", "threshold": 1}, "text has no options", id="options-of-text"),
-        pytest.param({"format": "xywh"}, "must be one of: text, iou, distance", id="options-without-name"),
+        pytest.param({"format": "xywh"}, "must be one of: text, equality, iou, distance", id="options-without-name"),
     ],
 )  # fmt: skip
 def test_invalid_similarity_is_rejected(method, similarity, message):

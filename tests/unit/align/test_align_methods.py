@@ -253,3 +253,79 @@ def test_invalid_options_are_rejected_by_name(make, option):
 )
 def test_names_of_built_ins(aligner, name):
     assert aligner.name == name
+
+
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+@pytest.mark.parametrize(
+    ("expected", "candidate", "options", "similarities"),
+    [
+        pytest.param(
+            [{"a": "x", "id": 1}, {"a": "y"}],
+            [{"a": "x"}, {"a": "z"}],
+            {},
+            [1.0],
+            id="key-only-in-the-expected-list",
+        ),
+        pytest.param(
+            [{"a": "x"}],
+            [{"a": "x", "note": "n", "page": 2}],
+            {},
+            [1.0],
+            id="keys-only-in-candidates",
+        ),
+        pytest.param(
+            [{"a": "x", "b": 1}, {"a": "y", "c": 5}],
+            [{"a": "z", "c": 5}, {"a": "q", "b": 1}],
+            {"threshold": 0.3},
+            [0.5, 0.5],
+            id="key-in-any-item-of-both-lists-counts",
+        ),
+        pytest.param(
+            [{"a": "x", "b": 1}, {"a": "y"}],
+            [{"a": "x"}, {"a": "y"}],
+            {},
+            [1.0],
+            id="equal-pair-without-the-key-does-not-share-it",
+        ),
+        pytest.param(
+            [{"a": "x", "b": 1}, {"a": "y", "b": 2}],
+            [{"a": "x"}, {"a": "y", "b": 2}],
+            {},
+            [0.5],
+            id="key-of-an-equal-pair-is-shared",
+        ),
+        pytest.param([{"a": 1}], [{"b": 1}], {"threshold": 0.1}, [], id="no-shared-key-is-0"),
+        pytest.param(
+            [{"a": "x", "b": None}], [{"a": "x", "b": 3}], {}, [1.0], id="key-that-is-always-empty"
+        ),
+        pytest.param(
+            [{"sku": "A", "name": "bolt"}],
+            [{"name": "bolt", "n": 1}],
+            {"match_fields": ("sku", "name")},
+            [1.0],
+            id="match-field-that-one-list-never-has",
+        ),
+    ],
+)
+def test_keys_that_only_one_list_has_are_left_out(
+    method, expected, candidate, options, similarities
+):
+    found = method(**options).align(expected, candidate).pairs
+    assert [pair[2] for pair in found if not pair[3]] == pytest.approx(similarities)
+
+
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+@pytest.mark.parametrize(
+    ("expected", "candidate", "similarity"),
+    [
+        pytest.param({"a": "blue", "b": 1}, {"a": "bleu", "b": 1}, 0.5, id="similar-strings-do-not-count"),
+        pytest.param({"a": "Blue ", "b": 1}, {"a": "blue", "b": 2}, 0.5, id="strings-trimmed-and-folded"),
+        pytest.param({"a": "x", "b": 1}, {"a": "x", "b": 1.0, "c": 9}, 1.0, id="all-equal"),
+    ],
+)  # fmt: skip
+def test_similarity_equality_counts_equal_leaves(method, expected, candidate, similarity):
+    for option in ("equality", {"type": "equality"}):
+        found = method(similarity=option, threshold=0).align([expected], [candidate])
+        assert found.pairs[0][2] == similarity

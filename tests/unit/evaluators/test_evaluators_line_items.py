@@ -158,6 +158,7 @@ def test_summary_counts_items_and_fields():
         "matched": 1,
         "missing": 1,
         "extra": 1,
+        "item_similarity": 0.5,
         "item_precision": 0.5,
         "item_recall": 0.5,
         "item_f1": 0.5,
@@ -449,3 +450,47 @@ def test_invalid_option_is_rejected_by_name(options, option):
     with pytest.raises(OptionError) as refused:
         LineItems(**options)
     assert refused.value.option == option
+
+
+# --- the score by similarity ----------------------------------------------------------------------
+
+NEAR = {"description": "Ocean freighd", "amount": 7}
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "score"),
+    [
+        pytest.param([FREIGHT, BUNKER], [BUNKER, FREIGHT], 1.0, id="all-items-aligned"),
+        pytest.param([FREIGHT, BUNKER], [FREIGHT], 0.5, id="missing-item-counts-0"),
+        pytest.param([FREIGHT], [FREIGHT, BUNKER, FEE], 1 / 3, id="longer-list-is-the-candidate"),
+        pytest.param([FREIGHT, BUNKER], [FREIGHT, FEE], 0.5, id="unaligned-items-share-a-place"),
+        pytest.param([FREIGHT], [NEAR], 12 / 13, id="similarity-of-the-match-fields"),
+        pytest.param([], [FREIGHT], 0.0, id="only-extra-items"),
+        pytest.param([FREIGHT], None, 0.0, id="no-list"),
+        pytest.param([], [], 1.0, id="two-empty-lists"),
+    ],
+)
+def test_score_by_similarity_is_the_sum_over_the_longer_list(expected, candidate, score):
+    found = scored(expected, candidate, aggregation="similarity")
+    assert found.score == pytest.approx(score)
+    plain = scored(expected, candidate)
+    assert (found.verdict, found.misses, found.details) == (
+        plain.verdict,
+        plain.misses,
+        plain.details,
+    )
+
+
+def test_pass_threshold_applies_to_the_score_by_similarity():
+    for threshold, verdict in ((0.5, PASS), (0.51, FAIL)):
+        options = {"aggregation": "similarity", "pass_threshold": threshold}
+        assert scored([FREIGHT, BUNKER], [FREIGHT], **options).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "options", [{"aggregation": "sum"}, {"aggregation": "similarity", "align": "index"}], ids=str
+)
+def test_invalid_aggregation_is_rejected(options):
+    with pytest.raises(OptionError) as caught:
+        LineItems(**options)
+    assert caught.value.option == "aggregation"

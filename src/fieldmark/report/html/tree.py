@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from operator import is_
 from typing import Final, NamedTuple, TypeAlias
 
+from fieldmark.align.nearest import nearest_counterparts
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
-from fieldmark.model.outcomes import AttributeTable, ItemMark, Outcomes
+from fieldmark.model.outcomes import AttributeTable, ItemMark, ItemPlace, Outcomes, item_step
 from fieldmark.report.html.regions import Region, is_region
 from fieldmark.report.html.value_encoding import (
     HIDDEN,
@@ -25,16 +26,29 @@ from fieldmark.report.html.value_encoding import (
 from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path, resolve
 from fieldmark.wire.case_result import FLAGS, CaseResult
 
-__all__ = ["CaseTree", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
+__all__ = ["CaseTree", "ItemKey", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
 
 _ITEMS: Final = re.compile(r"\[\]")
 _Side = JsonValue | Missing
-_ItemPair: TypeAlias = "tuple[int | None, int | None]"
-"""The indexes of two aligned items, or `None` for a side without a counterpart."""
+_ItemPair: TypeAlias = "tuple[ItemPlace | None, ItemPlace | None]"
+"""The indexes or keys of two aligned items, or `None` for a side without a counterpart."""
 
 
-NodeKey: TypeAlias = "str | tuple[int | None, int | None, float | None]"
-"""A key, or the indexes of two aligned items and their similarity."""
+class ItemKey(NamedTuple):
+    """The places of two aligned items and their similarity.
+
+    An item without a counterpart has a `nearest` item of the other side, if there is one.
+    """
+
+    expected: ItemPlace | None
+    candidate: ItemPlace | None
+    similarity: float | None
+    nearest: ItemPlace | None = None
+    nearest_similarity: float | None = None
+
+
+NodeKey: TypeAlias = "str | ItemKey"
+"""A key, or the places of two aligned items."""
 
 
 class NodeComparison(NamedTuple):
@@ -68,7 +82,11 @@ class TreeNode(NamedTuple):
             for letter, value in zip("qsrfn", found, strict=False)
             if value not in (None, "", ())
         }
-        key: JsonValue = list(self.key) if isinstance(self.key, tuple) else self.key
+        key: JsonValue
+        if isinstance(self.key, ItemKey):
+            key = list(self.key if self.key.nearest is not None else self.key[:3])
+        else:
+            key = self.key
         node: list[JsonValue] = [key, self.mark, self.expected, self.candidate, comparison or 0]
         if self.members:
             node.append([member.to_json() for member in self.members])
@@ -114,7 +132,9 @@ class _Place(NamedTuple):
         """Return the attribute with the indexes of the ground truth in its brackets."""
         text = self.attribute
         for one, two in self.items:
-            text = text.replace("[]", f"[{two if one is None else one}]", 1)
+            end = text.index("[]") + 2
+            step = item_step(two if one is None else one, text[:end])
+            text = f"{text[: end - 2]}{step}{text[end:]}"
         return text
 
 
@@ -251,6 +271,8 @@ class _TreeBuilder:
         return TreeNode(key, mark, *sides, _comparison(comparison, graded=self._graded), members)
 
     def _keys(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
+        if self._is_map(place):
+            return
         ours = expected if isinstance(expected, dict) else {}
         theirs = candidate if isinstance(candidate, dict) else {}
         for key in dict.fromkeys((*ours, *theirs)):
@@ -259,8 +281,7 @@ class _TreeBuilder:
 
     def _items(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
         """Yield aligned and missing items in the order of the ground truth, then extra items."""
-        ours = expected if isinstance(expected, list) else []
-        theirs = candidate if isinstance(candidate, list) else []
+        ours, theirs = self._members(place, expected), self._members(place, candidate)
         attribute = f"{place.attribute}[]"
         known = self._found.alignments.get(_Place(attribute, place.items), {})
         if not known:
@@ -269,19 +290,47 @@ class _TreeBuilder:
         pairs = [
             (one, two)
             for one, two in known
-            if (one is None or one < len(ours)) and (two is None or two < len(theirs))
+            if (one is None or one in ours) and (two is None or two in theirs)
         ]
-        pairs += [(one, None) for one in set(range(len(ours))) - {one for one, _ in pairs}]
-        pairs += [(None, two) for two in set(range(len(theirs))) - {two for _, two in pairs}]
+        pairs += [(one, None) for one in ours.keys() - {one for one, _ in pairs}]
+        pairs += [(None, two) for two in theirs.keys() - {two for _, two in pairs}]
+        missing = {one for one, two in pairs if one is not None and two is None}
+        extra = {two for one, two in pairs if two is not None and one is None}
+        nearest = nearest_counterparts(
+            {place: value for place, value in ours.items() if place in missing},
+            {place: value for place, value in theirs.items() if place in extra},
+        )
+        reverse = {two: (one, similarity) for one, (two, similarity) in nearest.items()}
+        order: dict[ItemPlace | None, int] = {one: number for number, one in enumerate(ours)}
+        other_order: dict[ItemPlace | None, int] = {two: n for n, two in enumerate(theirs)}
         for one, two in sorted(
-            pairs, key=lambda pair: (pair[0] is None, pair[0] or 0, pair[1] or 0)
+            pairs,
+            key=lambda pair: (pair[0] is None, order.get(pair[0], 0), other_order.get(pair[1], 0)),
         ):
+            near: tuple[ItemPlace, float] | tuple[()] = ()
+            if two is None and one is not None:
+                near = nearest.get(one, ())
+            elif one is None and two is not None:
+                near = reverse.get(two, ())
             yield self.node(
-                (one, two, known.get((one, two))),
+                ItemKey(one, two, known.get((one, two)), *near),
                 _Place(attribute, (*place.items, (one, two))),
                 MISSING if one is None else ours[one],
                 MISSING if two is None else theirs[two],
             )
+
+    def _members(self, place: _Place, side: _Side) -> Mapping[ItemPlace, JsonValue]:
+        """Return the items of a list, or the entries of a map, by their place."""
+        if isinstance(side, list):
+            return dict(enumerate(side))
+        if isinstance(side, dict) and self._is_map(place):
+            return {join("", key): value for key, value in side.items()}
+        return {}
+
+    def _is_map(self, place: _Place) -> bool:
+        """Whether the values of the objects at a place were aligned like list items."""
+        known = self._found.alignments.get(_Place(f"{place.attribute}[]", place.items), {})
+        return any(isinstance(each, str) for pair in known for each in pair)
 
     def elsewhere(self) -> Iterator[TreeNode]:
         """Yield outcomes of fields that are in neither document or have another name."""

@@ -44,10 +44,12 @@ function itemCell(field) {
       el("span", { class: "side" }, spoken("predicted: "), two)));
 }
 
-// 1 for an item at the same index on both sides, 1 → 3 for different indexes; counted from 1.
-function itemName([ours, theirs, similarity]) {
-  const text = ours === null ? `+ ${theirs + 1}` : theirs === null || theirs === ours ? String(ours + 1) : `${ours + 1} → ${theirs + 1}`;
-  const title = ours === null ? `item ${theirs + 1} of the prediction` : theirs === null ? `item ${ours + 1} of the ground truth`
-    : `item ${ours + 1} of the ground truth, aligned with item ${theirs + 1} of the prediction${similarity === null ? "" : `, similarity ${rate(similarity)}`}`;
-  return el("span", { class: "item-name", title }, text);
+// 1 for an item at the same index on both sides, 1 → 3 for different indexes; counted from 1. Entries of a map have keys.
+function itemName([ours, theirs, similarity, nearest, nearestSimilarity]) {
+  const place = (index) => typeof index === "number" ? String(index + 1) : shown(index);
+  const text = ours === null ? `+ ${place(theirs)}` : theirs === null || theirs === ours ? place(ours) : `${place(ours)} → ${place(theirs)}`;
+  const title = ours === null ? `item ${place(theirs)} of the prediction` : theirs === null ? `item ${place(ours)} of the ground truth`
+    : `item ${place(ours)} of the ground truth, aligned with item ${place(theirs)} of the prediction${similarity === null ? "" : `, similarity ${rate(similarity)}`}`;
+  return el("span", { class: "item-name", title }, text,
+    nearest !== undefined && el("span", { class: "detail" }, ` nearest: ${theirs === null ? "predicted" : "expected"} ${place(nearest)}, similarity ${rate(nearestSimilarity)}`));
 }

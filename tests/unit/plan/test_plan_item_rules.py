@@ -1,0 +1,339 @@
+"""The similarity of list items whose fields have their own rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fieldmark as fm
+from fieldmark.align import equal_items, similarity_alignment
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.item_similarity import text_similarity
+from fieldmark.align.leaves import RuledLeaf, leaves_of
+from fieldmark.align.optimal import Optimal
+from fieldmark.align.rule_similarity import rule_similarities
+from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.fuzzy import Algorithm, Fuzzy
+from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.iou import Iou
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.semantic import Semantic
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan
+from fieldmark.values.canonical import typed_key
+from fieldmark.values.equality import equal
+from reference import align_oracle as oracle
+
+
+@pytest.fixture(params=["plain-loops", "arrays"])
+def both_ways(request, monkeypatch):
+    if request.param == "arrays":
+        monkeypatch.setattr(similarity_alignment, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(equal_items, "SMALL_PAIRS", 0)
+
+
+def similarities(expected, candidate, rules, **options):
+    """Return the similarity of each aligned pair of items of two lists."""
+    fields = [{"path": "l", "align": "greedy", **options}]
+    fields += [{"path": path, **rule} for path, rule in rules.items()]
+    result = fm.compare({"l": expected}, {"l": candidate}, rules={"fields": fields})
+    return [mark[4] for mark in result.outcomes.items if None not in mark[2:4]]
+
+
+DATE, AMOUNT, IGNORED = (
+    {"match": "date"},
+    {"match": "numeric_tolerance", "tolerance": 0.01},
+    {"match": "ignore"},
+)
+
+
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize(
+    ("expected", "candidate", "rules", "options", "similar"),
+    [
+        pytest.param(
+            {"date": "2018-03-07", "amount": 5.0, "d": "a"},
+            {"date": "07 MAR 2018", "amount": 5.004, "d": "b"},
+            {"l[*].date": DATE, "l[*].amount": AMOUNT},
+            {"match_fields": ["date", "amount"]},
+            [1.0],
+            id="match-fields-by-their-rules",
+        ),
+        pytest.param(
+            {"date": "2018-03-07", "d": "abcd"},
+            {"date": "07 MAR 2018", "d": "abcx"},
+            {"l[*].date": DATE},
+            {},
+            [0.875],
+            id="all-leaves-some-by-their-rules",
+        ),
+        pytest.param(
+            {"code": "ABC1", "n": 1}, {"code": "ABC2", "n": 1}, {"l[*].code": {"match": "exact"}}, {}, [0.5],
+            id="exact-rule-of-a-string-is-equality",
+        ),
+        pytest.param(
+            {"d": "abcd", "n": 1}, {"d": "abxy", "n": 1}, {"l[*].d": {"match": "fuzzy"}}, {}, [0.75],
+            id="similarity-below-the-threshold-of-the-rule-still-counts",
+        ),
+        pytest.param(
+            {"d": "abcd", "n": 1}, {"d": "abcx", "n": 1}, {"l[*].d": {"match": "fuzzy", "threshold": 0.7}},
+            {"similarity": "equality"}, [1.0], id="equality-counts-matches-of-a-rule",
+        ),
+        pytest.param(
+            {"n": 1, "junk": "x"}, {"n": 1, "junk": "y"}, {"l[*].junk": IGNORED}, {}, [1.0],
+            id="ignored-leaf-does-not-count",
+        ),
+        pytest.param(
+            {"n": 1, "junk": {"a": 1, "b": 2}}, {"n": 1, "junk": {"a": 2, "b": 3}}, {"l[*].junk": IGNORED}, {},
+            [1.0], id="leaves-below-an-ignored-path-do-not-count",
+        ),
+        pytest.param(
+            {"n": 1, "junk": "x"}, {"n": 1, "junk": "y"}, {"l[*].junk": IGNORED}, {"match_fields": ["n", "junk"]},
+            [1.0], id="ignored-match-field-does-not-count",
+        ),
+        pytest.param(
+            {"m": {"date": "2018-03-07"}}, {"m": {"date": "07 MAR 2018"}}, {"l[*].m.date": DATE}, {}, [1.0],
+            id="rule-for-a-nested-leaf",
+        ),
+        pytest.param(
+            {"m": {"date": "2018-03-07"}}, {"m": {"date": "07 MAR 2018"}}, {"l[*].m.date": DATE},
+            {"match_fields": ["m.date"]}, [1.0], id="rule-for-a-nested-match-field",
+        ),
+        pytest.param(
+            {"a.b": "2018-03-07"}, {"a.b": "07 MAR 2018"}, {"l[*].a.b": DATE}, {"match_fields": ["a.b"]}, [1.0],
+            id="match-field-with-a-dot-in-its-key",
+        ),
+        pytest.param("2018-03-07", "07 MAR 2018", {"l[*]": DATE}, {}, [1.0], id="rule-for-scalar-items"),
+        pytest.param(
+            {"date": "2018-03-07", "n": 1}, {"date": "07 MAR 2018", "n": 1}, {"**.date": DATE}, {}, [1.0],
+            id="rule-with-a-pattern",
+        ),
+        pytest.param(
+            {"tags": [1, 2], "n": 1}, {"tags": [2, 1], "n": 1}, {"l[*].tags": {"match": "set"}}, {}, [1.0],
+            id="rule-for-a-list-inside-an-item",
+        ),
+        pytest.param(
+            {"d": "abcd", "n": 1}, {"d": "abcx", "n": 1}, {"l[*].d": {"match": "semantic"}}, {}, [0.875],
+            id="rule-that-needs-a-provider-leaves-text-similarity",
+        ),
+        pytest.param(
+            {"date": "soon", "n": 1}, {"date": "soon", "n": 1, "x": 2}, {"l[*].date": DATE}, {}, [0.5],
+            id="equal-values-that-the-rule-cannot-read-differ",
+        ),
+    ],
+)  # fmt: skip
+def test_own_rule_decides_the_similarity_of_a_field(expected, candidate, rules, options, similar):
+    assert similarities([expected], [candidate], rules, **options) == pytest.approx(similar)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A provider that counts its calls."""
+
+    name: ClassVar[str] = "counted"
+    approximate: ClassVar[bool] = False
+    calls: list[int]
+
+    def similarities(self, pairs):
+        self.calls.append(len(pairs))
+        return [1.0] * len(pairs)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["semantic", "any-of-semantic"])
+def test_provider_is_asked_only_about_aligned_items(wrapped):
+    provider = Counted(calls=[])
+    semantic = Semantic(provider=provider)
+    rules = Rules(
+        fields=(Rule(path="l[*].d", comparator=AnyOf(inner=semantic) if wrapped else semantic),)
+    )
+    expected = [{"d": f"big dog {n}", "n": n} for n in range(20)]
+    candidate = [{"d": f"large dog {n}", "n": n} for n in range(20)]
+    compile_plan(rules).compare({"l": expected}, {"l": candidate})
+    assert sum(provider.calls) <= 20
+
+
+# --- against the definition -----------------------------------------------------------------------
+
+RULES = {
+    ("d",): DateMatch(),
+    ("n",): NumericTolerance(tolerance=0.5),
+    ("t",): Fuzzy(threshold=0.9),
+    ("x",): Ignore(),
+    ("e",): Exact(),
+}
+dates = st.sampled_from(["2024-01-05", "5 Jan 2024", "Jan 6, 2024", "2024-01-06", "soon", 7])
+amounts = st.sampled_from([1, 1.0, 1.5, "1.5", 2, 2.25, 10**400, "many", True])
+texts = st.sampled_from(["blue", "Blue", "bleu", "black", "a", 3, ["a"]])
+items = st.fixed_dictionaries(
+    {},
+    optional={
+        "d": dates,
+        "n": amounts,
+        "t": texts,
+        "x": texts,
+        "e": texts,
+        "p": st.one_of(texts, amounts),
+    },
+)
+lists = st.lists(items, max_size=5)
+
+
+def aligned_by_rules(method, expected, candidate):
+    fields = tuple(
+        Rule(path=f"l[*].{path[0]}", comparator=comparator) for path, comparator in RULES.items()
+    )
+    rules = Rules(fields=(Rule(path="l", aligner=method), *fields))
+    found = compile_plan(rules).compare({"l": [*expected, {}]}, {"l": [*candidate, {}]}).items
+    return [mark[2:] for mark in found if mark[1] == "l[]" and None not in mark[2:4]]
+
+
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize("equality", [False, True], ids=["graded", "equality"])
+@given(lists, lists, st.sampled_from([0, 0.3, 0.5, 1]))
+def test_greedy_with_rules_agrees_with_its_definition(equality, expected, candidate, threshold):
+    similarity = "equality" if equality else "text"
+    method = Greedy(threshold=threshold, similarity=similarity)
+    rows = aligned_by_rules(method, expected, candidate)
+    ours, theirs = [*expected, {}], [*candidate, {}]
+    found = [
+        (ours[one], theirs[two], similar)
+        for one, two, similar in rows
+        if not equal(ours[one], theirs[two])
+    ]
+    wanted = oracle.greedy(expected, candidate, threshold, rules=RULES, equality=equality)
+    assert Counter((typed_key(one), typed_key(two)) for one, two, _ in found) == Counter(
+        (typed_key(expected[one]), typed_key(candidate[two])) for one, two in wanted.items()
+    )
+    shared = oracle.shared_paths(expected, candidate)
+    for one, two, similar in found:
+        known = oracle.similarity(one, two, shared=shared, rules=RULES, equality=equality)
+        assert similar == pytest.approx(known, abs=2e-12)
+
+
+@pytest.mark.usefixtures("both_ways")
+@given(lists, lists, st.sampled_from([0.3, 0.5, 1]))
+def test_optimal_with_rules_maximizes_similarity(expected, candidate, threshold):
+    found = aligned_by_rules(Optimal(threshold=threshold), expected, candidate)
+    equal = oracle.rest_of(expected, candidate).equal_pairs + 1  # the empty item
+    best, _ = oracle.optimal_total(expected, candidate, threshold, rules=RULES)
+    assert sum(row[2] for row in found) == pytest.approx(best + equal, abs=1e-9)
+
+
+scalars = st.one_of(
+    dates, amounts, texts, st.text(max_size=4), st.integers(), st.floats(allow_nan=False)
+)
+
+
+@pytest.mark.parametrize(
+    "comparator",
+    [
+        DateMatch(),
+        NumericTolerance(tolerance=0.5),
+        NumericTolerance(tolerance=0.1, relative=True),
+        NumericTolerance(tolerance=1, period=360),
+        NumericTolerance(tolerance=0.01, number_format="auto"),
+        *(Fuzzy(algorithm=algorithm) for algorithm in Algorithm),
+        Fuzzy(case_sensitive=True),
+        Exact(),
+        Iou(),
+    ],
+    ids=repr,
+)
+@given(
+    ours=st.lists(scalars, min_size=1, max_size=6), theirs=st.lists(scalars, min_size=1, max_size=6)
+)
+def test_many_values_are_as_similar_as_single_pairs(comparator, ours, theirs):
+    ours = [RuledLeaf(value, comparator) for value in ours if str(value).strip()] or [
+        RuledLeaf(1, comparator)
+    ]
+    theirs = [RuledLeaf(value, comparator) for value in theirs if str(value).strip()] or [
+        RuledLeaf(1, comparator)
+    ]
+    found = rule_similarities(ours, theirs)
+    assert found.tolist() == [[one.similarity(other) for other in theirs] for one in ours]
+
+
+plain_values = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "a-b",
+                "2024-01-31",
+                "2024-02-31",
+                "2024-01-30",
+                " Ab ",
+                "ab",
+                "12",
+                "",
+                "0.5",
+                "aaaa-",
+            ]
+        ),
+        st.sampled_from(
+            [0, 0.0, -0.0, 1, 1.0, 1.005, 1.01, 1.02, -1, 100, 101, 2**53, 1e-320, True]
+        ),
+        st.integers(-3, 3),
+        st.floats(-2, 2, allow_nan=False),
+        st.text("ab -1", max_size=12),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.parametrize(
+    "comparator",
+    [
+        Fuzzy(),
+        Fuzzy(case_sensitive=True),
+        Fuzzy(algorithm=Algorithm.JARO_WINKLER),
+        DateMatch(),
+        DateMatch(formats=("DD/MM/YYYY",)),
+        NumericTolerance(),
+        NumericTolerance(tolerance=0.01),
+        NumericTolerance(tolerance=0.01, relative=True),
+        NumericTolerance(absolute=0.005, relative_tolerance=0.01),
+        NumericTolerance(tolerance=0.1, period=2),
+    ],
+    ids=repr,
+)
+@given(plain_values)
+def test_rule_that_agrees_with_the_default_gives_the_same_similarities(comparator, values):
+    cells = [each for value in values for each in [leaves_of({"a": value}, None)] if each]
+    leaves = [each["a"] for each in cells]
+    if not comparator.agrees_with_default(leaves):
+        return
+    kept = [value for value in values if leaves_of({"a": value}, None)]
+    for one, leaf in zip(kept, leaves, strict=True):
+        for two, other in zip(kept, leaves, strict=True):
+            both_text = isinstance(leaf, str) and isinstance(other, str)
+            default = float(leaf == other)
+            if both_text and leaf != other:
+                default = text_similarity(leaf, other)
+            ruled = RuledLeaf(one, comparator).similarity(RuledLeaf(two, comparator))
+            assert ruled == pytest.approx(default, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("comparator", "leaves", "agrees"),
+    [
+        pytest.param(Fuzzy(), ["blue", "red"], True, id="fuzzy-on-text"),
+        pytest.param(Fuzzy(), ["2024-01-31", "red"], False, id="fuzzy-on-dates"),
+        pytest.param(Fuzzy(case_sensitive=True), ["blue"], False, id="case-sensitive"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, 1, 2.5], True, id="apart"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, 1.01], False, id="within-the-tolerance"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, "2"], False, id="number-as-text"),
+        pytest.param(DateMatch(), ["2024-01-31", "2024-02-01"], True, id="iso-dates"),
+        pytest.param(DateMatch(), ["2024-01-31", "31 jan 2024"], False, id="printed-date"),
+        pytest.param(DateMatch(), ["2024-02-31"], False, id="no-such-day"),
+    ],
+)
+def test_rules_agree_with_the_default_on_plain_values(comparator, leaves, agrees):
+    assert comparator.agrees_with_default(leaves) is agrees
