@@ -21,6 +21,7 @@ from fieldmark.evaluators.base import (
 )
 from fieldmark.evaluators.schema_cost import SchemaCost, check_schema
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import plural, replace_surrogates
 
@@ -113,7 +114,7 @@ class JsonSchema:
         check_limit("max_errors", self.max_errors)
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
-        if not (isfinite(self.timeout) and self.timeout > 0):
+        if not (is_finite(self.timeout) and self.timeout > 0):
             raise OptionError("timeout", f"must be greater than 0, got {self.timeout:g}")
         draft = None if self.draft is None else checked_choice("draft", self.draft, Draft)
         if not isinstance(self.schema, dict | bool):

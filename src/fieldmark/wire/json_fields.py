@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.numbers import is_finite
 
 __all__ = ["FORMAT", "JsonFields", "check_format"]
 
@@ -145,4 +145,4 @@ class JsonFields:
 
 
 def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
