@@ -44,6 +44,7 @@ def script():
         ("x: TypeAlias = a | b", []),
         ("@f(1)\ndef g():\n    pass", []),
         ("x = isinstance(a, b | c)", []),
+        ("x = zip(a, strict=True)", []),
         ("raise AError(1 + 1)", ["pass"]),
         ("f(a < 1)", ["pass", "f(a <= 1)", "f(a < 2)"]),
     ],
