@@ -71,10 +71,19 @@ bench: $(READY) ## Measure speed against the lower bound and other tools
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 .PHONY: prove
-prove: $(READY) ## Run extended tests: more examples, all faults, a million cases, ten thousand runs (takes an hour)
+prove: $(READY) fuzz ## Run extended tests: more examples, fuzzing, all faults, a million cases, ten thousand runs (takes an hour)
 	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults tests/edges/test_edges_server.py $(ARGS)
 	@FIELDMARK_PROVE=1 $(BIN)/python -m benchmarks --workers --listing
 	@$(BIN)/python -m benchmarks.nulls
+
+.PHONY: fuzz
+fuzz: $(READY) ## Search for input that crashes a reader or compiled code, a minute for each
+	@$(BIN)/pip install -qq --constraint constraints.txt atheris
+	@$(BIN)/python scripts/run_fuzz.py $(ARGS)
+
+.PHONY: mutate
+mutate: $(READY) ## Check that tests fail if the source is changed, for 1,000 random changes (takes an hour)
+	@$(BIN)/python scripts/run_mutants.py $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, caches and build files

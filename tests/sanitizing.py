@@ -40,12 +40,12 @@ def sanitizer():
     return path
 
 
-def run_sanitized(script, source, directory, times):
+def run_sanitized(script, source, directory, times, seed=1):
     """Run a script with this source compiled, in its own process."""
     module = directory / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     assert build_hook().compile_module(source, module, *FLAGS) == ""
     return subprocess.run(
-        [sys.executable, script, module, str(times), "1"],
+        [sys.executable, script, module, str(times), str(seed)],
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT / "tests"),

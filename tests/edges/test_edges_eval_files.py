@@ -17,6 +17,17 @@ from published.command_line import fieldmark
 HEADER = "{name: header, type: field_accuracy, fields: [{path: total}]}"
 GOOD = f"cases: truth.jsonl\ncandidates: candidate.jsonl\nevaluators: [{HEADER}]\n"
 
+DOUBLING = json.dumps(
+    {
+        "definitions": {
+            **{f"d{n}": {"allOf": [{"$ref": f"#/definitions/d{n + 1}"}] * 2} for n in range(30)},
+            "d30": {"type": "number"},
+        },
+        "$ref": "#/definitions/d0",
+    }
+)
+"""A schema that applies its last definition 2**30 times to each document."""
+
 
 def bomb(levels: int) -> str:
     """Return aliases whose size doubles with each level."""
@@ -87,6 +98,7 @@ def test_a_missing_cases_file_is_a_warning(command, file):
         pytest.param("cases: [{id: a, expected: 1, candidate_file: ../../etc/hostname}]", "is outside the directory of the configuration file", id="candidate-outside-directory"),
         pytest.param("cases: t.jsonl\nevaluators: [{type: json_schema, schema: ../s.json}]", "is outside the directory of the configuration file", id="schema-outside-directory"),
         pytest.param("cases: t.jsonl\nprovider: {type: recorded, file: ../s.json}", "is outside the directory of the configuration file", id="scores-outside-directory"),
+        pytest.param("cases: t.jsonl\nevaluators:\n- type: json_schema\n  schema: " + DOUBLING, "eval.yaml:4:11: schema: with all references expanded, it exceeds the limit of 1,000,000 schemas for one value", id="exponential-schema"),
         pytest.param("cases: t.jsonl\nevaluators: [{type: json_schema, schema: here}]", "'here' is not a regular file", id="directory-as-file"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TypeGuard, TypeVar
 
 from fieldmark.errors import OptionError, with_hint
-from fieldmark.values.numbers import Number, exact_fraction
+from fieldmark.values.numbers import Number, exact_fraction, is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["check_flag", "check_scale", "check_share", "checked_amount", "checked_choice"]
@@ -68,6 +68,6 @@ def check_scale(
     for number in value:
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise OptionError(option, f"expected a list of numbers, got {value!r}")
-        if not (isfinite(number) and 0 < number <= MAX_COORDINATE):
+        if not (is_finite(number) and 0 < number <= MAX_COORDINATE):
             raise OptionError(option, f"must contain numbers greater than 0, got {number!r}")
     return tuple(float(number) for number in value)

@@ -21,6 +21,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.rule import Rule
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -140,6 +141,8 @@ def _read(located: Located, annotation: object) -> object:
             value, scalar.accepted
         ):
             raise _WrongTypeError(f"expected {scalar.noun}, got {describe(value)}")
+        if annotation is float and not is_finite(cast("float", value)):
+            raise _WrongTypeError("number out of range")
         # Converted from its text, because 0.1 in a file means exactly one tenth.
         return Decimal(str(value)) if annotation is Decimal else value
     if is_json(annotation):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite
 from typing import ClassVar, Final, Protocol, Self, TypeAlias, cast
 
 from fieldmark.errors import OptionError
@@ -17,6 +16,7 @@ from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.strict_json import first_repeated
 
 __all__ = [
@@ -190,7 +190,7 @@ def unreadable_reason(candidate: JsonValue | Missing, *, unreadable: bool) -> st
 
 def check_weight(option: str, weight: float) -> None:
     """Raise an error for a weight that is negative or not finite."""
-    if not (isfinite(weight) and weight >= 0):
+    if not (is_finite(weight) and weight >= 0):
         raise OptionError(option, f"must be a non-negative number, got {weight}")
 
 

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.errors import OptionError
@@ -32,6 +31,7 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.canonical import canonical_text
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import path_key
 from fieldmark.values.text import shorten
 
@@ -256,7 +256,7 @@ def check_rules(option: str, rules: Iterable[Rule]) -> None:
         if key in seen:
             raise OptionError(option, f"duplicate path {rule.path!r}")
         seen.add(key)
-        if not (isfinite(rule.weight) and rule.weight >= 0):
+        if not (is_finite(rule.weight) and rule.weight >= 0):
             message = f"the weight of {rule.path} must be a non-negative number"
             raise OptionError(option, message)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial
@@ -18,11 +19,13 @@ from fieldmark.evaluators.base import (
     unreadable_reason,
     verdict_for,
 )
+from fieldmark.evaluators.schema_cost import SchemaCost, check_schema
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import plural, replace_surrogates
 
-__all__ = ["Draft", "JsonSchema"]
+__all__ = ["Draft", "JsonSchema", "SchemaError", "SchemaErrors", "SchemaRunner"]
 
 Schema: TypeAlias = JsonObject | bool
 
@@ -50,13 +53,36 @@ _MAX_DEPTH: Final = 200
 _MAX_BITS: Final = 14_000
 """Python does not convert longer integers to strings; the validator would see them as null."""
 _MAX_MESSAGE: Final = 200
+_MAX_WORK: Final = 1_000_000_000
+"""The work that can take half a minute, which cannot be interrupted in this process."""
+_QUICK_WORK: Final = 10_000_000
+"""The work that takes less time than anybody notices."""
+_TOO_MUCH_WORK: Final = (
+    "validating this document could take very long; fieldmark.evaluate and `fieldmark eval` run "
+    "such schemas in a process with a time limit"
+)
 
 
-class _SchemaError(NamedTuple):
+class SchemaError(NamedTuple):
     """A validation error with its path."""
 
     path: str
     message: str
+
+
+class SchemaErrors(NamedTuple):
+    """The first validation errors of a document and their total number.
+
+    `failure` says why the document could not be validated; usually it is empty.
+    """
+
+    errors: Sequence[SchemaError] = ()
+    total: int = 0
+    failure: str = ""
+
+
+SchemaRunner: TypeAlias = Callable[[JsonValue], SchemaErrors]
+"""Calls `JsonSchema.validate` of one evaluator in a process with its time limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +91,7 @@ class JsonSchema:
 
     `draft` defaults to the `$schema` of the schema, and without one to the latest draft. `formats`
     sets whether strings must have the `format` of the schema. References to other files or URLs
-    are never followed.
+    are never followed. A document that takes longer than `timeout` seconds is an error.
 
     >>> shape = JsonSchema(schema={"properties": {"total": {"type": "number"}}})
     >>> shape.evaluate({}, {"total": "12"}).misses
@@ -79,18 +105,26 @@ class JsonSchema:
     formats: bool = True
     max_errors: int = MAX_EXAMPLES
     pass_threshold: float | None = None
-    _validate: Callable[[JsonValue], list[_SchemaError]] = field(
-        init=False, repr=False, compare=False
-    )
+    timeout: float = 30.0
+    _find_errors: Callable[[JsonValue], SchemaErrors] = field(init=False, repr=False, compare=False)
+    _cost: SchemaCost = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_flag("formats", self.formats)
         check_limit("max_errors", self.max_errors)
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
+        if not (is_finite(self.timeout) and self.timeout > 0):
+            raise OptionError("timeout", f"must be greater than 0, got {self.timeout:g}")
         draft = None if self.draft is None else checked_choice("draft", self.draft, Draft)
-        validate = _compile(self.schema, draft, formats=self.formats)
-        object.__setattr__(self, "_validate", validate)
+        if not isinstance(self.schema, dict | bool):
+            raise OptionError("schema", "must be an object, true or false")
+        cost = check_schema(self.schema)
+        find_errors, linear = _compile(self.schema, draft, formats=self.formats)
+        if not linear:
+            cost = check_schema(self.schema, backtracking=True)
+        object.__setattr__(self, "_find_errors", find_errors)
+        object.__setattr__(self, "_cost", cost)
 
     def __reduce__(self) -> tuple[partial[JsonSchema], tuple[()]]:
         # A validator cannot be pickled, so it is recompiled from the options.
@@ -103,19 +137,22 @@ class JsonSchema:
         candidate: JsonValue | Missing,
         *,
         unreadable: bool = False,
+        runner: SchemaRunner | None = None,
     ) -> Score:
-        """Score a candidate; an unreadable or missing candidate is invalid."""
+        """Score a candidate; an unreadable or missing candidate is invalid.
+
+        Documents that could take long are validated by the `runner`; without one, they are errors.
+        """
         absent = unreadable_reason(candidate, unreadable=unreadable)
         if absent or candidate is MISSING:
-            errors = [_SchemaError(ROOT, str(absent))]
+            found = SchemaErrors([SchemaError(ROOT, str(absent))], 1)
         else:
-            errors = list(_unrepresentable(candidate)) or self._validate(candidate)
-        total = len(errors)
-        shown = [
-            error._replace(message=_shorten(error.message)) for error in errors[: self.max_errors]
-        ]
-        misses = [f"{path}: {message}" for path, message in shown]
-        if len(shown) < total:
+            found = self._validated(candidate, runner)
+        if found.failure:
+            return Score.error(found.failure)
+        errors, total, _ = found
+        misses = [f"{path}: {message}" for path, message in errors]
+        if len(errors) < total:
             misses.append(f"{ROOT}: {plural(total, 'error')} in total")
         score = float(not total)
         return Score(
@@ -124,56 +161,99 @@ class JsonSchema:
             hits=() if total else (_MATCHES,),
             misses=tuple(misses),
             reasoning=plural(total, "schema error") if total else _MATCHES,
-            details={"errors": [error._asdict() for error in shown], "errors_total": total},
+            details={"errors": [error._asdict() for error in errors], "errors_total": total},
         )
+
+    def _validated(self, candidate: JsonValue, runner: SchemaRunner | None) -> SchemaErrors:
+        size, depth, errors = _measure(candidate)
+        if errors:
+            return self._shortened(SchemaErrors(errors, len(errors)))
+        work = self._cost.work(size, depth)
+        if work is not None and work <= (_MAX_WORK if runner is None else _QUICK_WORK):
+            return self.validate(candidate)
+        return SchemaErrors(failure=_TOO_MUCH_WORK) if runner is None else runner(candidate)
+
+    def validate(self, document: JsonValue) -> SchemaErrors:
+        """Return the validation errors of a document, without a time limit."""
+        return self._shortened(self._find_errors(document))
+
+    def _shortened(self, found: SchemaErrors) -> SchemaErrors:
+        first = found.errors[: self.max_errors]
+        errors = [each._replace(message=_shorten(each.message)) for each in first]
+        return found._replace(errors=errors)
 
 
 def _compile(
     schema: Schema, draft: Draft | None, *, formats: bool
-) -> Callable[[JsonValue], list[_SchemaError]]:
-    """Return a function that lists the validation errors of a document."""
+) -> tuple[Callable[[JsonValue], SchemaErrors], bool]:
+    """Return a function that validates a document, and whether it matches in linear time."""
     import jsonschema_rs
 
-    if not isinstance(schema, dict | bool):
-        raise OptionError("schema", "must be an object, true or false")
-    make = (
-        jsonschema_rs.validator_for if draft is None else getattr(jsonschema_rs, _VALIDATORS[draft])
+    make = partial(
+        jsonschema_rs.validator_for
+        if draft is None
+        else getattr(jsonschema_rs, _VALIDATORS[draft]),
+        schema,
+        validate_formats=formats,
+        offline=True,
     )
+    validator, linear = None, True
     try:
-        validator = make(schema, validate_formats=formats, offline=True)
+        with suppress(ValueError):
+            validator = make(pattern_options=jsonschema_rs.RegexOptions())
+        if validator is None:
+            # Either the schema is invalid, or a pattern needs backtracking.
+            validator, linear = make(), False
     except jsonschema_rs.ValidationError as error:
         place = _path(error.instance_path)
         message = f"invalid schema: {place}: {_shorten(error.message)}"
         raise OptionError("schema", message) from None
     except ValueError as error:
         raise OptionError("schema", f"invalid schema: {_shorten(str(error))}") from None
+    kinds = jsonschema_rs.ValidationErrorKind
+    failures = (kinds.BacktrackLimitExceeded, kinds.RegexEngineFailure)
 
-    def validate(document: JsonValue) -> list[_SchemaError]:
+    def find_errors(document: JsonValue) -> SchemaErrors:
         try:
-            errors = validator.iter_errors(document)
+            found = list(validator.iter_errors(document))
         except UnicodeEncodeError:
-            errors = validator.iter_errors(_encodable(document))
-        return [_SchemaError(_path(error.instance_path), error.message) for error in errors]
+            found = list(validator.iter_errors(_encodable(document)))
+        errors = [SchemaError(_path(each.instance_path), each.message) for each in found]
+        for each, error in zip(found, errors, strict=True):
+            if isinstance(each.kind, failures):
+                return SchemaErrors(failure=f"{error.path}: a pattern takes too long to match")
+        return SchemaErrors(errors, len(errors))
 
-    return validate
+    return find_errors, linear
 
 
-def _unrepresentable(document: JsonValue) -> Iterator[_SchemaError]:
-    """Yield errors for values that JSON cannot represent or that are nested too deeply."""
+def _measure(document: JsonValue) -> tuple[int, int, list[SchemaError]]:
+    """Return the number of values and characters in a document, and its depth.
+
+    Values that JSON cannot represent and too deep nesting are errors.
+    """
     pending: list[tuple[str, JsonValue, int]] = [("", document, 0)]
+    size, deepest, errors = 0, 0, list[SchemaError]()
     while pending:
         path, value, depth = pending.pop()
+        size += 1
+        deepest = max(deepest, depth)
         if depth > _MAX_DEPTH:
-            yield _SchemaError(_shorten(path), f"nesting exceeds the limit of {_MAX_DEPTH} levels")
-            return
+            message = f"nesting exceeds the limit of {_MAX_DEPTH} levels"
+            errors.append(SchemaError(_shorten(path), message))
+            break
         if isinstance(value, dict):
+            size += sum(map(len, value))
             pending.extend((join(path, key), item, depth + 1) for key, item in value.items())
         elif isinstance(value, list):
             pending.extend((f"{path}[{i}]", item, depth + 1) for i, item in enumerate(value))
+        elif isinstance(value, str):
+            size += len(value)
         elif isinstance(value, float) and not isfinite(value):
-            yield _SchemaError(path or ROOT, f"{value} is not a valid JSON number")
+            errors.append(SchemaError(path or ROOT, f"{value} is not a valid JSON number"))
         elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
-            yield _SchemaError(path or ROOT, "integer has too many digits")
+            errors.append(SchemaError(path or ROOT, "integer has too many digits"))
+    return size, deepest, errors
 
 
 def _path(steps: Iterable[str | int]) -> str:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -38,6 +37,7 @@ from fieldmark.judges.redaction import Redactor
 from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.numbers import is_finite
 
 __all__ = ["CodeJudge", "JudgeProtocol"]
 
@@ -79,7 +79,7 @@ class CodeJudge:
             raise OptionError("script", "must name a program")
         if any("\0" in word for word in self.script):
             raise OptionError("script", "must not contain NUL characters")
-        if not (isfinite(self.timeout) and self.timeout > 0):
+        if not (is_finite(self.timeout) and self.timeout > 0):
             raise OptionError("timeout", f"must be greater than 0, got {self.timeout:g}")
         if not 0 <= self.pass_threshold <= 1:
             message = f"must be a number from 0 to 1, got {self.pass_threshold:g}"

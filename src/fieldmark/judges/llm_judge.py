@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import fsum, isfinite
+from math import fsum
 from statistics import fmean, pstdev
 from typing import ClassVar, Final, NamedTuple, cast
 
@@ -22,6 +22,7 @@ from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.equality import equal
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 
@@ -336,6 +337,6 @@ def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
         raise OptionError("criteria", "each criterion requires a name and a text")
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise OptionError("criteria", f"the weight of {name!r} must be a number")
-    if not (isfinite(weight) and weight >= 0):
+    if not (is_finite(weight) and weight >= 0):
         raise OptionError("criteria", f"the weight of {name!r} must be at least 0")
     return Criterion(name=name, text=text, weight=float(weight))

@@ -34,6 +34,7 @@ __all__ = [
     "ProcessGroup",
     "ProcessResult",
     "check_input",
+    "end_with_parent",
     "run_process",
     "stderr_suffix",
 ]
@@ -44,6 +45,7 @@ _PROC: Final = Path("/proc")
 _PARENT: Final = 1
 _START_TIME: Final = 19
 """Indexes into the result of `_read_stat`; the start time distinguishes reused process ids."""
+_PR_SET_PDEATHSIG: Final = 1
 _KILL_ROUNDS: Final = 100
 _KILL_PAUSE: Final = 0.005
 _CHUNK: Final = 1 << 16
@@ -463,6 +465,16 @@ def check_input(data: bytes, limits: ProcessLimits) -> None:
     if len(data) > limits.input_bytes:
         message = f"the request exceeds the limit of {limits.input_bytes:,} bytes"
         raise ProcessError(ProcessFailure.INPUT_LIMIT, message)
+
+
+def end_with_parent(parent: int) -> None:
+    """Kill this process when its parent dies, or now if it is dead already (Linux only)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signals.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signals.SIGKILL)
 
 
 def _set_limits(pid: int, limits: ProcessLimits) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
@@ -14,6 +13,7 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -138,7 +138,7 @@ class RqsWeights:
     def __post_init__(self) -> None:
         for item in fields(self):
             weight = getattr(self, item.name)
-            if not (math.isfinite(weight) and weight >= 0):
+            if not (is_finite(weight) and weight >= 0):
                 raise OptionError(f"rqs_weights.{item.name}", "must be a number of at least 0")
 
 
@@ -200,7 +200,7 @@ def _read_option(name: str, value: JsonValue, current: object) -> object:
 
 
 def _read_number(name: str, value: JsonValue) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
         raise OptionError(name, "must be a number")
     return float(value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import Final, TypeAlias
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -79,7 +79,7 @@ class Gate:
     def __post_init__(self) -> None:
         if not self.name:
             raise OptionError(self.kind, "the name of a metric is required")
-        if not math.isfinite(self.limit):
+        if not is_finite(self.limit):
             raise OptionError(self.kind, f"the limit of {self.name} must be a finite number")
 
 

@@ -29,6 +29,7 @@ from fieldmark.evaluators.base import (
 from fieldmark.evaluators.composite import case_score
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.json_schema import JsonSchema, SchemaRunner
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseStats
@@ -41,6 +42,7 @@ from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.run.error_boundary import score_or_error
+from fieldmark.run.schema_process import open_schema_process
 from fieldmark.run.settings import Settings
 from fieldmark.run.warnings import DocumentPaths
 from fieldmark.wire.case_result import CaseResult
@@ -96,6 +98,7 @@ class EvaluatorRunner:
         "_judges",
         "_own",
         "_pool",
+        "_schema_runners",
         "_settings",
         "_totals",
         "documents",
@@ -106,12 +109,14 @@ class EvaluatorRunner:
         evaluators: Sequence[ConfiguredEvaluator],
         own: Mapping[str, Sequence[ConfiguredEvaluator]],
         judges: Mapping[int, CaseScorer],
+        schema_runners: Mapping[int, SchemaRunner],
         pool: ThreadPoolExecutor,
         settings: Settings | None = None,
     ) -> None:
         self._evaluators = evaluators
         self._own = own
         self._judges = judges
+        self._schema_runners = schema_runners
         self._pool = pool
         self._settings = settings
         configured = _all_evaluators(evaluators, own)
@@ -319,6 +324,9 @@ class EvaluatorRunner:
         ):
             return evaluator.score_outcomes(result.outcomes, result.attributes, case)
         unreadable = case.input is CaseInput.PARSE_ERROR
+        if isinstance(evaluator, JsonSchema):
+            runner = self._schema_runners[id(evaluator)]
+            return evaluator.evaluate(None, case.candidate, unreadable=unreadable, runner=runner)
         return evaluator.evaluate(case.expected, case.candidate, unreadable=unreadable)
 
 
@@ -356,15 +364,20 @@ def open_evaluators(
     concurrency: int = 1,
     settings: Settings | None = None,
 ) -> Iterator[EvaluatorRunner]:
-    """Start all judges, and stop them when the run ends."""
+    """Start all judges and other processes, and stop them when the run ends."""
     own = own or {}
-    judges = {id(judge): judge for _, judge in _judges(_all_evaluators(evaluators, own))}
+    configured = _all_evaluators(evaluators, own)
+    judges = {id(judge): judge for _, judge in _judges(configured)}
+    schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
     with ExitStack() as stack:
         pool = ThreadPoolExecutor(max(1, concurrency), "judge")
         # Shut down after the judges: closing them ends any call that is still running.
         stack.callback(pool.shutdown, cancel_futures=True)
         opened = {key: stack.enter_context(judge.opened()) for key, judge in judges.items()}
-        yield EvaluatorRunner(evaluators, own, opened, pool, settings)
+        runners = {
+            key: stack.enter_context(open_schema_process(schema)) for key, schema in schemas.items()
+        }
+        yield EvaluatorRunner(evaluators, own, opened, runners, pool, settings)
 
 
 def _all_evaluators(

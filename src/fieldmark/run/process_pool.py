@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections import deque
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fieldmark.errors import FieldmarkError, StorageError
+from fieldmark.judges.managed_process import end_with_parent
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.partition_worker import (
     NumberedPartition,
@@ -40,7 +40,6 @@ _MAX_RESTARTS: Final = 5
 """The maximum number of consecutive restarts without a finished task."""
 _POLL_SECONDS: Final = 1.0
 """The time between two checks for a pool that broke without failing the current task."""
-_PR_SET_PDEATHSIG: Final = 1
 _DIED: Final = (
     "worker processes were killed repeatedly; the machine may be out of memory; "
     "reduce the number of workers"
@@ -203,13 +202,7 @@ def _start_worker(job: WorkerJob, spools: str, parent: int, files: Sequence[int]
     for file in files:
         # A lock is held while any process has its file open.
         os.close(file)
-    if sys.platform == "linux":
-        # End this process when its parent dies.
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
+    end_with_parent(parent)
     worker = PartitionWorker(job)
     names = (str(Path(spools) / f"{os.getpid()}-{number}") for number in count())
 

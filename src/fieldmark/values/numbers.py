@@ -17,7 +17,7 @@ from fieldmark.model.json import JsonValue
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Flags
 
-__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
+__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction", "is_finite"]
 
 Number: TypeAlias = int | float | Decimal
 """JSON numbers, and `Decimal` for numbers that were parsed from text."""
@@ -200,6 +200,18 @@ class Tolerance:
         if self.relative is None or (not want and self.absolute is not None):
             return False
         return gap <= self.relative * (abs(want) or 1)
+
+
+def is_finite(number: float) -> bool:
+    """Whether a number is finite as a float; an integer can be too large.
+
+    >>> is_finite(10**308), is_finite(10**309)
+    (True, False)
+    """
+    try:
+        return isfinite(number)
+    except OverflowError:
+        return False
 
 
 def exact_fraction(number: Number) -> Fraction:

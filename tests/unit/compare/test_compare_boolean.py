@@ -16,6 +16,7 @@ DIFFERENT, NOT_BOOLEAN, TYPE = Reason.DIFFERENT, Reason.NOT_A_BOOLEAN, Reason.TY
         pytest.param(True, " YES ", True, id="yes-untrimmed-in-capitals"),
         pytest.param(True, 1, True, id="one"),
         pytest.param(False, "no", True, id="no"),
+        pytest.param(False, "False", True, id="word-false"),
         pytest.param(False, 0.0, True, id="zero"),
         pytest.param("yes", "TRUE", True, id="two-words-for-true"),
         pytest.param("maybe", "maybe", False, id="equal-values-match-whatever-they-are"),

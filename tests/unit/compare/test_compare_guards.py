@@ -91,6 +91,10 @@ def test_each_guard_works_alone(guard, expected, candidate, reason):
     assert comparison.note == reason
 
 
+def test_all_guards_are_on_by_default():
+    assert Guards() == Guards.of(None, default=True) == Guards(**dict.fromkeys(GUARDS, True))
+
+
 @pytest.mark.parametrize(("expected", "candidate"), SAME)
 def test_guards_accept_equivalent_forms(expected, candidate):
     assert Guards().objection(expected, candidate) == ""

@@ -64,6 +64,19 @@ def test_lexical_provider_rejects_long_strings():
     assert similarity.reason is Reason.TOO_LONG
 
 
+def test_forms_of_one_word_count_by_their_similarity():
+    (similarity,) = Lexical().similarities([("senior engineers", "senior engineer")])
+    assert similarity == pytest.approx((2 * 1 + 2 * 8 / 9) / 4)
+
+
+def test_texts_with_other_numbers_are_not_similar():
+    same, other = Lexical().similarities(
+        [("due in 30 days", "due in 30 days net"), ("due in 30 days", "due in 60 days")]
+    )
+    assert same == pytest.approx(8 / 9)
+    assert other == 0.0
+
+
 def test_many_unmatched_words_are_fast():
     expected = " ".join(f"w{'x' * (n % 7)}a" for n in range(1_500))
     candidate = " ".join(f"v{'y' * (n % 7)}b" for n in range(1_500))

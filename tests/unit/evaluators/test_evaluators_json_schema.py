@@ -12,7 +12,7 @@ import pytest
 
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.evaluators.json_schema import JsonSchema
+from fieldmark.evaluators.json_schema import JsonSchema, SchemaError, SchemaErrors
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 
@@ -136,6 +136,9 @@ def test_draft_decides_the_meaning_of_keywords(schema, draft, valid):
         pytest.param({"schema": True, "draft": "draft8"}, "draft", "draft7", id="unknown-draft"),
         pytest.param({"schema": True, "formats": "yes"}, "formats", "true or false", id="formats-is-flag"),
         pytest.param({"schema": True, "max_errors": -1}, "max_errors", "at least 0", id="negative-limit"),
+        pytest.param({"schema": {"$ref": "#"}}, "schema", "leads back to itself", id="reference-loop"),
+        pytest.param({"schema": True, "timeout": 0}, "timeout", "greater than 0", id="no-time"),
+        pytest.param({"schema": True, "timeout": float("nan")}, "timeout", "greater than 0", id="nan-seconds"),
         pytest.param({"schema": True, "pass_threshold": 2}, "pass_threshold", "0 to 1", id="threshold-above-one"),
     ],
 )  # fmt: skip
@@ -203,3 +206,70 @@ def test_evaluator_can_be_pickled():
 def test_pass_threshold_decides_the_verdict():
     lenient = JsonSchema(schema=False, pass_threshold=0.0)
     assert lenient.evaluate(None, {}).verdict is Verdict.PASS
+
+
+DOUBLING = {"items": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}
+"""A schema that is applied twice as often at each level of a document."""
+SLOW_PATTERN = {"pattern": r"(x+x+)+y(?!a)"}
+BACKTRACKING = {"items": SLOW_PATTERN}
+
+
+def nested(levels):
+    document = []
+    for _ in range(levels):
+        document = [document]
+    return document
+
+
+@pytest.mark.parametrize(
+    ("schema", "document", "in_process"),
+    [
+        pytest.param(INVOICE, {"number": "A", "total": 1}, True, id="ordinary-schema"),
+        pytest.param(INVOICE, {"lines": [{"amount": "x" * 1_000}] * 1_000}, True, id="large-document"),
+        pytest.param({"items": {"$ref": "#"}}, nested(150), True, id="ordinary-recursion"),
+        pytest.param(DOUBLING, nested(10), True, id="small-document"),
+        pytest.param(DOUBLING, nested(60), False, id="doubling-recursion"),
+        pytest.param(BACKTRACKING, ["x"], True, id="short-text-for-pattern"),
+        pytest.param(BACKTRACKING, ["x" * 40] * 40, False, id="much-text-for-pattern"),
+        pytest.param({"$dynamicAnchor": "a", "items": {"$dynamicRef": "#a"}}, [1], False, id="unknown-work"),
+    ],
+)  # fmt: skip
+def test_only_documents_that_could_take_long_are_passed_to_the_runner(schema, document, in_process):
+    passed = []
+
+    def run(given):
+        passed.append(given)
+        return SchemaErrors([SchemaError("a", "is wrong")], 3)
+
+    score = JsonSchema(schema=schema).evaluate(None, document, runner=run)
+    if in_process:
+        assert passed == []
+    else:
+        assert passed == [document]
+        assert (score.score, score.misses) == (0.0, ("a: is wrong", "$: 3 errors in total"))
+
+
+def test_document_that_could_take_very_long_is_an_error_without_a_runner():
+    score = JsonSchema(schema=DOUBLING).evaluate(None, nested(60))
+    assert (score.score, score.verdict, score.status) == (None, None, Status.ERROR)
+    assert "could take very long" in score.reasoning
+
+
+def test_failure_of_the_runner_is_an_error_and_never_a_score():
+    run = lambda _: SchemaErrors(failure="timeout: too slow")  # noqa: E731
+    score = JsonSchema(schema=DOUBLING).evaluate(None, nested(60), runner=run)
+    assert (score.score, score.status, score.reasoning) == (None, Status.ERROR, "timeout: too slow")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param(SLOW_PATTERN, id="alone"),
+        pytest.param({"not": SLOW_PATTERN}, id="negated"),
+        pytest.param({"anyOf": [SLOW_PATTERN, {"type": "null"}]}, id="alternative"),
+    ],
+)
+def test_pattern_that_takes_too_long_is_an_error_and_never_a_mismatch(schema):
+    score = JsonSchema(schema=schema).evaluate(None, "x" * 40)
+    assert (score.score, score.status) == (None, Status.ERROR)
+    assert score.reasoning == "$: a pattern takes too long to match"

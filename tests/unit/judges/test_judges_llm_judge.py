@@ -167,6 +167,9 @@ def test_case_that_is_too_large_is_an_error():
         pytest.param(status(500), "4 attempts", id="server-error"),
         pytest.param(lambda e: e.respond('{"score": 1}'), "nonce", id="no-nonce"),
         pytest.param(lambda e: e.respond(e.content(score=2)), "between 0 and 1", id="out-of-range"),
+        pytest.param(
+            lambda e: e.respond(e.content(score=10**400)), "between 0 and 1", id="too-large-integer"
+        ),
     ],
 )
 def test_failed_judge_is_an_error_and_never_a_score(script, message):

@@ -70,6 +70,7 @@ def vector_reply(data):
         pytest.param([{"index": n, "embedding": []} for n in (0, 1)], id="empty-vectors"),
         pytest.param([{"index": n, "embedding": "AAAA"} for n in (0, 1)], id="strings"),
         pytest.param([{"index": n, "embedding": [True]} for n in (0, 1)], id="booleans"),
+        pytest.param([{"index": n, "embedding": [10**400]} for n in (0, 1)], id="too-large-integers"),
         pytest.param([{"index": n, "embedding": [0.0, 0.0]} for n in (0, 1)], id="zero-vectors"),
         pytest.param([{"index": n, "embedding": [1.0] * (n + 1)} for n in (0, 1)], id="different-lengths"),
         pytest.param([[1.0], [1.0]], id="bare-vectors"),

@@ -82,6 +82,13 @@ def test_no_interval_without_variation(values, cases):
     assert interval_offsets(np.array([values]), [cases]) == [None]
 
 
+def test_metric_after_one_without_an_interval_has_its_own():
+    values = np.array([[float("nan"), 0.4, 0.4], [0.5, 0.4, 0.6]])
+    first, second = interval_offsets(values, [9, 10**9])
+    assert first is None
+    assert second == pytest.approx((-0.095, 0.095))
+
+
 @pytest.mark.parametrize(
     ("offsets", "interval"),
     [

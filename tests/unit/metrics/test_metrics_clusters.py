@@ -44,6 +44,7 @@ ROWS = [
             {"other_field": 2},
             id="two-fields-swapped",
         ),
+        pytest.param({"a": "xyz", "b": "new"}, {"a": "new", "b": "new"}, {"other_field": 1}, id="three-characters-of-another-field"),
     ],
 )  # fmt: skip
 def test_pattern_of_a_field(expected, candidate, patterns):

@@ -72,6 +72,9 @@ def test_error_for_an_unknown_name_suggests_the_nearest():
             {"rqs_from": "complement"}, "rqs_from: unknown option.*rqs_form", id="misspelled-name"
         ),
         pytest.param(
+            {"zzz": 1}, "zzz: unknown option; must be one of: .*rqs_form", id="unknown-name"
+        ),
+        pytest.param(
             {"rqs_form": "complment"},
             "rqs_form: .*; did you mean 'complement'",
             id="misspelled-value",

@@ -282,6 +282,7 @@ def changed(path, value):
         ),
         pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="null-metric"),
         pytest.param(("quality", "rqs"), float("inf"), "quality.rqs must be", id="infinite-number"),
+        pytest.param(("quality", "rqs"), 10**400, "quality.rqs must be", id="too-large-integer"),
         pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="unknown-depth"),
         pytest.param(
             ("quality", "flags", "safety"), [1], "an array of strings", id="invalid-flags"

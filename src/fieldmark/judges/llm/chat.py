@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import Final, NamedTuple
 
 from fieldmark.judges.llm.client import (
@@ -179,7 +178,7 @@ def parse_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) ->
             raise UnusableResponseError("an entry of marks does not have the requested structure")
         if isinstance(score, bool) or not isinstance(score, int | float):
             raise UnusableResponseError("a score is not a number")
-        if not (isfinite(score) and 0 <= score <= 1):
+        if not 0 <= score <= 1:  # NaN neither
             raise UnusableResponseError("a score is not between 0 and 1")
         if name in grades or name not in ids:
             raise UnusableResponseError("the response contains a duplicate or unknown id")

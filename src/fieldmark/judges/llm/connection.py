@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
-from math import isfinite
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +25,7 @@ from fieldmark.judges.llm.response_cache import (
 from fieldmark.judges.llm.usage_log import BudgetExceededError, TokenCount, UsageLog
 from fieldmark.judges.redaction import find_secret
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.numbers import is_finite
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import plural
 
@@ -264,7 +264,7 @@ def check_number(
     if value is None:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    within = number and isfinite(value) and (value > minimum if exclusive else value >= minimum)  # type: ignore[arg-type,operator]
+    within = number and is_finite(value) and (value > minimum if exclusive else value >= minimum)  # type: ignore[arg-type,operator]
     if not within or (maximum is not None and value > maximum):  # type: ignore[operator]
         if maximum is not None:
             bounds = f"from {minimum:g} to {maximum:g}"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import isfinite
 from typing import ClassVar, Final, TypeVar
 
 from fieldmark.compare.options import checked_choice
@@ -22,6 +21,7 @@ from fieldmark.judges.providers.similarity import Vector, cosine_similarities, p
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.numbers import is_finite
 
 __all__ = ["Aspect", "OpenAi", "OpenAiEmbeddings"]
 
@@ -189,7 +189,7 @@ def _read_vectors(body: JsonObject, number: int) -> list[list[float]]:
         numbers = [
             float(value)
             for value in values
-            if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+            if isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
         ]
         if len(numbers) != len(values) or not any(numbers):
             raise UnusableResponseError(
