@@ -220,7 +220,8 @@ def test_different_rules_are_rejected_even_if_rescored(folder, runs, command):
     forced = command("diff", "bad", "fuzzy", "--force")
     assert forced.code == 0
     assert "Not comparable: macro F1 by attribute 0.750 and 0.958 over 60 cases" in forced.out
-    assert "conventions: confusion (bad), confusion (fuzzy)" in forced.out
+    assert "over 60 cases, by different rules\nconvention confusion; score" in forced.out
+    assert "conventions" not in forced.out
     for word in ("improved", "worse", "regressed", "better", "now pass"):
         assert word not in forced.out.lower().partition("mistakes")[2]
 
@@ -246,11 +247,54 @@ def test_different_weights_are_rejected_unless_rescored(folder, command):
         rules = {"fields": [{"path": "total", "weight": weight}]}
         options = {"convention": "field_accuracy", "scope": "truth"}
         fm.score(TRUTH, rows(30), rules=rules, out=f"runs/{name}", **options)
-    with pytest.raises(ConfigError, match="the runs have different conventions"):
+    with pytest.raises(
+        ConfigError, match=r"the runs have different weights: weight of total 1\.0 vs\. 5"
+    ):
         fm.diff("runs/light", "runs/heavy")
+    assert fm.diff("runs/light", "runs/heavy", force=True).different == ("weights",)
     found = fm.diff("runs/light", "runs/heavy", rescore=True)
     assert found.word is DiffVerdict.SAME
     assert found.metrics.headline["mean_score"].delta == 0
+
+
+def test_every_difference_is_named_once(runs, command):
+    fm.score("all.jsonl", "good.jsonl", convention="taxonomy", out="runs/taxonomy")
+    first, second = command("diff", "bad", "taxonomy").err.splitlines()
+    assert "different rules: comparator exact vs. normalized_text, aligner greedy vs. i" in first
+    assert "different conventions: convention confusion vs. taxonomy, zero undefined vs" in second
+    assert "comparator" not in second
+    assert "zero" not in first
+    result = command("diff", "bad", "taxonomy", "--force", "--format", "json").summary
+    assert result["different"] == ["rules", "conventions"]
+
+
+def test_other_rules_with_the_same_convention_are_not_another_convention(folder, command):
+    for name, rules in (
+        ("one", {"total": "exact"}),
+        ("two", {"total": "fuzzy", "vendor": "exact"}),
+    ):
+        fm.score(TRUTH, rows(30), rules=rules, out=f"runs/{name}")
+    done = command("diff", "one", "two")
+    assert done.code == 2
+    assert done.err == (
+        "fieldmark: the runs have different rules; "
+        "score both with the same rules, or show both anyway with --force\n"
+    )
+    with pytest.raises(ConfigError, match="show both anyway with force=True"):
+        fm.diff("runs/one", "runs/two")
+    view = comparison_view(fm.diff("runs/one", "runs/two", force=True), {})
+    assert view["different"] == ["rules"]
+
+
+@pytest.mark.parametrize("other", ["fp", "half"])
+def test_hints_name_the_options_of_the_command_line(folder, runs, command, other):
+    command("score", "all.jsonl", "good.jsonl", "--set", "wrong_value=fp", "--out", "runs/fp", "-q")
+    fm.score(TRUTH[:30], rows(30)[:30], out="runs/half")
+    done = command("diff", "bad", other)
+    assert done.code == 2
+    assert "with --force" in done.err
+    assert ("with --rescore" in done.err) is (other == "fp")
+    assert "=True" not in done.err
 
 
 def test_an_incomplete_run_is_rejected_unless_forced(runs, command):

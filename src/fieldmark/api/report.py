@@ -118,9 +118,10 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
     """Compare a run with an earlier one, on the cases that both contain."""
     compared = diff(before, after, force=True)
     if not compared.comparable:
+        different = " and ".join(compared.different)
         raise ConfigError.of(
-            f"{after.path.name} and {before.path.name} have different rules or conventions",
-            hint="score both runs with the same rules and convention",
+            f"{after.path.name} and {before.path.name} have different {different}",
+            hint=f"score both runs with the same {different}",
         )
     return compared
 

@@ -176,7 +176,7 @@ def _conclusion(diff: RunDiff) -> str:
     means = f"{title} {number(main.before)} → {number(main.after)}"
     if not diff.comparable:
         means = f"{title} {number(main.before)} and {number(main.after)}"
-        return f"Not comparable: {means} over {cases}, by different rules or conventions"
+        return f"Not comparable: {means} over {cases}, by different {' and '.join(diff.different)}"
     p = "" if diff.word in _NO_P else f", {_named_p(main.p)}"
     counts = ", ".join(
         f"{count} {way.replace('_', ' ')}"
@@ -192,7 +192,7 @@ def _conclusion(diff: RunDiff) -> str:
 def _conventions(diff: RunDiff) -> str:
     """Return the convention of both runs, or both conventions."""
     before, after = diff.before.convention, diff.after.convention
-    if not diff.comparable:
+    if before != after:
         return f"conventions: {before} ({diff.before.name}), {after} ({diff.after.name})"
     primary = METRIC_TITLES.get(diff.primary, diff.primary.replace("_", " "))
     return f"convention {before}; score of a case: {primary}"

@@ -204,7 +204,8 @@ class TestTwoRuns:
         run(worse_by(0), "old", convention="taxonomy")
         run(worse_by(0), "new")
         with pytest.raises(
-            ConfigError, match="new and old have different rules or conventions; score both runs"
+            ConfigError,
+            match="new and old have different rules and conventions; score both runs with the same",
         ):
             html_report(tmp_path / "new", against=tmp_path / "old")
 

@@ -27,8 +27,9 @@ function comparisonHead(found) {
       comparable && `: ${counts.map(([number, name]) => `${whole(number)} ${name}`).join(", ")}`,
       cases.not_scored > 0 && `, ${whole(cases.not_scored)} not scored in one of the runs`,
       cases.only_before > 0 && `; ${whole(cases.only_before)} only in the first run`, cases.only_after > 0 && `; ${whole(cases.only_after)} only in the second run`),
-    el("p", { class: "quiet conventions" }, comparable ? `Convention ${before.convention}; score of a case: ${metricLabel(conclusion.primary)}`
-      : `Conventions: ${before.convention} and ${after.convention}. Runs with different rules or conventions are neither better nor worse.`),
+    el("p", { class: "quiet conventions" }, before.convention === after.convention ? `Convention ${before.convention}; score of a case: ${metricLabel(conclusion.primary)}`
+      : `Conventions: ${before.convention} and ${after.convention}`,
+      !comparable && `. Runs with different ${found.different.join(" and ")} are neither better nor worse.`),
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
   ];
 }
