@@ -257,6 +257,63 @@ def test_different_weights_are_rejected_unless_rescored(folder, command):
     assert found.metrics.headline["mean_score"].delta == 0
 
 
+def test_structural_warnings_of_both_runs_come_first(folder, command):
+    wrapped = write(folder / "wrapped.jsonl", [{"id": row["id"], "doc": row} for row in TRUTH])
+    truth = write(folder / "all.jsonl", TRUTH)
+    good = write(folder / "good.jsonl", rows(55))
+    for name, predictions in (("wrapped", wrapped), ("same", wrapped), ("good", good)):
+        fm.score(truth, predictions, out=f"runs/{name}")
+    own = json.loads((folder / "runs/wrapped/summary.json").read_bytes())
+    [text] = own["structural_warnings"]
+    first = f"warning: wrapped: {text}"
+    result = command("diff", "wrapped", "good", "--format", "json").summary
+    assert result["notes"] == [first]
+    assert command("diff", "good", "wrapped", "--format", "json").summary["notes"][0] == first
+    both = command("diff", "wrapped", "same", "--format", "json").summary["notes"]
+    assert both == [f"warning: both runs: {text}"]
+    table = " ".join(command("diff", "wrapped", "good").out.split())
+    assert table.startswith("warning: wrapped: ")
+    assert table.index("warning: wrapped: ") < table.index("Improved: ")
+    markdown = command("diff", "wrapped", "good", "--format", "markdown").out
+    assert markdown.startswith("> warning: wrapped: ")
+    assert command("diff", "wrapped", "good", "--format", "csv").err.startswith(
+        f"fieldmark: {first}"
+    )
+    view = comparison_view(fm.diff("runs/wrapped", "runs/good"), {})
+    assert view["notes"] == [first]
+    assert fm.diff("runs/good", "runs/good").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        pytest.param({}, None, id="same-options"),
+        pytest.param(
+            {"candidate_key": "old"},
+            "the runs read rows differently: candidate_key detected vs. 'old'",
+            id="other-key",
+        ),
+        pytest.param(
+            {"candidate_key": "old", "parse": "strict"},
+            "the runs read rows differently: candidate_key detected vs. 'old', "
+            "parse 'lenient' vs. 'strict'",
+            id="several-options",
+        ),
+    ],
+)
+def test_runs_that_read_rows_differently_are_noted(folder, command, options, note):
+    truth = write(folder / "all.jsonl", TRUTH)
+    paired = zip(rows(30), rows(55), strict=True)
+    both = [{"id": old["id"], "candidate": new, "old": old} for old, new in paired]
+    predictions = write(folder / "both.jsonl", both)
+    fm.score(truth, predictions, out="runs/one")
+    fm.score(truth, predictions, inputs=options, out="runs/two")
+    found = fm.diff("runs/one", "runs/two").notes
+    assert list(found) == ([note] if note else [])
+    if note:
+        assert note in " ".join(command("diff", "one", "two").out.split())
+
+
 def test_every_difference_is_named_once(runs, command):
     fm.score("all.jsonl", "good.jsonl", convention="taxonomy", out="runs/taxonomy")
     first, second = command("diff", "bad", "taxonomy").err.splitlines()

@@ -19,7 +19,7 @@ from fieldmark.metrics.difference import (
     paired_metrics,
 )
 from fieldmark.metrics.summary import AppliedConvention, Summary
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.gates import check_drops
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
@@ -131,6 +131,7 @@ def diff(
     }
     notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
     notes += [f"forced: {text}" for _, text in obstacles]
+    notes += _reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{old.path.name} is newer than {new.path.name}")
     return DiffResult(
@@ -144,6 +145,7 @@ def diff(
         only_before=gathered.only[0],
         only_after=gathered.only[1],
         gates=check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop),
+        warnings=tuple(_structural_warnings(old, new)),
         notes=(*notes, *gathered.notes(old.path.name, new.path.name)),
     )
 
@@ -242,6 +244,36 @@ def _name(run: StoredRun, summary: Summary) -> RunName:
         started_at=run.manifest.started_at or None,
         convention=summary.convention.name,
     )
+
+
+def _structural_warnings(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield the warnings that documents of the runs do not have the same structure."""
+    old, new = (
+        () if run.summary is None else run.summary.structural_warnings for run in (before, after)
+    )
+    for text in dict.fromkeys([*old, *new]):
+        name = before.path.name if text in old else after.path.name
+        yield f"{'both runs' if text in old and text in new else name}: {text}"
+
+
+def _reading_notes(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield a note on the options for reading rows that differ, if both are known."""
+    old, new = _inputs(before), _inputs(after)
+    if differences := [
+        f"{name} {_key_text(old[name])} vs. {_key_text(new[name])}"
+        for name in old
+        if name in new and old[name] != new[name]
+    ]:
+        yield f"the runs read rows differently{_listed(differences)}"
+
+
+def _inputs(run: StoredRun) -> JsonObject:
+    inputs = (run.manifest.options or {}).get("inputs")
+    return inputs if isinstance(inputs, dict) else {}
+
+
+def _key_text(value: JsonValue) -> str:
+    return "detected" if value is None else repr(value)
 
 
 def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:

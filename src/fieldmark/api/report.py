@@ -110,6 +110,8 @@ def html_report(
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
     compared = None if against is None else _compared(stored_run(against), stored)
+    if compared is not None and not values:
+        compared = replace(compared, warnings=())  # they may quote values
     with relaxed_gc():
         return page(view_of(shown, compared, earlier=_earlier_runs(Path(run)), limits=limits))
 

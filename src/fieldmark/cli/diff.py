@@ -94,6 +94,9 @@ def command(
         markdown=lambda: view.diff_markdown(result, top=output.top),
         csv=lambda: view.diff_csv(result),
     ).print(output)
+    if output.hides_failures and output.format != "json":
+        for text in result.warnings:
+            print_message(f"fieldmark: warning: {text}")
     if output.hides_failures or output.quiet:
         for gate in result.gates:
             if not gate.passed:

@@ -56,6 +56,7 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
         metrics.add_row(_title(diff, name), *_cells(each, each.p))
     ranked = _ranked(diff.attributes)
     parts: list[RenderableType] = [
+        *(one_line(f"warning: {text}", "bold red") for text in diff.warnings),
         *(one_line(f"· {note}", "dim") for note in diff.notes),
         one_line(_conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
         one_line(_conventions(diff), "dim"),
@@ -80,6 +81,7 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
     gates = [f"- {visible(gate_line(gate))}" for gate in diff.gates]
     ranked = _ranked(diff.attributes)
     lines = [
+        *(f"> warning: {for_markdown(text)}\n" for text in diff.warnings),
         _conclusion(diff),
         "",
         _conventions(diff),

@@ -40,7 +40,7 @@ class RunDiff:
     Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
     better or worse, and `different` names what differs. `primary` is the score of a case, whose
     mean is the mean score. The first metric is the primary one of the convention, or the mean score
-    if evaluators score the cases.
+    if evaluators score the cases. `warnings` are the structural warnings of the runs.
     """
 
     before: RunName
@@ -53,6 +53,7 @@ class RunDiff:
     only_before: int = 0
     only_after: int = 0
     gates: tuple[GateResult, ...] = ()
+    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -165,7 +166,7 @@ class RunDiff:
                 "p": self.main.p,
                 "alpha": ALPHA,
             },
-            "notes": list(self.notes),
+            "notes": [*(f"warning: {text}" for text in self.warnings), *self.notes],
         }
 
     def to_dict(self) -> JsonObject:

@@ -21,6 +21,7 @@ function comparisonHead(found) {
   const [main] = found.metrics;
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
   return [
+    notes.map((note) => el("p", { class: "notice" }, shown(note))),
     el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, `${word[0].toUpperCase()}${word.slice(1)}`, " ",
       el("span", { class: "quiet" }, `· ${metricLabel(main.name)} ${rate(main.before)} ${comparable ? "→" : "and"} ${rate(main.after)}${tested ? `, p = ${rate(conclusion.p)}` : ""}`)),
     el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
@@ -30,7 +31,6 @@ function comparisonHead(found) {
     el("p", { class: "quiet conventions" }, before.convention === after.convention ? `Convention ${before.convention}; score of a case: ${metricLabel(conclusion.primary)}`
       : `Conventions: ${before.convention} and ${after.convention}`,
       !comparable && `. Runs with different ${found.different.join(" and ")} are neither better nor worse.`),
-    notes.map((note) => el("p", { class: "notice" }, shown(note))),
   ];
 }
 
