@@ -100,6 +100,7 @@ def test_five_of_five_changed_cases_are_too_few_to_tell(folder, command, improve
     changed = [each for each in result["metrics"].values() if each["delta"]]
     found = [result["conclusion"], *changed, *result["attributes"].values()]
     assert {each["word"] for each in found} == {"too few cases to tell"}
+    assert {each["interval"] for each in found[1:]} == {None}
     assert result["metrics"]["completeness"]["word"] == "no difference"
     assert result["verdicts"]["p"] is None
     markdown = command("diff", first, second, "--format", "markdown").out

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
+    has_width,
     interval_around,
     interval_offsets,
     product,
@@ -553,9 +554,6 @@ def _differences(
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])
-        interval = None
-        if delta is not None and offsets is not None:
-            interval = interval_around(delta, offsets, _LIMITS)
         word = DiffVerdict.SAME
         if not comparable:
             word = DiffVerdict.NOT_COMPARABLE
@@ -564,6 +562,10 @@ def _differences(
         elif delta and adjusted[name] <= ALPHA:
             gain = -delta if samples.less_is_better else delta
             word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
+        interval = None
+        varies = offsets is not None and (has_width(offsets) or not samples.differing)
+        if delta is not None and offsets is not None and varies and word is not DiffVerdict.TOO_FEW:
+            interval = interval_around(delta, offsets, _LIMITS)
         improved, worse = cases.get(name, (0, 0))
         found[name] = MetricDifference(
             before=_defined(samples.before[0]),
