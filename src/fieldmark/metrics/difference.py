@@ -337,7 +337,8 @@ class _MetricSamples:
     the change is `unanimous`, they all changed in the same direction.
 
     If only one run had nothing to compare, its value is `nothing_compared`: an attribute that is no
-    longer predicted where nothing is expected has improved. NaN leaves the difference undefined.
+    longer predicted where nothing is expected has improved. NaN leaves the difference undefined, as
+    it is if no case could be scored.
     """
 
     before: Floats
@@ -374,7 +375,7 @@ _RATED_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "safety": ("safety", "judged"),
     **{name: (name, "rated") for name in (*QualityMetrics._fields, "rqs")},
 }
-_UNDEFINED_WITHOUT_CASES: Final = frozenset({MAIN_METRIC, *QUALITY_METRICS})
+_UNDEFINED_WITHOUT_CASES: Final = frozenset({*_MEANS, *QUALITY_METRICS})
 _Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
 """Turns the counts of the cases of both runs into the counts of all resamples."""
 _Samples: TypeAlias = dict[str, _MetricSamples]
@@ -471,6 +472,9 @@ def _samples(
     matrices = runs.matrices
     sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
+    scored = CaseSums._fields.index("scored")
+    both_scored = all(matrix.sums[:, scored].any() for matrix in matrices)
+    nothing_compared = 1.0 if both_scored else math.nan
     any_count = np.zeros(matrices[0].rows, bool)
     for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
         counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
@@ -492,6 +496,7 @@ def _samples(
                 int(present[place]),
                 int(differing[place]),
                 bool(unanimous[place]),
+                nothing_compared,
             )
     width, rows = len(CaseSums._fields), matrices[0].rows
     sums = transform(matrices[0].sums, matrices[1].sums)
@@ -512,7 +517,7 @@ def _samples(
             int(np.logical_or.reduce([differ[each] for each in columns[name]]).sum())
             if name in columns
             else int(any_count.sum()),
-            nothing_compared=math.nan if name in _UNDEFINED_WITHOUT_CASES else 1.0,
+            nothing_compared=math.nan if name in _UNDEFINED_WITHOUT_CASES else nothing_compared,
             less_is_better=less_is_better(name),
         )
         for name in (*HEADLINE_METRICS, *QUALITY_METRICS)

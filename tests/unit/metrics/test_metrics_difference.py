@@ -115,6 +115,18 @@ def test_metric_without_a_scored_case_in_one_run_has_no_difference():
     assert found.word is DiffVerdict.TOO_FEW
 
 
+@pytest.mark.parametrize("first", [RIGHT, BAD])
+def test_no_metric_has_a_difference_if_no_case_of_a_run_could_be_scored(first):
+    failed = {"a": "error"}
+    for cases in ([(first, failed)] * 12, [(failed, first)] * 12):
+        found = metrics_of(*cases)
+        names = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "accuracy")
+        for metric in (*(found.headline[name] for name in names), found.attributes["a"]):
+            assert (metric.delta, metric.interval) == (None, None)
+            assert metric.word in (DiffVerdict.TOO_FEW, DiffVerdict.SAME)
+            assert None in (metric.before, metric.after)
+
+
 def test_attribute_that_is_named_like_a_metric_is_better_if_it_increases():
     for name in ("errors", "hallucination", "missing"):
         found = metrics_of(*[({name: "wrong"}, {name: "match"})] * 12).attributes[name]
