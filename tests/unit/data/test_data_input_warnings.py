@@ -190,6 +190,29 @@ def test_unreadable_rows_are_not_rows_without_ids(tmp_path, truth):
         assert not any("no ids" in text for text in warnings)
 
 
+@pytest.mark.parametrize("kind", ["memory", "jsonl", "json", "text", "paired"])
+def test_first_nan_of_predictions_is_reported_with_its_case_and_key(tmp_path, kind):
+    nan, inf = float("nan"), float("inf")
+    documents = [{"line": [{"total": each}], "net": each} for each in (1, nan, inf, 2)]
+    rows = [{"id": f"inv-{n}", "candidate": each} for n, each in enumerate(documents)]
+    truth = [{"id": row["id"], "expected": {"net": 1}} for row in rows]
+    if kind == "text":
+        rows = [{**row, "candidate": json.dumps(row["candidate"])} for row in rows]
+    elif kind == "paired":
+        truth, rows = [{**one, **other} for one, other in zip(truth, rows, strict=True)], None
+    given = rows or truth
+    if kind in ("jsonl", "json"):
+        path = tmp_path / f"p.{kind}"
+        lines = [json.dumps(row) for row in given]
+        path.write_text("\n".join(lines) if kind == "jsonl" else json.dumps(given))
+        rows = path
+    stream = open_pairs(truth) if rows is None else open_pairs(truth, rows)
+    assert sum(map(len, stream.batches())) == 4
+    [warning] = [text for text in stream.warnings if "NaN" in text]
+    first = "first: case 'inv-1', line[0].total"
+    assert warning.endswith(f": NaN or infinite numbers, which match nothing (4; {first})")
+
+
 def test_nan_is_reported_with_its_row_and_key():
     rows = [{"id": "a", "line": {"total": float("nan")}}, {"id": "b", "line": {"total": 1}}]
     for truth, name in ((rows, "a"), (rows[:1], "1")):
