@@ -14,6 +14,8 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.dates import read_day
+from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import leaves
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
@@ -103,9 +105,21 @@ def _sample_ids(side: InputSide) -> list[str]:
 
 
 def _identifies(key: str, rows: Sequence[JsonObject]) -> bool:
-    """Return whether every row has its own value for a key."""
-    values = [id_text(row.get(key)) for row in rows]
-    return None not in values and len(set(values)) == len(rows)
+    """Return whether every row has its own value for a key, which is no measured quantity."""
+    values = [row.get(key) for row in rows]
+    texts = {id_text(value) for value in values}
+    return None not in texts and len(texts) == len(rows) and all(map(_may_be_id, values))
+
+
+def _may_be_id(value: JsonValue) -> bool:
+    """Return whether a value is an integer, or a text that is neither a date nor a decimal number.
+
+    >>> [_may_be_id(each) for each in ("INV-7", "0042", 7, 7.5, "7.5", "2024-01-31", True)]
+    [True, True, True, False, False, False, False]
+    """
+    if not isinstance(value, str):
+        return isinstance(value, int) and not isinstance(value, bool)
+    return value.isdigit() or (read_day(value) is None and as_number(value) is None)
 
 
 def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> list[str]:

@@ -39,6 +39,32 @@ def test_no_common_id_is_a_warning(tmp_path, truth, in_memory):
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "others", "suggested"),
+    [
+        pytest.param([1, 2], None, True, id="integers"),
+        pytest.param(["A-1", "A-2"], None, True, id="codes"),
+        pytest.param(["20240101", "20240102"], None, True, id="digits"),
+        pytest.param(["A-1", "A-2"], ["A-2", "A-3"], True, id="some-in-common"),
+        pytest.param(["A-1", "A-2"], ["A-3", "A-4"], False, id="none-in-common"),
+        pytest.param(["A-1", "A-1"], None, False, id="not-distinct"),
+        pytest.param(["A-1", "A-2"], ["A-1", "A-1"], False, id="not-distinct-in-predictions"),
+        pytest.param(["2024-01-02", "2024-01-03"], None, False, id="iso-dates"),
+        pytest.param(["03/04/2024", "5 May 2020"], None, False, id="printed-dates"),
+        pytest.param([1.5, 2.5], None, False, id="floats"),
+        pytest.param(["1.50", "2.50"], None, False, id="decimals-in-text"),
+        pytest.param([True, False], None, False, id="booleans"),
+        pytest.param(["A-1", "2024-01-03"], None, False, id="one-date"),
+    ],
+)
+def test_only_a_key_that_can_identify_rows_is_suggested(values, others, suggested):
+    truth = [{"id": f"t{n}", "key": value} for n, value in enumerate(values)]
+    candidate = [{"id": f"p{n}", "key": value} for n, value in enumerate(others or values)]
+    [warning, *_] = warnings_of(truth, candidate)
+    hint = "set the id key to 'key'" if suggested else "check the id key"
+    assert warning.endswith(f"; {hint}, or pair rows by position with an empty id key")
+
+
 def test_no_common_id_without_another_key():
     truth = [{"id": "a", "n": 1}, {"id": "b", "n": 1}]
     warnings = warnings_of(truth, [{**row, "id": f"x{row['id']}"} for row in truth])
