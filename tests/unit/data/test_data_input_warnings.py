@@ -247,3 +247,13 @@ def test_nan_is_reported_with_its_row_and_key():
         assert (first.id, first.input) == (name, "invalid_truth")
         assert first.note == "ground truth row 1: line.total: NaN is not a finite number"
         assert not any("no ids" in text for text in stream.warnings)
+
+
+def test_first_nan_is_reported_if_lines_are_left_unparsed(tmp_path):
+    rows = [{"id": str(n), "total": float("nan") if n == 70 else n} for n in range(90)]
+    for name, total in (("truth", 1), ("candidate", None)):
+        content = [row if total is None else {**row, "total": total} for row in rows]
+        lines = "".join(json.dumps(row) + "\n" for row in content)
+        (tmp_path / f"{name}.jsonl").write_text(lines)
+    run = fm.score(tmp_path / "truth.jsonl", tmp_path / "candidate.jsonl")
+    assert run.summary.warnings[0].endswith("which match nothing (1; first: case '70', total)")
