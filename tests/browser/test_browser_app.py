@@ -626,7 +626,11 @@ def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
     assert page.text("#conclusion").startswith("Too few cases to tell · macro F1 by attribute")
     assert "0 improved, 4 worse" in page.text(".case-counts")
-    assert page.text(".notice") == "second is newer than first"
+    assert page.text(".notice").startswith(
+        "warning: second: truth.jsonl: both inputs are this file"
+    )
+    assert page.text(".notice + .notice") == "second is newer than first"
+    assert page.count(".notice ~ #conclusion") == 1
     assert page.count("#worse tbody a") == 4
     assert "total: match → wrong value" in page.text("#worse tbody")
     assert page.text("#attributes tbody th") == "total"

@@ -184,3 +184,47 @@ def test_baseline_with_other_evaluators_is_rejected(folder, command):
     done = command("eval", "a.yaml", *NO_DROP)
     assert done.code == 2
     assert "has different evaluators; compare with a run of the same evaluation" in done.err
+
+
+SELECTED = """evaluators:
+  - {type: field_accuracy, fields: [{path: a}]}
+cases:
+  - {id: x-1, tags: [smoke], expected: {a: 1}, candidate: {a: 1}}
+  - {id: x-2, tags: [smoke, slow], expected: {a: 1}, candidate: {a: 1}}
+  - {id: y-1, tags: [slow], expected: {a: 1}, candidate: {a: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        pytest.param([], [], "", id="all-cases"),
+        pytest.param(["--only", "smoke"], ["--only", "smoke"], "", id="same-tag"),
+        pytest.param(
+            ["--case", "x-1", "--case", "x-2"],
+            ["--case", "x-2", "--case", "x-1"],
+            "",
+            id="order-does-not-matter",
+        ),
+        pytest.param(["--only", "smoke"], [], "--only smoke vs. all", id="baseline-by-tag"),
+        pytest.param([], ["--only", "smoke"], "all vs. --only smoke", id="run-by-tag"),
+        pytest.param(["--case", "x-*"], [], "--case x-* vs. all", id="baseline-by-id"),
+        pytest.param(
+            ["--only", "smoke"],
+            ["--only", "slow", "--case", "x-*"],
+            "--only smoke vs. --only slow --case x-*",
+            id="other-tag",
+        ),
+    ],
+)
+@pytest.mark.parametrize("saved", [[], ["--no-save"]])
+def test_baseline_with_another_selection_of_cases_is_rejected(
+    folder, command, before, after, differs, saved
+):
+    (folder / "a.yaml").write_text(SELECTED)
+    assert command("eval", "a.yaml", *before, "-q").code == 0
+    done = command("eval", "a.yaml", *after, *saved, *NO_DROP)
+    assert done.code == (2 if differs else 0)
+    if differs:
+        [line] = done.err.splitlines()
+        assert f"has a different selection of cases ({differs}); " in line

@@ -100,6 +100,7 @@ def test_five_of_five_changed_cases_are_too_few_to_tell(folder, command, improve
     changed = [each for each in result["metrics"].values() if each["delta"]]
     found = [result["conclusion"], *changed, *result["attributes"].values()]
     assert {each["word"] for each in found} == {"too few cases to tell"}
+    assert {each["interval"] for each in found[1:]} == {None}
     assert result["metrics"]["completeness"]["word"] == "no difference"
     assert result["verdicts"]["p"] is None
     markdown = command("diff", first, second, "--format", "markdown").out
@@ -220,7 +221,8 @@ def test_different_rules_are_rejected_even_if_rescored(folder, runs, command):
     forced = command("diff", "bad", "fuzzy", "--force")
     assert forced.code == 0
     assert "Not comparable: macro F1 by attribute 0.750 and 0.958 over 60 cases" in forced.out
-    assert "conventions: confusion (bad), confusion (fuzzy)" in forced.out
+    assert "over 60 cases, by different rules\nconvention confusion; score" in forced.out
+    assert "conventions" not in forced.out
     for word in ("improved", "worse", "regressed", "better", "now pass"):
         assert word not in forced.out.lower().partition("mistakes")[2]
 
@@ -246,11 +248,111 @@ def test_different_weights_are_rejected_unless_rescored(folder, command):
         rules = {"fields": [{"path": "total", "weight": weight}]}
         options = {"convention": "field_accuracy", "scope": "truth"}
         fm.score(TRUTH, rows(30), rules=rules, out=f"runs/{name}", **options)
-    with pytest.raises(ConfigError, match="the runs have different conventions"):
+    with pytest.raises(
+        ConfigError, match=r"the runs have different weights: weight of total 1\.0 vs\. 5"
+    ):
         fm.diff("runs/light", "runs/heavy")
+    assert fm.diff("runs/light", "runs/heavy", force=True).different == ("weights",)
     found = fm.diff("runs/light", "runs/heavy", rescore=True)
     assert found.word is DiffVerdict.SAME
     assert found.metrics.headline["mean_score"].delta == 0
+
+
+def test_structural_warnings_of_both_runs_come_first(folder, command):
+    wrapped = write(folder / "wrapped.jsonl", [{"id": row["id"], "doc": row} for row in TRUTH])
+    truth = write(folder / "all.jsonl", TRUTH)
+    good = write(folder / "good.jsonl", rows(55))
+    for name, predictions in (("wrapped", wrapped), ("same", wrapped), ("good", good)):
+        fm.score(truth, predictions, out=f"runs/{name}")
+    own = json.loads((folder / "runs/wrapped/summary.json").read_bytes())
+    [text] = own["structural_warnings"]
+    first = f"warning: wrapped: {text}"
+    result = command("diff", "wrapped", "good", "--format", "json").summary
+    assert result["notes"] == [first]
+    assert command("diff", "good", "wrapped", "--format", "json").summary["notes"][0] == first
+    both = command("diff", "wrapped", "same", "--format", "json").summary["notes"]
+    assert both == [f"warning: both runs: {text}"]
+    table = " ".join(command("diff", "wrapped", "good").out.split())
+    assert table.startswith("warning: wrapped: ")
+    assert table.index("warning: wrapped: ") < table.index("Improved: ")
+    markdown = command("diff", "wrapped", "good", "--format", "markdown").out
+    assert markdown.startswith("> warning: wrapped: ")
+    assert command("diff", "wrapped", "good", "--format", "csv").err.startswith(
+        f"fieldmark: {first}"
+    )
+    view = comparison_view(fm.diff("runs/wrapped", "runs/good"), {})
+    assert view["notes"] == [first]
+    assert fm.diff("runs/good", "runs/good").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        pytest.param({}, None, id="same-options"),
+        pytest.param(
+            {"candidate_key": "old"},
+            "the runs read rows differently: candidate_key detected vs. 'old'",
+            id="other-key",
+        ),
+        pytest.param(
+            {"candidate_key": "old", "parse": "strict"},
+            "the runs read rows differently: candidate_key detected vs. 'old', "
+            "parse 'lenient' vs. 'strict'",
+            id="several-options",
+        ),
+    ],
+)
+def test_runs_that_read_rows_differently_are_noted(folder, command, options, note):
+    truth = write(folder / "all.jsonl", TRUTH)
+    paired = zip(rows(30), rows(55), strict=True)
+    both = [{"id": old["id"], "candidate": new, "old": old} for old, new in paired]
+    predictions = write(folder / "both.jsonl", both)
+    fm.score(truth, predictions, out="runs/one")
+    fm.score(truth, predictions, inputs=options, out="runs/two")
+    found = fm.diff("runs/one", "runs/two").notes
+    assert list(found) == ([note] if note else [])
+    if note:
+        assert note in " ".join(command("diff", "one", "two").out.split())
+
+
+def test_every_difference_is_named_once(runs, command):
+    fm.score("all.jsonl", "good.jsonl", convention="taxonomy", out="runs/taxonomy")
+    first, second = command("diff", "bad", "taxonomy").err.splitlines()
+    assert "different rules: comparator exact vs. normalized_text, aligner greedy vs. i" in first
+    assert "different conventions: convention confusion vs. taxonomy, zero undefined vs" in second
+    assert "comparator" not in second
+    assert "zero" not in first
+    result = command("diff", "bad", "taxonomy", "--force", "--format", "json").summary
+    assert result["different"] == ["rules", "conventions"]
+
+
+def test_other_rules_with_the_same_convention_are_not_another_convention(folder, command):
+    for name, rules in (
+        ("one", {"total": "exact"}),
+        ("two", {"total": "fuzzy", "vendor": "exact"}),
+    ):
+        fm.score(TRUTH, rows(30), rules=rules, out=f"runs/{name}")
+    done = command("diff", "one", "two")
+    assert done.code == 2
+    assert done.err == (
+        "fieldmark: the runs have different rules; "
+        "score both with the same rules, or show both anyway with --force\n"
+    )
+    with pytest.raises(ConfigError, match="show both anyway with force=True"):
+        fm.diff("runs/one", "runs/two")
+    view = comparison_view(fm.diff("runs/one", "runs/two", force=True), {})
+    assert view["different"] == ["rules"]
+
+
+@pytest.mark.parametrize("other", ["fp", "half"])
+def test_hints_name_the_options_of_the_command_line(folder, runs, command, other):
+    command("score", "all.jsonl", "good.jsonl", "--set", "wrong_value=fp", "--out", "runs/fp", "-q")
+    fm.score(TRUTH[:30], rows(30)[:30], out="runs/half")
+    done = command("diff", "bad", other)
+    assert done.code == 2
+    assert "with --force" in done.err
+    assert ("with --rescore" in done.err) is (other == "fp")
+    assert "=True" not in done.err
 
 
 def test_an_incomplete_run_is_rejected_unless_forced(runs, command):

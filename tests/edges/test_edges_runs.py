@@ -192,6 +192,14 @@ def test_any_metric_can_be_followed(runs, command, metric, values, best):
     assert command("runs", "--trend", "--metric", metric).code in {10, 11}
 
 
+@pytest.mark.parametrize("output_format", ["table", "markdown", "csv"])
+def test_rqs_of_a_run_says_that_safety_was_not_evaluated(folder, command, output_format):
+    fm.score([({"total": n}, {"total": n % 3}) for n in range(9)], out="runs/unjudged")
+    lines = command("runs", "unjudged", "--format", output_format).out.splitlines()
+    assert ["safety not evaluated" in line for line in lines if "rqs" in line] == [True]
+    assert sum("not evaluated" in line for line in lines) == 1
+
+
 def test_a_run_with_nothing_to_score_shows_vacuous_metrics_without_intervals(folder, command):
     fm.score([({"total": None}, {"total": None})], out="runs/vacuous")
     rows = [line.split() for line in command("runs", "vacuous").out.splitlines()]

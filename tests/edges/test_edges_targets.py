@@ -258,8 +258,7 @@ def test_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):
 def test_non_finite_numbers_are_a_warning_and_are_saved(evaluated, folder, body):
     (folder / "odd.py").write_text(f"def run(case):\n    {body}\n", "utf-8")
     done, rows = evaluated('python: "odd:run"')
-    assert (
-        "warning: target: predictions contain NaN or infinite numbers, which match nothing"
-        in done.out
-    )
+    [warning] = [line for line in done.out.splitlines() if line.startswith("warning: target: ")]
+    assert "NaN or infinite numbers, which match nothing (" in warning
+    assert warning.endswith(f"; first: case {rows[0]['case_id']!r}, total)")
     assert {row["candidate"]["total"] for row in rows} <= {"NaN", "Infinity"}

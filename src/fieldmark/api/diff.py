@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.api.recount import RecountedRun, RunLike, attribute_weights, stored_run
 from fieldmark.errors import ConfigError, Problem
+from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
     CaseInRun,
     PairedCases,
@@ -18,7 +19,7 @@ from fieldmark.metrics.difference import (
     paired_metrics,
 )
 from fieldmark.metrics.summary import AppliedConvention, Summary
-from fieldmark.model.json import MISSING
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.gates import check_drops
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
@@ -32,13 +33,26 @@ if TYPE_CHECKING:
 
 __all__ = ["DiffResult", "diff"]
 
-_RULES: Final = "score both with the same rules, or force the comparison"
-_COUNTING: Final = "rescore the second with the convention of the first, or force the comparison"
-_DATA: Final = "compare runs on the same ground truth, or force the comparison of shared cases"
-_STATUS: Final = "let it finish, or force the comparison of completed cases"
-_EVALUATORS: Final = "evaluate both with the same file, or force the comparison"
-_NOT_COMPARABLE: Final = (_RULES, _COUNTING, _EVALUATORS)
+_HINTS: Final[Mapping[str, str]] = {
+    "status": "let it finish, or compare the completed cases with force=True",
+    "rules": "score both with the same rules, or show both anyway with force=True",
+    "conventions": (
+        "apply the convention of the first to the second with rescore=True, "
+        "or show both anyway with force=True"
+    ),
+    "weights": (
+        "apply the weights of the first to the second with rescore=True, "
+        "or show both anyway with force=True"
+    ),
+    "ground truth": (
+        "compare runs on the same ground truth, or only the shared cases with force=True"
+    ),
+    "evaluators": "evaluate both with the same file, or show both anyway with force=True",
+}
+"""What can differ between two runs, and what to do about it."""
+_NOT_COMPARABLE: Final = frozenset({"rules", "conventions", "weights", "evaluators"})
 """What must be the same for a metric to be better or worse."""
+_COUNTING: Final = frozenset(each.name for each in fields(CountingOptions))
 _Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 
 
@@ -86,15 +100,15 @@ def diff(
     <DiffVerdict.SAME: 'no difference'>
     """
     old, new = stored_run(before), stored_run(after)
-    obstacles = [Problem(text, hint=hint) for text, hint in _obstacles(old, new, rescore=rescore)]
+    obstacles = list(_obstacles(old, new, rescore=rescore))
     if obstacles and not force:
-        raise ConfigError(obstacles)
+        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in obstacles])
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    comparable = not any(problem.hint in _NOT_COMPARABLE for problem in obstacles)
+    different = tuple(what for what, _ in obstacles if what in _NOT_COMPARABLE)
     evaluators = list(dict.fromkeys([*_evaluators(old), *_evaluators(new)]))
-    pairs = PairedCases(comparable=comparable, evaluators=evaluators)
+    pairs = PairedCases(comparable=not different, evaluators=evaluators)
     gathered = _gather(first, second, pairs, same_files=_same_truth(old, new) is True)
     if not force:
         gathered.check_same_data()
@@ -116,7 +130,8 @@ def diff(
         name: metrics.headline[name] for name in summaries[0].metrics if name in metrics.headline
     }
     notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
-    notes += [f"forced: {problem.message}" for problem in obstacles]
+    notes += [f"forced: {text}" for _, text in obstacles]
+    notes += _reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{old.path.name} is newer than {new.path.name}")
     return DiffResult(
@@ -125,10 +140,12 @@ def diff(
         summaries=summaries,
         metrics=replace(metrics, headline=ordered),
         pairs=pairs,
+        different=different,
         primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
         only_before=gathered.only[0],
         only_after=gathered.only[1],
         gates=check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop),
+        warnings=tuple(_structural_warnings(old, new)),
         notes=(*notes, *gathered.notes(old.path.name, new.path.name)),
     )
 
@@ -145,11 +162,11 @@ class _GatheredCases:
         """Raise an error unless both runs have the same cases with the same truth."""
         if self.other_truth:
             cases = plural(self.other_truth, "case")
-            raise ConfigError.of(f"different ground truth in {cases}", hint=_DATA)
+            raise ConfigError.of(f"different ground truth in {cases}", hint=_HINTS["ground truth"])
         if any(self.only):
             first, second = (plural(count, "case") for count in self.only)
             message = f"{first} only in the first run, {second} only in the second"
-            raise ConfigError.of(message, hint=_DATA)
+            raise ConfigError.of(message, hint=_HINTS["ground truth"])
 
     def notes(self, before: str, after: str) -> Iterator[str]:
         """Yield notes on cases that are compared despite a difference, or left out."""
@@ -229,21 +246,55 @@ def _name(run: StoredRun, summary: Summary) -> RunName:
     )
 
 
+def _structural_warnings(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield the warnings that documents of the runs do not have the same structure."""
+    old, new = (
+        () if run.summary is None else run.summary.structural_warnings for run in (before, after)
+    )
+    for text in dict.fromkeys([*old, *new]):
+        name = before.path.name if text in old else after.path.name
+        yield f"{'both runs' if text in old and text in new else name}: {text}"
+
+
+def _reading_notes(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield a note on the options for reading rows that differ, if both are known."""
+    old, new = _inputs(before), _inputs(after)
+    if differences := [
+        f"{name} {_key_text(old[name])} vs. {_key_text(new[name])}"
+        for name in old
+        if name in new and old[name] != new[name]
+    ]:
+        yield f"the runs read rows differently{_listed(differences)}"
+
+
+def _inputs(run: StoredRun) -> JsonObject:
+    inputs = (run.manifest.options or {}).get("inputs")
+    return inputs if isinstance(inputs, dict) else {}
+
+
+def _key_text(value: JsonValue) -> str:
+    return "detected" if value is None else repr(value)
+
+
 def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
-    """Yield the reasons why two runs cannot be compared, each with a hint."""
+    """Yield what differs between two runs that cannot be compared, each with a description."""
     for run in (before, after):
         if run.status != "complete":
-            yield f"{run.path} is not complete (status: {run.status})", _STATUS
+            yield "status", f"{run.path} is not complete (status: {run.status})"
     old, new = before.manifest.convention, after.manifest.convention
-    if old.comparison_sha256 != new.comparison_sha256:
-        yield f"the runs have different rules{_differences(old, new)}", _RULES
+    other_rules = old.comparison_sha256 != new.comparison_sha256
+    if other_rules:
+        yield "rules", f"the runs have different rules{_listed(_options(old, new, rules=True))}"
     if old.counting_sha256 != new.counting_sha256 and not rescore:
-        message = f"the runs have different conventions{_differences(old, new)}"
-        yield message, _COUNTING
+        counted = [*_names(old, new), *_options(old, new, rules=False)]
+        if counted:
+            yield "conventions", f"the runs have different conventions{_listed(counted)}"
+        elif not other_rules:  # weights are a part of the rules
+            yield "weights", f"the runs have different weights{_listed(_weights(before, after))}"
     if _same_truth(before, after) is False:
-        yield "the runs have different ground truth", _DATA
+        yield "ground truth", "the runs have different ground truth"
     if _evaluators(before) != _evaluators(after):
-        yield "the runs have different evaluators", _EVALUATORS
+        yield "evaluators", "the runs have different evaluators"
 
 
 def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
@@ -254,23 +305,38 @@ def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
     return old.sha256 == new.sha256
 
 
-def _differences(old: AppliedConvention, new: AppliedConvention) -> str:
-    """Describe the differences of two conventions, if they are known."""
-    parts = [
-        f"{label} {getattr(old, name)} vs. {getattr(new, name)}"
-        for label, name in (("convention", "name"), ("version", "version"))
-        if getattr(old, name) != getattr(new, name)
-    ]
-    parts += [
-        f"{name} {_option_text(old, name)} vs. {_option_text(new, name)}"
-        for name in {**old.options, **new.options}
-        if old.options.get(name) != new.options.get(name)
-    ]
-    return f": {', '.join(parts)}" if parts else ""
+def _listed(differences: Iterable[str]) -> str:
+    """Return known differences as the end of a sentence."""
+    text = ", ".join(differences)
+    return f": {text}" if text else ""
 
 
-def _option_text(convention: AppliedConvention, name: str) -> str:
-    value = convention.options.get(name)
+def _names(old: AppliedConvention, new: AppliedConvention) -> Iterator[str]:
+    for label, name in (("convention", "name"), ("version", "version")):
+        if getattr(old, name) != getattr(new, name):
+            yield f"{label} {getattr(old, name)} vs. {getattr(new, name)}"
+
+
+def _options(old: AppliedConvention, new: AppliedConvention, *, rules: bool) -> Iterator[str]:
+    """Yield the options that differ: those of the rules, or those of counting."""
+    for name in {**old.options, **new.options}:
+        if (name not in _COUNTING) is rules and old.options.get(name) != new.options.get(name):
+            sides = (_option_text(each.options.get(name)) for each in (old, new))
+            yield f"{name} {' vs. '.join(sides)}"
+
+
+def _weights(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    old, new = (
+        {path: (weight, required) for path, weight, required in run.manifest.weights}
+        for run in (before, after)
+    )
+    for path in (path for path in old if path in new):
+        for label, one, other in zip(("weight", "required"), old[path], new[path], strict=True):
+            if one != other:
+                yield f"{label} of {path} {_option_text(one)} vs. {_option_text(other)}"
+
+
+def _option_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -110,6 +110,8 @@ def html_report(
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
     compared = None if against is None else _compared(stored_run(against), stored)
+    if compared is not None and not values:
+        compared = replace(compared, warnings=())  # they may quote values
     with relaxed_gc():
         return page(view_of(shown, compared, earlier=_earlier_runs(Path(run)), limits=limits))
 
@@ -118,9 +120,10 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
     """Compare a run with an earlier one, on the cases that both contain."""
     compared = diff(before, after, force=True)
     if not compared.comparable:
+        different = " and ".join(compared.different)
         raise ConfigError.of(
-            f"{after.path.name} and {before.path.name} have different rules or conventions",
-            hint="score both runs with the same rules and convention",
+            f"{after.path.name} and {before.path.name} have different {different}",
+            hint=f"score both runs with the same {different}",
         )
     return compared
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,7 +20,8 @@ from fieldmark.cli.options import (
     root_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message, with_options
+from fieldmark.errors import ConfigError
 
 __all__ = ["command"]
 
@@ -77,14 +79,12 @@ def command(
     that were fixed or regressed, and how mistakes changed. A run is a directory, an id or the
     start of an id, a tag, `latest`, or `latest~1`.
     """
-    result = diff(
-        find_run(before, root),
-        find_run(after, root),
-        rescore=rescore,
-        force=force,
-        max_drop=max_drop,
-        seed=seed,
-    )
+    runs = find_run(before, root), find_run(after, root)
+    try:
+        result = diff(*runs, rescore=rescore, force=force, max_drop=max_drop, seed=seed)
+    except ConfigError as error:
+        problems = [replace(each, hint=with_options(each.hint)) for each in error.problems]
+        raise ConfigError(problems) from error
     from fieldmark.report import diff_view as view
     from fieldmark.report.tables import gate_line
 
@@ -94,6 +94,9 @@ def command(
         markdown=lambda: view.diff_markdown(result, top=output.top),
         csv=lambda: view.diff_csv(result),
     ).print(output)
+    if output.hides_failures and output.format != "json":
+        for text in result.warnings:
+            print_message(f"fieldmark: warning: {text}")
     if output.hides_failures or output.quiet:
         for gate in result.gates:
             if not gate.passed:

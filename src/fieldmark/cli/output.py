@@ -50,6 +50,7 @@ _ASCII: Final = str.maketrans(
     }
 )
 
+_FLAG: Final = re.compile(r"\b(force|rescore)=True\b")
 _SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)")
 """How warnings name the options for reading rows."""
 _WIDTH: Final = 120
@@ -223,12 +224,15 @@ def _is_plain() -> bool:
     return sys.stdout is None or not sys.stdout.isatty()
 
 
-def _with_options(warning: str) -> str:
-    """Return a warning with the options of the command line.
+def with_options(warning: str) -> str:
+    """Return a warning or hint with the options of the command line.
 
-    >>> _with_options("no rows paired; set the id key to 'no'")
+    >>> with_options("no rows paired; set the id key to 'no'")
     "no rows paired; use --id 'no'"
+    >>> with_options("show both anyway with force=True")
+    'show both anyway with --force'
     """
+    warning = _FLAG.sub(r"--\1", warning)
     warning = _SET_KEY.sub(lambda found: f"use --{found[1]}{found[2] or ''}", warning)
     return warning.replace("with an empty id key", 'with --id ""')
 
@@ -245,8 +249,8 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
     if not isinstance(run, EvalResult):
         summary = replace(
             summary,
-            warnings=tuple(map(_with_options, summary.warnings)),
-            structural_warnings=tuple(map(_with_options, summary.structural_warnings)),
+            warnings=tuple(map(with_options, summary.warnings)),
+            structural_warnings=tuple(map(with_options, summary.structural_warnings)),
         )
 
     def table() -> RenderableType:

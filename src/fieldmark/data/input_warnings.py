@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.inputs import Coverage, Role
@@ -12,7 +12,12 @@ from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError
+from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.dates import read_day
+from fieldmark.values.numbers import as_number
+from fieldmark.values.paths import leaves
+from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
@@ -20,8 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "describe_ids",
+    "first_non_finite",
     "warn_nested_documents",
     "warn_no_common_ids",
+    "warn_non_finite",
     "warn_truth_as_predictions",
     "warn_unreadable_sides",
 ]
@@ -42,6 +49,23 @@ _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; use the extension .csv"),
 )
 """Patterns for the start of files that are not JSONL, and their likely formats."""
+
+
+def first_non_finite(cases: Iterable[Case]) -> str:
+    """Return the first case whose candidate has a NaN or infinite number, with its path."""
+    for case in cases:
+        # A line that was left unparsed has only finite numbers.
+        candidate = case.candidate if case.unparsed is None else case.unparsed[1]
+        if isinstance(candidate, float | list | dict) and not all_finite(candidate):
+            found = (path for path, value in leaves(candidate) if not all_finite(value))
+            return f"case {case.id!r}, {next(found)}"
+    return ""
+
+
+def warn_non_finite(name: str, number: int, first: str) -> str:
+    """Return a warning about NaN and infinite numbers; `first` is from `first_non_finite`."""
+    where = f"; first: {first}" if first else ""
+    return f"{name}: NaN or infinite numbers, which match nothing ({number:,}{where})"
 
 
 def warn_no_common_ids(coverage: Coverage, ids: str) -> list[str]:
@@ -82,9 +106,21 @@ def _sample_ids(side: InputSide) -> list[str]:
 
 
 def _identifies(key: str, rows: Sequence[JsonObject]) -> bool:
-    """Return whether every row has its own value for a key."""
-    values = [id_text(row.get(key)) for row in rows]
-    return None not in values and len(set(values)) == len(rows)
+    """Return whether every row has its own value for a key, which is no measured quantity."""
+    values = [row.get(key) for row in rows]
+    texts = {id_text(value) for value in values}
+    return None not in texts and len(texts) == len(rows) and all(map(_may_be_id, values))
+
+
+def _may_be_id(value: JsonValue) -> bool:
+    """Return whether a value is an integer, or a text that is neither a date nor a decimal number.
+
+    >>> [_may_be_id(each) for each in ("INV-7", "0042", 7, 7.5, "7.5", "2024-01-31", True)]
+    [True, True, True, False, False, False, False]
+    """
+    if not isinstance(value, str):
+        return isinstance(value, int) and not isinstance(value, bool)
+    return value.isdigit() or (read_day(value) is None and as_number(value) is None)
 
 
 def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> list[str]:

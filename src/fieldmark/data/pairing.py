@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from operator import add
 from typing import Final, NamedTuple, cast
 
 import orjson
 
 from fieldmark.data.duplicate_ids import DuplicateIds
-from fieldmark.data.input_warnings import warn_no_common_ids, warn_unreadable_sides
+from fieldmark.data.input_warnings import (
+    first_non_finite,
+    warn_no_common_ids,
+    warn_non_finite,
+    warn_unreadable_sides,
+)
 from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse, Role
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
@@ -78,10 +82,19 @@ def open_truth(truth: InputLike, options: Inputs | None = None) -> PairStream:
 
 
 class ToleratedFaults(NamedTuple):
-    """How many deviations from JSON were accepted on one side."""
+    """How many deviations from JSON were accepted on one side, and where the first NaN is."""
 
     repeated_keys: int
     non_finite: int
+    first_non_finite: str = ""
+
+    def joined(self, following: ToleratedFaults) -> ToleratedFaults:
+        """Return the deviations of this part and the following one together."""
+        return ToleratedFaults(
+            self.repeated_keys + following.repeated_keys,
+            self.non_finite + following.non_finite,
+            self.first_non_finite or following.first_non_finite,
+        )
 
 
 class ReadStatistics(NamedTuple):
@@ -94,7 +107,7 @@ class ReadStatistics(NamedTuple):
         """Return the statistics of this part and the following one together."""
         self.coverage.add(following.coverage)
         sides = zip(self.tolerated, following.tolerated, strict=True)
-        tolerated = tuple(ToleratedFaults(*map(add, one, other)) for one, other in sides)
+        tolerated = tuple(one.joined(other) for one, other in sides)
         return ReadStatistics(self.coverage, tolerated)
 
 
@@ -124,6 +137,7 @@ class PairStream:
         self.warnings: list[str] = opened.warnings
         self.structural: list[str] = opened.structural
         self._ids = opened.ids
+        self._first_non_finite = ""
         for side in self.sides:
             self.warnings += side.source.warnings
         truth, candidate = opened.truth.source, opened.candidate
@@ -197,6 +211,8 @@ class PairStream:
         try:
             for batch, candidates in pairs:
                 cases = self._builder.build(batch, candidates)
+                if self.non_finite and not self._first_non_finite:
+                    self._first_non_finite = first_non_finite(cases)
                 for start in range(0, len(cases), _BATCH_CASES):
                     yield cases[start : start + _BATCH_CASES]
         finally:
@@ -210,12 +226,16 @@ class PairStream:
             for side, tolerated in zip(self.sides, part.tolerated, strict=True):
                 side.dialect.repeated_keys += tolerated.repeated_keys
                 side.dialect.non_finite += tolerated.non_finite
+                self._first_non_finite = self._first_non_finite or tolerated.first_non_finite
         self._add_final_warnings()
 
     def read_statistics(self) -> ReadStatistics:
         """Return the statistics of this part."""
         dialects = [side.dialect for side in self.sides]
-        tolerated = tuple(ToleratedFaults(each.repeated_keys, each.non_finite) for each in dialects)
+        first = self._first_non_finite
+        tolerated = tuple(
+            ToleratedFaults(each.repeated_keys, each.non_finite, first) for each in dialects
+        )
         return ReadStatistics(self.coverage, tolerated)
 
     def _add_final_warnings(self) -> None:
@@ -225,8 +245,8 @@ class PairStream:
             name = side.source.name
             if side.dialect.repeated_keys:
                 self.warnings.append(f"{name}: duplicate keys; the last value was used")
-            if side.dialect.non_finite:
-                self.warnings.append(f"{name}: NaN or infinite numbers, which match nothing")
+            if number := side.dialect.non_finite:
+                self.warnings.append(warn_non_finite(name, number, self._first_non_finite))
 
     def close(self) -> None:
         """Close the inputs, as at the end of the batches."""

@@ -39,8 +39,8 @@ class Composite:
 
     The score is their weighted mean; with `aggregator: threshold` the share that passes, which
     must reach `threshold`; with `all_or_nothing` 1 if all pass and otherwise 0; with `minimum` the
-    lowest score. An evaluator with weight 0 is reported but not counted. If one evaluator fails,
-    the result is an error.
+    lowest score. An evaluator with weight 0, or with nothing to score in a case, is reported but
+    not counted. If one evaluator fails, the result is an error.
     """
 
     name: ClassVar[str] = "composite"
@@ -67,7 +67,7 @@ class Composite:
 
     def combine(self, results: Sequence[EvaluatorResult]) -> Score:
         """Return one score for the results of all evaluators, in their order."""
-        counted, failed = _counted(results)
+        weighted, counted, failed = _counted(results)
         # Hits and misses of the evaluators are not repeated: they are in the combined score.
         rows: list[JsonValue] = [
             {
@@ -87,7 +87,7 @@ class Composite:
         if failed:
             return replace(Score.error(_reasons(failed)), details=details)
         score = _AGGREGATES[self.aggregator](counted)
-        hits, misses, skipped = _merged_lists(counted, named=True)
+        hits, misses, skipped = _merged_lists(weighted, counted, named=True)
         limit = self.pass_threshold if self.threshold is None else self.threshold
         return Score(
             score=score,
@@ -104,27 +104,27 @@ class Composite:
 def case_score(results: Sequence[EvaluatorResult]) -> Score:
     """Return the weighted mean of all scores of a case, with all hits and misses.
 
-    An evaluator with weight 0 is not counted. If one evaluator fails, the case has no score. If
-    all verdicts agree, the case has the same verdict; otherwise hits and misses decide. An
-    evaluator that does not pass and has no misses counts as a miss, and one that passes without
-    hits counts as a hit unless it is vacuous.
+    An evaluator with weight 0 is not counted, nor is a vacuous one unless all are. If one evaluator
+    fails, the case has no score. If all verdicts agree, the case has the same verdict; otherwise
+    hits and misses decide. An evaluator that does not pass and has no misses counts as a miss, and
+    one that passes without hits counts as a hit unless it is vacuous.
 
     >>> case_score([]).reasoning
     'no evaluator counts for this case'
     """
-    counted, failed = _counted(results)
+    weighted, counted, failed = _counted(results)
     if failed:
         return Score.error(_reasons(failed))
     if not counted:
         return Score(score=None, verdict=None, reasoning="no evaluator counts for this case")
-    hits, misses, skipped = _merged_lists(counted, named=False)
+    hits, misses, skipped = _merged_lists(weighted, counted, named=False)
     verdicts = {result.score.verdict for result in counted}
     return Score(
         score=_weighted_mean(counted),
         verdict=verdicts.pop() if len(verdicts) == 1 else verdict_of(len(hits), len(misses)),
         hits=hits,
         misses=misses,
-        reasoning=_reasons(result for result in counted if result.score.reasoning),
+        reasoning=_reasons(result for result in weighted if result.score.reasoning),
         vacuous=all(result.score.vacuous for result in counted),
         skipped=skipped,
     )
@@ -132,10 +132,14 @@ def case_score(results: Sequence[EvaluatorResult]) -> Score:
 
 def _counted(
     results: Sequence[EvaluatorResult],
-) -> tuple[list[EvaluatorResult], list[EvaluatorResult]]:
-    """Return the results with a weight, and the errors among them."""
-    counted = [result for result in results if result.weight > 0]
-    return counted, [result for result in counted if result.score.status is Status.ERROR]
+) -> tuple[list[EvaluatorResult], list[EvaluatorResult], list[EvaluatorResult]]:
+    """Return the results with a weight, those of them that count, and the errors among them.
+
+    A result that rests on nothing does not count, unless there are no others.
+    """
+    weighted = [result for result in results if result.weight > 0]
+    counted = [result for result in weighted if not result.score.vacuous] or weighted
+    return weighted, counted, [each for each in weighted if each.score.status is Status.ERROR]
 
 
 def _reasons(results: Iterable[EvaluatorResult]) -> str:
@@ -164,25 +168,27 @@ _AGGREGATES: Final[Mapping[Aggregator, Callable[[Sequence[EvaluatorResult]], flo
 
 
 def _merged_lists(
-    results: Sequence[EvaluatorResult], *, named: bool
+    results: Sequence[EvaluatorResult], counted: Sequence[EvaluatorResult], *, named: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the hits, misses and skipped fields of all evaluators, with their names if `named`.
+    """Return the hits and misses of the counted evaluators, and the skipped fields of all.
 
-    A pass without hits and misses is itself a hit unless it is vacuous; another verdict without
-    misses is itself a miss.
+    Names of evaluators are included if `named`. A pass without hits and misses is itself a hit
+    unless it is vacuous; another verdict without misses is itself a miss.
     """
+
+    def listed(result: EvaluatorResult, texts: Iterable[str]) -> list[str]:
+        return [f"{result.name}: {each}" if named else each for each in texts]
+
     hits: list[str] = []
     misses: list[str] = []
-    skipped: list[str] = []
-    for result in results:
+    for result in counted:
         score = result.score
-        prefix = f"{result.name}: " if named else ""
-        hits += [prefix + each for each in score.hits]
-        misses += [prefix + each for each in score.misses]
-        skipped += [prefix + each for each in score.skipped]
+        hits += listed(result, score.hits)
+        misses += listed(result, score.misses)
         if score.verdict is not Verdict.PASS:
             if not score.misses:
                 misses.append(f"{result.name} (score {_value(result):.3g})")
         elif not (score.hits or score.misses or score.vacuous):
             hits.append(result.name)
+    skipped = [each for result in results for each in listed(result, result.score.skipped)]
     return tuple(hits), tuple(misses), tuple(skipped)

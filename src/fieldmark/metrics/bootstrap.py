@@ -25,6 +25,7 @@ from fieldmark.metrics.quality import (
 )
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1, ratio, wilson
 from fieldmark.metrics.summary import RunIntervals, Summary
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
@@ -35,6 +36,7 @@ __all__ = [
     "GROUPS",
     "CaseMatrix",
     "ResampledMetrics",
+    "has_width",
     "interval_around",
     "interval_offsets",
     "product",
@@ -118,7 +120,8 @@ def _intervals(
 ) -> dict[str, Interval]:
     """Return the intervals of the defined metrics; `values` has one row of resamples per metric.
 
-    An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval.
+    An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval. Another
+    estimate that does not vary has none.
     """
     found: dict[str, Interval] = {}
     offsets = interval_offsets(values, cases)
@@ -127,7 +130,7 @@ def _intervals(
         if estimate in _LIMITS:
             whole = round(number / scale**2)
             interval = wilson(whole if estimate else 0, whole)
-        elif estimate is not None and offset is not None:
+        elif estimate is not None and offset is not None and has_width(offset):
             interval = interval_around(estimate, (offset[0] * scale, offset[1] * scale))
         if interval is not None:
             found[name] = interval
@@ -167,6 +170,11 @@ def interval_around(estimate: float, offsets: Interval, limits: Interval = _LIMI
     """Return the interval with these offsets from an estimate, widened to contain the estimate."""
     low, high = (estimate + offset for offset in offsets)
     return max(limits[0], min(low, estimate)), min(limits[1], max(high, estimate))
+
+
+def has_width(offsets: Interval) -> bool:
+    """Return whether resamples vary; equal cases do not show how much other cases would vary."""
+    return sortable(offsets[0]) != sortable(offsets[1])
 
 
 def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | None]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
+    has_width,
     interval_around,
     interval_offsets,
     product,
@@ -336,7 +337,8 @@ class _MetricSamples:
     the change is `unanimous`, they all changed in the same direction.
 
     If only one run had nothing to compare, its value is `nothing_compared`: an attribute that is no
-    longer predicted where nothing is expected has improved. NaN leaves the difference undefined.
+    longer predicted where nothing is expected has improved. NaN leaves the difference undefined, as
+    it is if no case could be scored.
     """
 
     before: Floats
@@ -373,7 +375,7 @@ _RATED_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "safety": ("safety", "judged"),
     **{name: (name, "rated") for name in (*QualityMetrics._fields, "rqs")},
 }
-_UNDEFINED_WITHOUT_CASES: Final = frozenset({MAIN_METRIC, *QUALITY_METRICS})
+_UNDEFINED_WITHOUT_CASES: Final = frozenset({*_MEANS, *QUALITY_METRICS})
 _Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
 """Turns the counts of the cases of both runs into the counts of all resamples."""
 _Samples: TypeAlias = dict[str, _MetricSamples]
@@ -470,6 +472,9 @@ def _samples(
     matrices = runs.matrices
     sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
+    scored = CaseSums._fields.index("scored")
+    both_scored = all(matrix.sums[:, scored].any() for matrix in matrices)
+    nothing_compared = 1.0 if both_scored else math.nan
     any_count = np.zeros(matrices[0].rows, bool)
     for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
         counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
@@ -491,6 +496,7 @@ def _samples(
                 int(present[place]),
                 int(differing[place]),
                 bool(unanimous[place]),
+                nothing_compared,
             )
     width, rows = len(CaseSums._fields), matrices[0].rows
     sums = transform(matrices[0].sums, matrices[1].sums)
@@ -511,7 +517,7 @@ def _samples(
             int(np.logical_or.reduce([differ[each] for each in columns[name]]).sum())
             if name in columns
             else int(any_count.sum()),
-            nothing_compared=math.nan if name in _UNDEFINED_WITHOUT_CASES else 1.0,
+            nothing_compared=math.nan if name in _UNDEFINED_WITHOUT_CASES else nothing_compared,
             less_is_better=less_is_better(name),
         )
         for name in (*HEADLINE_METRICS, *QUALITY_METRICS)
@@ -553,9 +559,6 @@ def _differences(
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])
-        interval = None
-        if delta is not None and offsets is not None:
-            interval = interval_around(delta, offsets, _LIMITS)
         word = DiffVerdict.SAME
         if not comparable:
             word = DiffVerdict.NOT_COMPARABLE
@@ -564,6 +567,10 @@ def _differences(
         elif delta and adjusted[name] <= ALPHA:
             gain = -delta if samples.less_is_better else delta
             word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
+        interval = None
+        varies = offsets is not None and (has_width(offsets) or not samples.differing)
+        if delta is not None and offsets is not None and varies and word is not DiffVerdict.TOO_FEW:
+            interval = interval_around(delta, offsets, _LIMITS)
         improved, worse = cases.get(name, (0, 0))
         found[name] = MetricDifference(
             before=_defined(samples.before[0]),

@@ -56,6 +56,7 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
         metrics.add_row(_title(diff, name), *_cells(each, each.p))
     ranked = _ranked(diff.attributes)
     parts: list[RenderableType] = [
+        *(one_line(f"warning: {text}", "bold red") for text in diff.warnings),
         *(one_line(f"· {note}", "dim") for note in diff.notes),
         one_line(_conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
         one_line(_conventions(diff), "dim"),
@@ -80,6 +81,7 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
     gates = [f"- {visible(gate_line(gate))}" for gate in diff.gates]
     ranked = _ranked(diff.attributes)
     lines = [
+        *(f"> warning: {for_markdown(text)}\n" for text in diff.warnings),
         _conclusion(diff),
         "",
         _conventions(diff),
@@ -176,7 +178,7 @@ def _conclusion(diff: RunDiff) -> str:
     means = f"{title} {number(main.before)} → {number(main.after)}"
     if not diff.comparable:
         means = f"{title} {number(main.before)} and {number(main.after)}"
-        return f"Not comparable: {means} over {cases}, by different rules or conventions"
+        return f"Not comparable: {means} over {cases}, by different {' and '.join(diff.different)}"
     p = "" if diff.word in _NO_P else f", {_named_p(main.p)}"
     counts = ", ".join(
         f"{count} {way.replace('_', ' ')}"
@@ -192,7 +194,7 @@ def _conclusion(diff: RunDiff) -> str:
 def _conventions(diff: RunDiff) -> str:
     """Return the convention of both runs, or both conventions."""
     before, after = diff.before.convention, diff.after.convention
-    if not diff.comparable:
+    if before != after:
         return f"conventions: {before} ({diff.before.name}), {after} ({diff.after.name})"
     primary = METRIC_TITLES.get(diff.primary, diff.primary.replace("_", " "))
     return f"convention {before}; score of a case: {primary}"

@@ -171,7 +171,7 @@ def run_details(run: RunDetails) -> Group:
     metrics.add_column("")
     flags = run.summary.flags
     for name, metric, low, high in _metric_rows(run):
-        metrics.add_row(name, number(metric), _range(low, high), flag_text(flags, name))
+        metrics.add_row(name, number(metric), _range(low, high), _note(flags, name))
     return Group(details, Text(), metrics, Text(), Text(run.summary.rqs_formula))
 
 
@@ -184,7 +184,7 @@ def run_markdown(run: RunDetails) -> str:
     lines += ["| Metric | | 95% CI | |", "|---|--:|--:|---|"]
     flags = {} if run.summary is None else run.summary.flags
     lines += [
-        f"| {name} | {number(value)} | {_range(low, high)} | {flag_text(flags, name)} |"
+        f"| {name} | {number(value)} | {_range(low, high)} | {_note(flags, name)} |"
         for name, value, low, high in _metric_rows(run)
     ]
     return "\n".join(lines) + "\n"
@@ -195,9 +195,7 @@ def run_csv(run: RunDetails) -> str:
     from fieldmark.report.text_tables import csv_text
 
     flags = {} if run.summary is None else run.summary.flags
-    rows = (
-        (*row, flag_text(flags, row[0]), run.manifest.convention.name) for row in _metric_rows(run)
-    )
+    rows = ((*row, _note(flags, row[0]), run.manifest.convention.name) for row in _metric_rows(run))
     return csv_text(("metric", "value", "low", "high", "note", "convention"), rows)
 
 
@@ -214,6 +212,12 @@ def _metric_rows(
     shown = {*HEADLINE_METRICS, *intervals}
     ordered = [name for name in dict.fromkeys((*summary.metrics, *intervals)) if name in shown]
     return [(name, _metric(summary, name), *intervals.get(name, (None, None))) for name in ordered]
+
+
+def _note(flags: Mapping[str, tuple[str, ...]], name: str) -> str:
+    """Return why a metric says less than it seems to; that of RQS includes safety."""
+    safety = flag_text(flags, "safety") if name == "rqs" else ""
+    return ", ".join(filter(None, (flag_text(flags, name), f"safety {safety}" if safety else "")))
 
 
 def _range(low: float | None, high: float | None) -> str:

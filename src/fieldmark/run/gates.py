@@ -165,7 +165,7 @@ class RunGates:
             check_drops(before, before, self.max_drop)
 
     def check_data(self, manifest: Manifest) -> None:
-        """Raise an error if the baseline has other evaluators or another file of ground truth."""
+        """Raise an error if the baseline has other evaluators, ground truth or cases."""
         if self.baseline is None:
             return
         from fieldmark.store.reader import open_run
@@ -182,6 +182,14 @@ class RunGates:
             raise ConfigError.of(
                 f"baseline {stored.path} has different ground truth",
                 hint="score the baseline again with the same ground truth",
+            )
+        options = [each.options for each in (stored.manifest, manifest)]
+        selections = [_selection(each) for each in options if each is not None]
+        if len(set(selections)) > 1:
+            raise ConfigError.of(
+                f"baseline {stored.path} has a different selection of cases "
+                f"({' vs. '.join(selections)})",
+                hint="compare with a run of the same cases",
             )
 
     def checked(
@@ -229,6 +237,14 @@ class RunGates:
             message = f"baseline {stored.path} has different rules or a different convention"
             raise ConfigError.of(message, hint=hint)
         return summary_to_json(stored.summary)
+
+
+def _selection(options: JsonObject) -> str:
+    """Return the selection of cases of an evaluation, as on the command line."""
+    chosen = RunOptions.from_stored(options)
+    parts = [f"--only {each}" for each in sorted(chosen.only)]
+    parts += [f"--case {each}" for each in sorted(chosen.cases)]
+    return " ".join(parts) or "all"
 
 
 def check_drops(

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.compare.provider_lookup import find_providers, is_local
+from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairStream, ReadStatistics
@@ -61,7 +62,6 @@ Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 
 _PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
-_NON_FINITE: Final = "target: predictions contain NaN or infinite numbers, which match nothing"
 _NOT_STORED: Final = (
     "the run cannot be resumed: an evaluator computes metrics over all cases, and the predictions "
     "of finished cases were not saved"
@@ -179,6 +179,7 @@ class _Session:
 
             self._regions = RegionTotals()
         self._dialect = JsonDialect(role=Role.CANDIDATE)
+        self._first_non_finite = ""
         self._target_warnings: list[str] = []
         self._worker_lists: dict[str, Aligner] = {}
         self._done = self._next = self._bytes = 0
@@ -258,7 +259,11 @@ class _Session:
             *warnings.errors(),
             *self._stream.warnings,
             *dict.fromkeys(self._target_warnings),
-            *([_NON_FINITE] if self._dialect.non_finite else []),
+            *(
+                [warn_non_finite("target", self._dialect.non_finite, self._first_non_finite)]
+                if self._dialect.non_finite
+                else []
+            ),
             *warnings.uncertain(),
             *([] if self._runner is None else self._runner.path_warnings()),
             *dict.fromkeys(unused),
@@ -278,6 +283,8 @@ class _Session:
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
             if self._runner is not None:
                 results = self._runner.evaluate(results, stored=stored is not None)
+            if self._dialect.non_finite and not self._first_non_finite:
+                self._first_non_finite = first_non_finite(result.case for result in results)
             self._count(results, unreadable)
             if self._directory is not None and stored is None:
                 non_finite = self._stream.non_finite or self._dialect.non_finite > 0

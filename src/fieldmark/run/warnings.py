@@ -323,12 +323,11 @@ def unused_rules(
     """Return a warning for each path in the rules that was never compared, with a suggestion.
 
     `unseen` are those of `CaseWarnings`. Another path is not compared if a value around it is
-    compared as a whole, or if it is out of scope. If nothing was compared at all, nothing is known
-    about the documents. Suggestions are paths of the `documents`, by default those of the compared
-    fields.
+    compared as a whole, or if it is out of scope. If nothing was compared at all, only a path that
+    a prediction has is known to be missing from the ground truth. Suggestions are paths of the
+    `documents`, by default those of the compared fields.
     """
-    if not any(facts.values()):
-        return []
+    nothing_compared = not any(facts.values())
     absent = Presence.ABSENT
     seen = [
         path
@@ -362,6 +361,8 @@ def unused_rules(
             continue
         if (path.text, False) not in unseen:
             warnings.append(f"{place}no ground truth has {path.text!r}")
+            continue
+        if nothing_compared:
             continue
         if documents is not None:
             hint = documents.hint(rule.path)

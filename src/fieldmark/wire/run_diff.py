@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from fieldmark.metrics.difference import (
@@ -37,9 +37,10 @@ class RunName:
 class RunDiff:
     """Two runs on the same cases: the difference of every metric, and the changed cases.
 
-    Runs with different rules or conventions are not `comparable`: nothing is better or worse.
-    `primary` is the score of a case, whose mean is the mean score. The first metric is the primary
-    one of the convention, or the mean score if evaluators score the cases.
+    Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
+    better or worse, and `different` names what differs. `primary` is the score of a case, whose
+    mean is the mean score. The first metric is the primary one of the convention, or the mean score
+    if evaluators score the cases. `warnings` are the structural warnings of the runs.
     """
 
     before: RunName
@@ -47,10 +48,12 @@ class RunDiff:
     summaries: tuple[Summary, Summary]
     metrics: PairedMetrics
     pairs: PairedCases
+    different: Sequence[str] = ()
     primary: str = ""
     only_before: int = 0
     only_after: int = 0
     gates: tuple[GateResult, ...] = ()
+    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -70,7 +73,7 @@ class RunDiff:
 
     @property
     def comparable(self) -> bool:
-        """Whether both runs have the same rules and convention."""
+        """Whether both runs have the same rules, convention and evaluators."""
         return self.pairs.comparable
 
     @property
@@ -149,6 +152,7 @@ class RunDiff:
             "before": asdict(self.before),
             "after": asdict(self.after),
             "comparable": self.comparable,
+            "different": list(self.different),
             "cases": {
                 "paired": self.pairs.cases,
                 "only_before": self.only_before,
@@ -162,7 +166,7 @@ class RunDiff:
                 "p": self.main.p,
                 "alpha": ALPHA,
             },
-            "notes": list(self.notes),
+            "notes": [*(f"warning: {text}" for text in self.warnings), *self.notes],
         }
 
     def to_dict(self) -> JsonObject:

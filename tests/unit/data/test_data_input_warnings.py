@@ -39,6 +39,32 @@ def test_no_common_id_is_a_warning(tmp_path, truth, in_memory):
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "others", "suggested"),
+    [
+        pytest.param([1, 2], None, True, id="integers"),
+        pytest.param(["A-1", "A-2"], None, True, id="codes"),
+        pytest.param(["20240101", "20240102"], None, True, id="digits"),
+        pytest.param(["A-1", "A-2"], ["A-2", "A-3"], True, id="some-in-common"),
+        pytest.param(["A-1", "A-2"], ["A-3", "A-4"], False, id="none-in-common"),
+        pytest.param(["A-1", "A-1"], None, False, id="not-distinct"),
+        pytest.param(["A-1", "A-2"], ["A-1", "A-1"], False, id="not-distinct-in-predictions"),
+        pytest.param(["2024-01-02", "2024-01-03"], None, False, id="iso-dates"),
+        pytest.param(["03/04/2024", "5 May 2020"], None, False, id="printed-dates"),
+        pytest.param([1.5, 2.5], None, False, id="floats"),
+        pytest.param(["1.50", "2.50"], None, False, id="decimals-in-text"),
+        pytest.param([True, False], None, False, id="booleans"),
+        pytest.param(["A-1", "2024-01-03"], None, False, id="one-date"),
+    ],
+)
+def test_only_a_key_that_can_identify_rows_is_suggested(values, others, suggested):
+    truth = [{"id": f"t{n}", "key": value} for n, value in enumerate(values)]
+    candidate = [{"id": f"p{n}", "key": value} for n, value in enumerate(others or values)]
+    [warning, *_] = warnings_of(truth, candidate)
+    hint = "set the id key to 'key'" if suggested else "check the id key"
+    assert warning.endswith(f"; {hint}, or pair rows by position with an empty id key")
+
+
 def test_no_common_id_without_another_key():
     truth = [{"id": "a", "n": 1}, {"id": "b", "n": 1}]
     warnings = warnings_of(truth, [{**row, "id": f"x{row['id']}"} for row in truth])
@@ -190,6 +216,29 @@ def test_unreadable_rows_are_not_rows_without_ids(tmp_path, truth):
         assert not any("no ids" in text for text in warnings)
 
 
+@pytest.mark.parametrize("kind", ["memory", "jsonl", "json", "text", "paired"])
+def test_first_nan_of_predictions_is_reported_with_its_case_and_key(tmp_path, kind):
+    nan, inf = float("nan"), float("inf")
+    documents = [{"line": [{"total": each}], "net": each} for each in (1, nan, inf, 2)]
+    rows = [{"id": f"inv-{n}", "candidate": each} for n, each in enumerate(documents)]
+    truth = [{"id": row["id"], "expected": {"net": 1}} for row in rows]
+    if kind == "text":
+        rows = [{**row, "candidate": json.dumps(row["candidate"])} for row in rows]
+    elif kind == "paired":
+        truth, rows = [{**one, **other} for one, other in zip(truth, rows, strict=True)], None
+    given = rows or truth
+    if kind in ("jsonl", "json"):
+        path = tmp_path / f"p.{kind}"
+        lines = [json.dumps(row) for row in given]
+        path.write_text("\n".join(lines) if kind == "jsonl" else json.dumps(given))
+        rows = path
+    stream = open_pairs(truth) if rows is None else open_pairs(truth, rows)
+    assert sum(map(len, stream.batches())) == 4
+    [warning] = [text for text in stream.warnings if "NaN" in text]
+    first = "first: case 'inv-1', line[0].total"
+    assert warning.endswith(f": NaN or infinite numbers, which match nothing (4; {first})")
+
+
 def test_nan_is_reported_with_its_row_and_key():
     rows = [{"id": "a", "line": {"total": float("nan")}}, {"id": "b", "line": {"total": 1}}]
     for truth, name in ((rows, "a"), (rows[:1], "1")):
@@ -198,3 +247,13 @@ def test_nan_is_reported_with_its_row_and_key():
         assert (first.id, first.input) == (name, "invalid_truth")
         assert first.note == "ground truth row 1: line.total: NaN is not a finite number"
         assert not any("no ids" in text for text in stream.warnings)
+
+
+def test_first_nan_is_reported_if_lines_are_left_unparsed(tmp_path):
+    rows = [{"id": str(n), "total": float("nan") if n == 70 else n} for n in range(90)]
+    for name, total in (("truth", 1), ("candidate", None)):
+        content = [row if total is None else {**row, "total": total} for row in rows]
+        lines = "".join(json.dumps(row) + "\n" for row in content)
+        (tmp_path / f"{name}.jsonl").write_text(lines)
+    run = fm.score(tmp_path / "truth.jsonl", tmp_path / "candidate.jsonl")
+    assert run.summary.warnings[0].endswith("which match nothing (1; first: case '70', total)")

@@ -74,7 +74,7 @@ def test_hits_and_misses_are_prefixed_with_evaluator_names():
     assert combined.hits == ("header: total", "judge")
     assert combined.misses == ("header: date", "tone (score 0.25)")
     assert combined.skipped == ("header: notes",)
-    assert combined.reasoning == "2/4 evaluators pass"
+    assert combined.reasoning == "1/3 evaluators pass"
 
 
 def test_details_list_every_evaluator():
@@ -121,6 +121,25 @@ def test_composite_is_vacuous_if_all_evaluators_are():
     assert composite(given).combine(given).vacuous
     given.append(EvaluatorResult.of(member("b"), Score(score=1.0, verdict=PASS)))
     assert not composite(given).combine(given).vacuous
+
+
+@pytest.mark.parametrize(
+    ("options", "score", "verdict"),
+    [
+        pytest.param({}, 0.5, FAIL, id="mean"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.5}, 0.0, FAIL, id="share"),
+        pytest.param({"aggregator": "all_or_nothing"}, 0.0, FAIL, id="all-or-nothing"),
+        pytest.param({"aggregator": "minimum"}, 0.5, FAIL, id="minimum"),
+    ],
+)
+def test_vacuous_evaluators_do_not_count_in_a_composite(options, score, verdict):
+    nothing = Score(score=1.0, verdict=PASS, hits=("a",), skipped=("notes",), vacuous=True)
+    given = [*results((0.5, PARTIAL)), EvaluatorResult.of(member("empty"), nothing)]
+    combined = composite(given, **options).combine(given)
+    assert (combined.score, combined.verdict, combined.vacuous) == (score, verdict, False)
+    assert combined.reasoning == "0/1 evaluators pass"
+    assert (combined.hits, combined.skipped) == ((), ("empty: notes",))
+    assert len(combined.details["evaluators"]) == 2
 
 
 def test_composites_can_be_nested():
@@ -177,6 +196,8 @@ _FAIL = _score(0.0, Verdict.FAIL, misses=("date",))
 _BARE_PASS = _score(0.9, Verdict.PASS)
 _BARE_FAIL = _score(0.2, Verdict.FAIL)
 _NOTHING = Score(score=1.0, verdict=Verdict.PASS, vacuous=True)
+_EMPTY_FIELDS = Score(score=1.0, verdict=Verdict.PASS, hits=("notes",), vacuous=True)
+_EMPTY_CASE = Score(score=0.0, verdict=Verdict.FAIL, vacuous=True)
 
 
 @pytest.mark.parametrize(
@@ -207,13 +228,31 @@ _NOTHING = Score(score=1.0, verdict=Verdict.PASS, vacuous=True)
         ),
         pytest.param([_result(_NOTHING)], 1.0, Verdict.PASS, id="nothing-to-score"),
         pytest.param(
-            [_result(_NOTHING), _result(_FAIL)], 0.5, Verdict.FAIL, id="vacuous-pass-is-not-a-hit"
+            [_result(_NOTHING), _result(_FAIL)], 0.0, Verdict.FAIL, id="vacuous-pass-is-not-a-hit"
         ),
         pytest.param(
             [_result(_NOTHING), _result(_BARE_FAIL)],
-            0.6,
+            0.2,
             Verdict.FAIL,
             id="vacuous-pass-with-bare-fail",
+        ),
+        pytest.param(
+            [_result(_NOTHING, weight=9), _result(_HALF)],
+            0.5,
+            Verdict.PARTIAL,
+            id="vacuous-result-is-left-out-whatever-its-weight",
+        ),
+        pytest.param(
+            [_result(_EMPTY_FIELDS), _result(_FAIL)],
+            0.0,
+            Verdict.FAIL,
+            id="vacuous-hits-do-not-make-a-fail-partial",
+        ),
+        pytest.param(
+            [_result(_EMPTY_CASE), _result(_PASS)], 1.0, Verdict.PASS, id="vacuous-0-is-left-out"
+        ),
+        pytest.param(
+            [_result(_NOTHING), _result(_NOTHING)], 1.0, Verdict.PASS, id="all-are-vacuous"
         ),
     ],
 )

@@ -157,6 +157,15 @@ def test_attribute_without_a_match_has_an_interval_from_zero():
     assert intervals_of(run)[1]["total"] == wilson(0, 2)
 
 
+@pytest.mark.parametrize("cases", [1, 2, 5])
+def test_equal_cases_have_an_interval_only_for_metrics_of_0_or_1(cases):
+    half = [("total", "wrong"), ("vendor", "match")]
+    metrics, attributes = intervals_of(Run([(str(n), half) for n in range(cases)]))
+    assert attributes == {"total": wilson(0, cases), "vendor": wilson(cases, cases)}
+    estimates = {"completeness": 1.0, "hallucination": 0.0}
+    assert {name for name in metrics if name not in ("passed", "perfect")} == set(estimates)
+
+
 def test_empty_run_has_no_intervals():
     assert intervals_of(Run([])) == ({}, {})
 

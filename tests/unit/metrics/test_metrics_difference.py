@@ -104,7 +104,7 @@ def test_quality_metrics_are_tested_like_the_others(before, after, words):
         if word in {"better", "worse"}:
             assert many[name].p < 0.05
             assert (few[name].word, few[name].p > 0.05) == (DiffVerdict.TOO_FEW, True)
-            assert many[name].interval[0] <= many[name].delta <= many[name].interval[1]
+            assert few[name].interval is None
             better = (many[name].delta < 0) is (name == "hallucination")
             assert better is (word == "better")
 
@@ -113,6 +113,18 @@ def test_metric_without_a_scored_case_in_one_run_has_no_difference():
     found = metrics_of(*[({"a": "error"}, RIGHT)] * 12).headline["mean_score"]
     assert (found.before, found.after, found.delta, found.p) == (None, 1.0, None, 1.0)
     assert found.word is DiffVerdict.TOO_FEW
+
+
+@pytest.mark.parametrize("first", [RIGHT, BAD])
+def test_no_metric_has_a_difference_if_no_case_of_a_run_could_be_scored(first):
+    failed = {"a": "error"}
+    for cases in ([(first, failed)] * 12, [(failed, first)] * 12):
+        found = metrics_of(*cases)
+        names = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "accuracy")
+        for metric in (*(found.headline[name] for name in names), found.attributes["a"]):
+            assert (metric.delta, metric.interval) == (None, None)
+            assert metric.word in (DiffVerdict.TOO_FEW, DiffVerdict.SAME)
+            assert None in (metric.before, metric.after)
 
 
 def test_attribute_that_is_named_like_a_metric_is_better_if_it_increases():
@@ -153,6 +165,26 @@ def test_evaluators_are_compared_by_their_mean_scores():
     assert (found["worse"].improved, found["worse"].worse) == (0, 12)
     assert found["worse"].adjusted == 2 * found["worse"].p < 0.05
     assert (found["failed"].before, found["failed"].after, found["failed"].delta) == (1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("cases", "word", "has_interval"),
+    [
+        pytest.param([(BAD, RIGHT)] * 5, DiffVerdict.TOO_FEW, False, id="five-of-five"),
+        pytest.param(
+            [(BAD, RIGHT)] * 3 + [(RIGHT, BAD)], DiffVerdict.TOO_FEW, False, id="too-few-that-vary"
+        ),
+        pytest.param([(BAD, RIGHT)] * 10, DiffVerdict.BETTER, False, id="all-by-the-same-amount"),
+        pytest.param(
+            [(BAD, RIGHT)] * 10 + [(RIGHT, RIGHT)] * 5, DiffVerdict.BETTER, True, id="cases-vary"
+        ),
+        pytest.param([(BAD, BAD)] * 10, DiffVerdict.SAME, True, id="nothing-differs"),
+    ],
+)
+def test_difference_without_evidence_of_variation_has_no_interval(cases, word, has_interval):
+    found = metrics_of(*cases)
+    for metric in (found.headline["mean_score"], found.headline["micro_f1"], found.attributes["a"]):
+        assert (metric.word, metric.interval is not None) == (word, has_interval)
 
 
 def test_interval_contains_the_difference():

@@ -200,11 +200,19 @@ class TestTwoRuns:
         assert (len(view["worse"]), view["cases"]["worse"]) == (2, 5)
         assert (len(view["worse"][0]["fields"]), view["worse"][0]["field_count"]) == (1, 2)
 
+    @pytest.mark.parametrize("values", [True, False])
+    def test_structural_warnings_are_shown_unless_values_are_hidden(self, run, tmp_path, values):
+        run([{"id": row["id"], "doc": row} for row in worse_by(0)], "old")
+        run(worse_by(0), "new")
+        page = html_report(tmp_path / "new", against=tmp_path / "old", values=values)
+        assert (b"warning: old: the predictions appear to be in" in page) is values
+
     def test_runs_with_different_conventions_are_not_compared(self, run, tmp_path):
         run(worse_by(0), "old", convention="taxonomy")
         run(worse_by(0), "new")
         with pytest.raises(
-            ConfigError, match="new and old have different rules or conventions; score both runs"
+            ConfigError,
+            match="new and old have different rules and conventions; score both runs with the same",
         ):
             html_report(tmp_path / "new", against=tmp_path / "old")
 

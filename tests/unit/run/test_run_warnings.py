@@ -131,6 +131,14 @@ def test_failed_target_says_nothing_about_the_documents():
     assert unused_rules(rules, totals.tally.facts(), totals.warnings.unseen) == []
 
 
+@pytest.mark.parametrize("also", [[], [{"path": "total"}]])
+def test_path_that_only_predictions_have_is_a_warning_even_if_nothing_is_compared(also):
+    evaluator = {"type": "field_accuracy", "fields": [{"path": "po"}, *also]}
+    case = {"id": "1", "expected": {"total": 1}, "candidate": {"total": 1, "po": 2}}
+    run = fm.evaluate({"evaluators": [evaluator], "cases": [case]})
+    assert [text for text in run.summary.warnings if "'po'" in text] == ["no ground truth has 'po'"]
+
+
 NOTHING_IN_COMMON = "ground truth and predictions have no attribute in common"
 LISTS = (
     "lists in ground truth, but single values in predictions: tags; "

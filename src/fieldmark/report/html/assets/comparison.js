@@ -21,15 +21,16 @@ function comparisonHead(found) {
   const [main] = found.metrics;
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
   return [
+    notes.map((note) => el("p", { class: "notice" }, shown(note))),
     el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, `${word[0].toUpperCase()}${word.slice(1)}`, " ",
       el("span", { class: "quiet" }, `· ${metricLabel(main.name)} ${rate(main.before)} ${comparable ? "→" : "and"} ${rate(main.after)}${tested ? `, p = ${rate(conclusion.p)}` : ""}`)),
     el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
       comparable && `: ${counts.map(([number, name]) => `${whole(number)} ${name}`).join(", ")}`,
       cases.not_scored > 0 && `, ${whole(cases.not_scored)} not scored in one of the runs`,
       cases.only_before > 0 && `; ${whole(cases.only_before)} only in the first run`, cases.only_after > 0 && `; ${whole(cases.only_after)} only in the second run`),
-    el("p", { class: "quiet conventions" }, comparable ? `Convention ${before.convention}; score of a case: ${metricLabel(conclusion.primary)}`
-      : `Conventions: ${before.convention} and ${after.convention}. Runs with different rules or conventions are neither better nor worse.`),
-    notes.map((note) => el("p", { class: "notice" }, shown(note))),
+    el("p", { class: "quiet conventions" }, before.convention === after.convention ? `Convention ${before.convention}; score of a case: ${metricLabel(conclusion.primary)}`
+      : `Conventions: ${before.convention} and ${after.convention}`,
+      !comparable && `. Runs with different ${found.different.join(" and ")} are neither better nor worse.`),
   ];
 }
 
