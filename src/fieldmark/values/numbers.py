@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
+__all__ = [
+    "Amount",
+    "Number",
+    "NumberFormat",
+    "Tolerance",
+    "as_number",
+    "exact_fraction",
+    "read_amount",
+]
 
 Number: TypeAlias = int | float | Decimal
 """JSON numbers, and `Decimal` for numbers that were parsed from text."""
@@ -23,10 +32,12 @@ MAX_LENGTH: Final = 1000
 
 
 class NumberFormat(StrEnum):
-    """The format of numbers in text: 1,240.00, 1.240,00, or either."""
+    """The format of numbers in text: 1,240.00, 1.240,00, 1'240.00, 1,24,000.00, or any of them."""
 
     US = "us"
     EU = "eu"
+    CH = "ch"
+    IN = "in"
     AUTO = "auto"
 
 
@@ -34,28 +45,6 @@ _PLAIN: Final = re.compile(
     r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?(?P<power>[0-9]{1,4}))?\Z"
 )
 """JSON's number syntax with an optional plus."""
-
-_MONEY: Final = r"(?:[$€£¥₹₩₽₺₫₴₦₱฿₪₡₲₵₸₼₾]|[A-Z]{2}\$|[A-Z]{3})"
-_BLANK: Final = r"[ \u00a0\u202f]?"
-
-
-def _written(group: str, point: str) -> re.Pattern[str]:
-    """Return the pattern of an amount with these thousands and decimal separators."""
-    whole = rf"(?P<whole>[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|0|[1-9][0-9]*)"
-    amount = rf"{whole}(?:{point}(?P<part>[0-9]+))?"
-    return re.compile(
-        rf"(?P<open>\()?{_BLANK}(?P<sign>[+\-\u2212]?){_BLANK}(?:{_MONEY}{_BLANK})?"
-        rf"(?P<inner>[+\-\u2212]?){amount}{_BLANK}{_MONEY}?{_BLANK}(?(open)\))\Z"
-    )
-
-
-_US: Final = _written(",", r"\.")
-_EU: Final = _written(r"[. \u00a0\u202f]", ",")
-_READINGS: Final[Mapping[NumberFormat, tuple[re.Pattern[str], ...]]] = {
-    NumberFormat.US: (_US,),
-    NumberFormat.EU: (_EU,),
-    NumberFormat.AUTO: (_US, _EU),
-}
 
 
 def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Number | None:
@@ -74,27 +63,147 @@ def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Nu
         return value if isfinite(value) else None  # type: ignore[arg-type,return-value]
     if not isinstance(value, str) or len(value) > MAX_LENGTH:
         return None
-    text = value.strip()
-    formats = () if number_format is None else _READINGS[number_format]
-    for pattern in formats:
-        found = pattern.match(text)
-        if found is not None and (number := _amount(found)) is not None:
-            return number
+    if number_format is not None:
+        amount = read_amount(value, number_format)
+        return None if amount is None else amount.number
+    return _plain_number(value.strip())
+
+
+def _plain_number(text: str) -> Decimal | None:
     plain = _PLAIN.match(text)
     if plain is None or int(plain["power"] or 0) > MAX_LENGTH:
         return None
     return Decimal(text)
 
 
-def _amount(found: re.Match[str]) -> Decimal | None:
-    """Return the number of an amount in text, or `None` if it has two signs."""
-    signs = found["sign"] + found["inner"] + ("-" if found["open"] else "")
-    if len(signs) > 1:
-        return None
-    digits = re.sub(r"[^0-9]", "", found["whole"])
-    number = Decimal(f"{digits}.{found['part'] or '0'}")
-    return -number if signs in {"-", "\u2212"} else number
+# --- amounts as documents print them --------------------------------------------------------------
 
+
+class Amount(NamedTuple):
+    """A number in text, with what is printed around it.
+
+    `currencies` are the codes that its currency can stand for; none if it has no currency.
+    `ambiguous` means that another format reads another number.
+    """
+
+    number: Decimal
+    currencies: frozenset[str] = frozenset()
+    percent: bool = False
+    ambiguous: bool = False
+
+
+def _digits(groups: str, point: str) -> re.Pattern[str]:
+    """Return the pattern of digits with these groups and this decimal separator."""
+    blanks = r"[1-9][0-9]{0,2}(?: [0-9]{3})+"
+    whole = rf"(?P<whole>{groups}|{blanks}|0|[1-9][0-9]*)"
+    return re.compile(rf"{whole}(?:{point}(?P<part>[0-9]+))?\Z")
+
+
+_THOUSANDS: Final = r"[1-9][0-9]{{0,2}}(?:{0}[0-9]{{3}})+"
+_DIGITS: Final[Mapping[NumberFormat, re.Pattern[str]]] = {
+    NumberFormat.US: _digits(_THOUSANDS.format(","), r"\."),
+    NumberFormat.EU: _digits(_THOUSANDS.format(r"\."), ","),
+    NumberFormat.CH: _digits(_THOUSANDS.format("'"), "[.,]"),
+    NumberFormat.IN: _digits(r"[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}", r"\."),
+}
+"""Thousands can be separated by a blank in every format, because no number has it elsewhere."""
+_AUTO: Final = (NumberFormat.US, NumberFormat.EU, NumberFormat.CH, NumberFormat.IN)
+_UNIFIED: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
+        **dict.fromkeys("\u2019\u02bc\uff07", "'"),
+        **dict.fromkeys("\u2212\u2013\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u200e\u200f", ""),
+    }
+)
+"""Blanks, apostrophes and minus signs in their typographic forms."""
+_AROUND: Final = re.compile(r"([^0-9]*)([0-9](?:[0-9., ']*[0-9])?)([^0-9]*)\Z")
+"""What is before the digits, the digits, and what is behind them."""
+_NO_CENTS: Final = re.compile(r"[.,](?:--?|\u2014)")
+"""A dash in place of the decimals, as in 12.- or 12,--."""
+
+
+def read_amount(text: str, number_format: NumberFormat = NumberFormat.AUTO) -> Amount | None:
+    """Return the number in a text with its currency, or `None`.
+
+    What is printed around the number must be a sign, parentheses for a negative number, a percent
+    sign, or the code or symbol of a currency.
+
+    >>> read_amount("RM 1,240.50")
+    Amount(number=Decimal('1240.50'), currencies=frozenset({'MYR'}), percent=False, ambiguous=False)
+    >>> read_amount("INV-100") is None
+    True
+    """
+    if len(text) > MAX_LENGTH:
+        return None
+    text = text.strip()
+    found = _AROUND.match(text if text.isascii() else text.translate(_UNIFIED))
+    amount = None if found is None else _printed_amount(found[1], found[2], found[3], number_format)
+    if amount is not None:
+        return amount
+    plain = _plain_number(text)
+    return None if plain is None else Amount(plain)
+
+
+def _printed_amount(
+    before: str, digits: str, after: str, number_format: NumberFormat
+) -> Amount | None:
+    before, after, signs = before.strip(), after.strip(), ""
+    if before.startswith("(") and after.endswith(")"):
+        before, after, signs = before[1:], after[:-1], "-"
+    whole = _NO_CENTS.match(after)
+    after = after if whole is None else after[whole.end() :]
+    signs += "".join(char for char in before + after if char in "+-")
+    words = [word for word in (before.strip("+- "), after.strip("+- ")) if word]
+    percent = words == ["%"]
+    currencies = frozenset[str]() if percent else _currencies(words)
+    if len(signs) > 1 or currencies is None:
+        return None
+    formats = _AUTO if number_format is NumberFormat.AUTO else (number_format,)
+    readings = (_DIGITS[each].match(digits) for each in formats)
+    numbers = [
+        _decimal(found)
+        for found in readings
+        if found is not None and (whole is None or not found["part"])
+    ]
+    if not numbers:
+        return None
+    number = -numbers[0] if signs == "-" else numbers[0]
+    return Amount(number, currencies, percent, len(set(numbers)) > 1)
+
+
+def _decimal(digits: re.Match[str]) -> Decimal:
+    whole = re.sub(r"[^0-9]", "", digits["whole"])
+    return Decimal(f"{whole}.{digits['part']}" if digits["part"] else whole)
+
+
+def _currencies(words: Sequence[str]) -> frozenset[str] | None:
+    """Return the codes that the words around a number stand for; `None` if they are no currency."""
+    meant: frozenset[str] | None = None
+    for word in words:
+        codes = _codes_of(word)
+        meant = codes if meant is None else meant & codes
+        if not meant:
+            return None
+    return frozenset() if meant is None else meant
+
+
+@lru_cache(maxsize=512)
+def _codes_of(word: str) -> frozenset[str]:
+    """Return the codes of currencies that a code or symbol stands for.
+
+    >>> sorted(_codes_of("kr.")), sorted(_codes_of("MYR")), sorted(_codes_of("INV"))
+    (['DKK', 'EEK', 'ISK', 'NOK', 'SEK'], ['MYR'], [])
+    """
+    from fieldmark.values.currencies import CODES, SYMBOLS
+
+    if word in CODES:
+        return frozenset({word})
+    symbol = word[:-1] if word.endswith(".") and word[:-1][-1:].isalpha() else word
+    return SYMBOLS.get(symbol, frozenset())
+
+
+# --- tolerance ------------------------------------------------------------------------------------
 
 _SLACK: Final = 2.0**-48
 """Much larger than the relative rounding errors of the operations below."""

@@ -454,7 +454,7 @@ def _problems(text: str) -> list[str]:
         pytest.param("match: numeric_tolerance, tolerance: -1", "1:61: tolerance: must be a non-negative number, got -1", id="negative-tolerance"),
         pytest.param("match: numeric_tolerance, relative: 1", "1:60: relative: expected true or false, got 1", id="number-as-flag"),
         pytest.param("match: numeric_tolerance, relative: null", "1:60: relative: expected true or false, got null", id="null-as-flag"),
-        pytest.param("match: numeric_tolerance, number_format: uk", "1:65: number_format: must be one of: us, eu, auto; got 'uk'", id="invalid-enum-value"),
+        pytest.param("match: numeric_tolerance, number_format: uk", "1:65: number_format: must be one of: us, eu, ch, in, auto; got 'uk'", id="invalid-enum-value"),
         pytest.param("match: fuzzy, algorithm: levenstein", "1:49: algorithm: must be one of: levenshtein, jaro_winkler", id="misspelled-enum-value"),
         pytest.param("match: fuzzy, algorithm: [x]", "1:49: algorithm: must be one of: levenshtein", id="list-as-enum-value"),
         pytest.param("match: fuzzy, threshold: 1.5", "1:49: threshold: must be a number from 0 to 1, got 1.5", id="threshold-above-one"),
