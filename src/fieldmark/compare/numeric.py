@@ -12,9 +12,9 @@ from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import NumberFormat, Tolerance, as_number
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, read_amount
 
-__all__ = ["NumericTolerance"]
+__all__ = ["NumericTolerance", "flag_ambiguous"]
 
 _COERCED: Final = MATCHED._replace(coerced=True)
 _OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
@@ -30,7 +30,8 @@ class NumericTolerance:
 
     With `relative`, the tolerance is a fraction of the expected number; for an expected zero it
     is absolute. With `absolute` and `relative_tolerance`, a number within either limit matches.
-    Plain numeric strings are numbers; 1,240.00 and $5 require a `number_format`. With a `period`,
+    Plain numeric strings are numbers; 1,240.00 and $5 require a `number_format`. If it is `auto`
+    and another format reads another number, the result is marked as ambiguous. With a `period`,
     such as 360 for angles, differences wrap around.
     """
 
@@ -86,6 +87,19 @@ class NumericTolerance:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
         coerced = isinstance(expected, str) or isinstance(candidate, str)
         if want == got or self._limits.admits(want, got):
-            return _COERCED if coerced else MATCHED
-        result = mismatch(expected, candidate, _OUTSIDE)
-        return result._replace(coerced=True) if coerced else result
+            result = _COERCED if coerced else MATCHED
+        else:
+            result = mismatch(expected, candidate, _OUTSIDE)
+            result = result._replace(coerced=True) if coerced else result
+        if coerced and self.number_format is NumberFormat.AUTO:
+            return flag_ambiguous(result, expected, candidate)
+        return result
+
+
+def flag_ambiguous(result: Comparison, expected: JsonValue, candidate: JsonValue) -> Comparison:
+    """Flag a comparison of different texts if another number format reads another number."""
+    if expected == candidate:
+        return result
+    amounts = (read_amount(each) for each in (expected, candidate) if isinstance(each, str))
+    ambiguous = any(amount is not None and amount.ambiguous for amount in amounts)
+    return result._replace(ambiguous=True) if ambiguous else result

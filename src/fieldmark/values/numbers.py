@@ -21,6 +21,7 @@ __all__ = [
     "Tolerance",
     "as_number",
     "exact_fraction",
+    "numbers_in",
     "read_amount",
 ]
 
@@ -201,6 +202,24 @@ def _codes_of(word: str) -> frozenset[str]:
         return frozenset({word})
     symbol = word[:-1] if word.endswith(".") and word[:-1][-1:].isalpha() else word
     return SYMBOLS.get(symbol, frozenset())
+
+
+# --- numbers inside text --------------------------------------------------------------------------
+
+_GROUPED: Final = re.compile(r"(?<![0-9.,'])[1-9][0-9]{0,2}(?:[,'\u2019][0-9]{3})+(?![0-9])")
+_RUN: Final = re.compile(r"[0-9]+")
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the digits of all numbers inside a text, without leading zeros.
+
+    Thousands that are grouped by commas or apostrophes are one number.
+
+    >>> numbers_in("Unit 05, 12 Main Street, 1,240 units")
+    ['5', '12', '1240']
+    """
+    joined = _GROUPED.sub(lambda found: re.sub("[^0-9]", "", found[0]), text)
+    return [digits.lstrip("0") or "0" for digits in _RUN.findall(joined)]
 
 
 # --- tolerance ------------------------------------------------------------------------------------
