@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -120,6 +120,7 @@ _UNIFIED: Final = str.maketrans(
 """Blanks, apostrophes and minus signs in their typographic forms."""
 _AROUND: Final = re.compile(r"([^0-9]*)([0-9](?:[0-9., ']*[0-9])?)([^0-9]*)\Z")
 """What is before the digits, the digits, and what is behind them."""
+_UNGROUPED: Final = str.maketrans("", "", "., '")
 _NO_CENTS: Final = re.compile(r"[.,](?:--?|\u2014)")
 """A dash in place of the decimals, as in 12.- or 12,--."""
 
@@ -152,13 +153,17 @@ def _printed_amount(
     before, after, signs = before.strip(), after.strip(), ""
     if before.startswith("(") and after.endswith(")"):
         before, after, signs = before[1:], after[:-1], "-"
-    whole = _NO_CENTS.match(after)
+    whole = _NO_CENTS.match(after) if after else None
     after = after if whole is None else after[whole.end() :]
-    signs += "".join(char for char in before + after if char in "+-")
-    words = [word for word in (before.strip("+- "), after.strip("+- ")) if word]
-    percent = words == ["%"]
-    currencies = frozenset[str]() if percent else _currencies(words)
-    if len(signs) > 1 or currencies is None:
+    around = before + after
+    if "-" in around or "+" in around:
+        signs += "".join(char for char in around if char in "+-")
+        if len(signs) > 1:
+            return None
+        before, after = before.strip("+- "), after.strip("+- ")
+    percent = "%" in (before, after) and not (before and after)
+    currencies = frozenset[str]() if percent else _currencies(before.strip(), after.strip())
+    if currencies is None:
         return None
     formats = _AUTO if number_format is NumberFormat.AUTO else (number_format,)
     readings = (_DIGITS[each].match(digits) for each in formats)
@@ -174,22 +179,19 @@ def _printed_amount(
 
 
 def _decimal(digits: re.Match[str]) -> Decimal:
-    whole = re.sub(r"[^0-9]", "", digits["whole"])
-    return Decimal(f"{whole}.{digits['part']}" if digits["part"] else whole)
-
-
-def _currencies(words: Sequence[str]) -> frozenset[str] | None:
-    """Return the codes that the words around a number stand for; `None` if they are no currency."""
-    meant: frozenset[str] | None = None
-    for word in words:
-        codes = _codes_of(word)
-        meant = codes if meant is None else meant & codes
-        if not meant:
-            return None
-    return frozenset() if meant is None else meant
+    whole, part = digits["whole"].translate(_UNGROUPED), digits["part"]
+    return Decimal(f"{whole}.{part}" if part else whole)
 
 
 @lru_cache(maxsize=512)
+def _currencies(before: str, after: str) -> frozenset[str] | None:
+    """Return the codes that the words around a number stand for; `None` if they are no currency."""
+    if not (before or after):
+        return frozenset()
+    meant = [_codes_of(word) for word in (before, after) if word]
+    return frozenset.intersection(*meant) or None
+
+
 def _codes_of(word: str) -> frozenset[str]:
     """Return the codes of currencies that a code or symbol stands for.
 
