@@ -28,6 +28,7 @@ _MAX_LENGTH: Final = 100
 """Longer text is not a date."""
 _FIRST_YEAR: Final = 1970
 """Two-digit years are read as 1970 to 2069 unless an option says otherwise."""
+_ISO_LENGTH: Final = 10
 _CENTURY: Final = 100
 _SHORT_YEAR: Final = 2
 _LONG_YEAR: Final = 4
@@ -241,7 +242,12 @@ class DateReader:
         text = text.strip()
         if self.formats is not None:
             return self._read_formats(text, self.formats)
-        if text[4:5] == "-":  # the most common form first
+        if text[4:5] == "-":  # the most common forms first
+            if len(text) == _ISO_LENGTH and text[7] == "-":
+                try:
+                    return DateReading(date.fromisoformat(text))
+                except ValueError:
+                    pass  # perhaps in another form
             found = _ISO.match(text)
             if found is not None:
                 day = _date(int(found[1]), int(found[2]), int(found[3]))
