@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fieldmark
-from benchmarks import detection, eval_memory, judges, listing, measure, slope, workers
+from benchmarks import detection, eval_memory, judges, listing, measure, slope, values, workers
 from benchmarks.peers import compare
 from benchmarks.workloads import WORKLOADS
 
@@ -24,9 +24,10 @@ PARTS = (
     "workers",
     "evaluation",
     "listing",
+    "values",
     "peers",
 )
-USUAL = {"throughput", "memory", "slope", "judges", "detection", "workers", "evaluation", "listing"}
+USUAL = {*PARTS} - {"cold-start", "peers"}
 
 
 def main() -> int:
@@ -61,6 +62,7 @@ def main() -> int:
         "workers": workers.print_workers,
         "evaluation": eval_memory.eval_memory,
         "listing": listing.listing,
+        "values": values.values,
         "peers": lambda: compare.peers(workloads, limit=selected["limit"]),
     }
     met = [runs[part]() for part in PARTS if part in parts]

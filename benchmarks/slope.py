@@ -22,7 +22,7 @@ from benchmarks.invoices import RULES, Dataset
 from benchmarks.measure import PROJECT, print_table
 from benchmarks.workloads import cache_directory
 
-__all__ = ["instructions_per_document", "slope"]
+__all__ = ["count_instructions", "instructions_per_document", "slope"]
 
 CEILINGS: Final = Path(__file__).parent / "ceilings.json"
 SLACK: Final = 1.05
@@ -49,16 +49,21 @@ def _instructions(documents: int, items: int) -> int:
     with tempfile.TemporaryDirectory() as directory:
         rules = Path(directory) / "rules.yaml"
         rules.write_text(RULES)
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        command += [sys.executable, "-c", SCRIPT, str(truth), str(candidate), str(rules)]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-            cwd=PROJECT,
-            check=True,
-        )
+        return count_instructions(SCRIPT, str(truth), str(candidate), str(rules))
+
+
+def count_instructions(script: str, *arguments: str, source: Path | None = None) -> int:
+    """Return all instructions of a Python script, with the package in another source directory."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    paths = {} if source is None else {"PYTHONPATH": str(source)}
+    done = subprocess.run(
+        [*command, sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **paths, "PYTHONHASHSEED": "0"},
+        cwd=PROJECT,
+        check=True,
+    )
     found = re.search(r"Collected : (\d+)", done.stderr)
     if found is None:
         raise RuntimeError(done.stderr)

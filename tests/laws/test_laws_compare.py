@@ -12,13 +12,19 @@ from fieldmark.compare.auto import Auto
 from fieldmark.compare.boolean import Boolean
 from fieldmark.compare.contains import Contains
 from fieldmark.compare.date import DateMatch
+from fieldmark.compare.email import Email
 from fieldmark.compare.exact import Exact, ExactText, NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
+from fieldmark.compare.identifier import Identifier
 from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.money import Money
 from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.phone import Phone
 from fieldmark.compare.regex import Regex
 from fieldmark.compare.semantic import Semantic
 from fieldmark.compare.sets import SetMatch
+from fieldmark.compare.token_sets import Address, Name
+from fieldmark.compare.url import Url
 from fieldmark.model.comparison import MATCHED
 from fieldmark.values.equality import equal
 from json_strategies import any_json, look_alikes
@@ -43,6 +49,21 @@ COMPARATORS = [
     Contains(direction="either"),
     Regex(),
     Regex(pattern="a.*", search=True),
+    DateMatch(order="dmy", locales=["de", "fr"], two_digit_years=1950),
+    ExactText(ignore=["punctuation", "accents", "white_space"]),
+    NormalizedText(ignore=["punctuation", "accents", "white_space"]),
+    Contains(ignore=["punctuation"]),
+    Fuzzy(ignore=["punctuation", "accents"], numbers="exact"),
+    Money(),
+    Money(tolerance=1, currency="USD", number_format="us"),
+    Identifier(),
+    Name(),
+    Address(threshold=0.5),
+    Email(),
+    Phone(),
+    Phone(region="US"),
+    Url(),
+    Url(ignore=["scheme", "www", "query"]),
     Ignore(),
     AnyOf(inner=Fuzzy()),
     AnyOf(inner=NumericTolerance()),
@@ -62,6 +83,19 @@ SYMMETRIC = [
     SetMatch(),
     Contains(direction="either"),
     Semantic(),
+    DateMatch(order="dmy"),
+    NormalizedText(ignore=["punctuation", "accents", "white_space"]),
+    Fuzzy(ignore=["punctuation"], numbers="exact"),
+    Money(),
+    Money(tolerance=1, currency="USD"),
+    Identifier(),
+    Name(),
+    Address(threshold=0.5),
+    Email(),
+    Phone(),
+    Phone(region="US"),
+    Url(),
+    Url(ignore=["scheme", "www", "query"]),
 ]
 
 odd_values = st.sampled_from(
@@ -69,6 +103,11 @@ odd_values = st.sampled_from(
         *[math.nan, math.inf, -math.inf, 5e-324, 1e308, 10**400, "1e400", "NaN", "\ud800"],
         *["2024-01-31", "31-JAN-2024", "03/04/2024", "$5", "1,000.00", "yes", "no"],
         *["(a+)+$", "(", "a@b.org", "10 years", "ten years"],
+        *["5 März 18", "18-03-05", "20240131", "31/01/2024 11:05 AM", "1st of May 2024"],
+        *["1'240.50", "1,24,000", "(5)", "5-", "19 %", "RM 12.50", "€5", "USD 5", "INV-5"],
+        *["A@B.org", "Jo <a@b.org>", "a@xn--bcher-kva.de", "https://a.org/%7e", "a.org/~"],
+        *["+1 212 555 0123", "(212) 555-0123", "555-0123", "12 Main St.", "21 Main Street"],
+        *["Smith, J. R.", "JR Smith", "Café", "CAFE", "---", "•", "ﬁ", "İ", "ẞ"],
     ]
 )
 values = st.one_of(any_json, odd_values, look_alikes, st.lists(odd_values, max_size=3))
@@ -96,6 +135,22 @@ def test_reflexive_comparator_matches_equal_values(comparator, expected, candida
         assert comparator.compare(expected, expected) == MATCHED
     if equal(expected, candidate):
         assert comparator.compare(expected, candidate) == MATCHED
+
+
+@pytest.mark.parametrize(
+    "comparator", [c for c in COMPARATORS if getattr(c, "reflexive_on_numbers", False)], ids=title
+)
+@given(number=st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_comparator_that_is_reflexive_on_numbers_matches_equal_numbers(comparator, number):
+    assert comparator.compare(number, number) == MATCHED
+
+
+@pytest.mark.parametrize(
+    "comparator", [DateMatch(), NumericTolerance(), Money(), Email(), Phone(), Url()], ids=title
+)
+def test_comparator_that_reads_values_does_not_match_equal_values_that_it_cannot_read(comparator):
+    assert not comparator.reflexive
+    assert not comparator.compare("soon", "soon").matched
 
 
 @pytest.mark.parametrize("comparator", SYMMETRIC, ids=title)

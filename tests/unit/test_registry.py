@@ -79,7 +79,7 @@ def test_unknown_name_is_rejected_with_valid_names():
 
 def test_options_are_the_fields_of_the_dataclass():
     options = registry.options(registry.comparator("fuzzy"))
-    assert list(options) == ["algorithm", "threshold", "case_sensitive"]
+    assert list(options) == ["algorithm", "threshold", "case_sensitive", "ignore", "numbers"]
     assert (options["threshold"].type, options["threshold"].default) == (float, 0.85)
     assert registry.options(registry.aligner("key"))["key"].default is MISSING
 

@@ -30,13 +30,13 @@ __all__ = [
     "RuleAligner",
     "RuledLeaf",
     "all_leaves",
+    "apply_rules",
     "drop_unshared",
     "equality_leaves",
     "exact_leaves_of",
     "is_iso_date",
     "largest",
     "leaves_of",
-    "rules_agree",
 ]
 
 Path: TypeAlias = str | tuple[str, ...]
@@ -227,12 +227,13 @@ def _rules_at(rules: LeafRules, field: str) -> LeafRules:
     return rules
 
 
-def rules_agree(
+def apply_rules(
     rules: LeafRules, match_fields: tuple[str, ...] | None, items: list[ItemLeaves]
 ) -> bool:
-    """Whether the leaves, which were found without the rules, are as similar as the rules say.
+    """Replace leaves such that they are as similar by default as the rules say, if possible.
 
-    This is so for most lists, such as prices of which no two are within the tolerance of a rule.
+    It is for most lists, such as prices of which no two are within the tolerance of a rule. Return
+    whether all leaves were replaced.
     """
     for path in set[Path]().union(*items):
         own = rules
@@ -244,10 +245,17 @@ def rules_agree(
                     return False
                 own = own.child(key)
         comparator = own.leaf_comparator
-        if comparator is not None:
-            agrees = getattr(comparator, "agrees_with_default", None)
-            if agrees is None or not agrees([cells[path] for cells in items if path in cells]):
-                return False
+        if comparator is None:
+            continue
+        item_leaves = getattr(comparator, "item_leaves", None)
+        holders = [cells for cells in items if path in cells]
+        found = [cells[path] for cells in holders]
+        leaves = None if item_leaves is None else item_leaves(found)
+        if leaves is None:
+            return False
+        if leaves != found:
+            for cells, leaf in zip(holders, leaves, strict=True):
+                cells[path] = leaf
     return True
 
 

@@ -25,10 +25,10 @@ from fieldmark.align.leaves import (
     ItemLeaves,
     LeafRules,
     all_leaves,
+    apply_rules,
     drop_unshared,
     equality_leaves,
     largest,
-    rules_agree,
 )
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
@@ -118,7 +118,7 @@ def _select_pairs(
     if measure is None:
         left, right = all_leaves(expected, match_fields), all_leaves(candidate, match_fields)
         if rules is not None:
-            if not equality and rules_agree(rules, match_fields, left + right):
+            if not equality and apply_rules(rules, match_fields, left + right):
                 rules = None
             else:
                 left = all_leaves(expected, match_fields, rules)

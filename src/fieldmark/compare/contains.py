@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.compare.options import checked_choice
+from fieldmark.compare.options import checked_choice, checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
-from fieldmark.values.text import normalized
+from fieldmark.values.text import Ignored, ignoring, normalized
 
 __all__ = ["Container", "Contains"]
 
@@ -31,16 +31,19 @@ class Container(StrEnum):
 class Contains:
     """Match if the candidate contains the expected string, ignoring case and whitespace.
 
-    `direction` sets which side must contain the other. Unicode forms are normalized, too.
+    `direction` sets which side must contain the other. Unicode forms are normalized, too. `ignore`
+    lists what else is ignored: `punctuation`, `accents` and `white_space`.
     """
 
     name: ClassVar[str] = "contains"
     reflexive: ClassVar[bool] = True
     direction: Container = Container.CANDIDATE
+    ignore: tuple[Ignored, ...] = ()
 
     def __post_init__(self) -> None:
         known = checked_choice("direction", self.direction, Container)
         object.__setattr__(self, "direction", known)
+        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings if one contains the other.
@@ -51,6 +54,8 @@ class Contains:
         if not isinstance(expected, str) or not isinstance(candidate, str):
             return MATCHED if equal(expected, candidate) else WRONG_TYPE
         want, got = normalized(expected), normalized(candidate)
+        if self.ignore:
+            want, got = ignoring(want, self.ignore), ignoring(got, self.ignore)
         held = (self.direction is not Container.EXPECTED and want in got) or (
             self.direction is not Container.CANDIDATE and got in want
         )

@@ -2,50 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from fieldmark.compare.mismatch import mismatch
+from fieldmark.compare.options import checked_choice
+from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.dates import DateReading, parse_formats, read_day
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
+from fieldmark.values.date_words import date_words
+from fieldmark.values.dates import DateOrder, DateReader, DateReading, parse_formats
 
 __all__ = ["DateMatch"]
 
-_AMBIGUOUS: Final = MATCHED._replace(ambiguous=True)
 _OTHER_DAY: Final = Comparison.differs()
-_PERHAPS_OTHER_DAY: Final = _OTHER_DAY._replace(ambiguous=True)
 _UNPARSEABLE: Final = Comparison.wrong_type(Reason.UNPARSEABLE_DATE)
 _UNPARSEABLE_TRUTH: Final = Comparison.differs(
     Reason.UNPARSEABLE_DATE, note="the expected value is not a date"
 )
 _MAX_CACHED_LENGTH: Final = 64
-_ISO_LENGTH: Final = len("2024-01-31")
+_SIDES: Final = ("expected", "candidate")
+_LAST_WINDOW: Final = 9900
+"""The last year from which a hundred years can be counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DateMatch:
     """Match strings with the same calendar date, ignoring times and time zones.
 
-    By default, all common formats are read. If day and month are ambiguous, the month is read
-    first and the result is marked as ambiguous. `formats` sets the formats of both sides.
+    By default, all forms that documents print are read. `order` is the order of dates of numbers;
+    without it, dots mean that the day is first, and with slashes and dashes the month is read first
+    and the result is marked as ambiguous, unless only one order is possible. `locales` adds month
+    names of other languages, such as `[de, fr]`. `two_digit_years` is the first of the hundred
+    years that two digits stand for; by default they stand for 1970 to 2069, and the result is
+    marked as coerced. `formats` sets the only valid formats, of both sides or as
+    `{expected: […], candidate: […]}`.
     """
 
     name: ClassVar[str] = "date"
     # Equal values that are not dates do not match.
     reflexive: ClassVar[bool] = False
-    formats: tuple[str, ...] | None = None
+    formats: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = field(
+        default=None, hash=False
+    )
+    order: DateOrder | None = None
+    locales: tuple[str, ...] = ()
+    two_digit_years: int | None = None
+    _expected: DateReader = field(init=False, repr=False, compare=False)
+    _candidate: DateReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.formats is not None:
-            parse_formats(self.formats)
-            object.__setattr__(self, "formats", tuple(self.formats))
+        if self.order is not None:
+            known = checked_choice("order", self.order, DateOrder)
+            object.__setattr__(self, "order", known)
+        object.__setattr__(self, "locales", _checked_locales(self.locales))
+        object.__setattr__(self, "formats", _checked_formats(self.formats))
+        first = self.two_digit_years
+        if first is not None and (type(first) is not int or not 1 <= first <= _LAST_WINDOW):
+            message = f"must be a year from 1 to {_LAST_WINDOW}, got {first!r}"
+            raise OptionError("two_digit_years", message)
+        by_side = self.formats if isinstance(self.formats, Mapping) else {}
+        both = None if isinstance(self.formats, Mapping) else self.formats
+        sides = [by_side.get(side, both) for side in _SIDES]
+        if self.order is not None and None not in sides:
+            raise OptionError("order", "has no effect with formats; set one of the two")
+        for side, formats in zip(_SIDES, sides, strict=True):
+            reader = _reader(formats, self.order, self.locales, first)
+            object.__setattr__(self, f"_{side}", reader)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings with the same date.
@@ -53,51 +79,72 @@ class DateMatch:
         >>> DateMatch().compare("2024-01-31", "31-JAN-2024").matched
         True
         """
-        got = self._read(candidate)
+        got = _read(candidate, self._candidate)
         if got is None:
             return _UNPARSEABLE
-        want = got if expected == candidate else self._read(expected)
+        want = _read(expected, self._expected)
         if want is None:
             return mismatch(expected, candidate, _UNPARSEABLE_TRUTH)
-        ambiguous = want.ambiguous or got.ambiguous
-        if want.day == got.day:
-            return _AMBIGUOUS if ambiguous else MATCHED
-        return _PERHAPS_OTHER_DAY if ambiguous else _OTHER_DAY
+        result = MATCHED if want[0] == got[0] else _OTHER_DAY
+        ambiguous, coerced = want[1] or got[1], want[2] or got[2]
+        if ambiguous or coerced:
+            return result._replace(ambiguous=ambiguous, coerced=coerced)
+        return result
 
-    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
-        """Whether the default similarity of list items gives leaves the same similarities."""
-        return self.formats is None and all(
-            isinstance(leaf, str)
-            and len(leaf) == _ISO_LENGTH
-            and leaf[4:5] == "-"
-            and self._read(leaf) is not None
-            for leaf in leaves
-        )
-
-    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """Return 1 for every pair of values with the same date, and 0 for every other pair."""
-        import numpy as np
-
-        ours = np.array([_day_number(self._read(value), -1) for value in expected])
-        theirs = np.array([_day_number(self._read(value), -2) for value in candidate])
-        same: Floats = (ours[:, None] == theirs).astype(np.float64)
-        return same
-
-    def _read(self, value: JsonValue) -> DateReading | None:
-        if not isinstance(value, str):
+    def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
+        """Return the days of strings, or `None` if some are not dates."""
+        if self._expected is not self._candidate:
             return None
-        read = _day if len(value) <= _MAX_CACHED_LENGTH else _day.__wrapped__
-        return read(value, self.formats)
+        days = [_read(cast("JsonValue", leaf), self._expected) for leaf in leaves]
+        return None if None in days else [(day.day,) for day in days if day is not None]
 
 
-def _day_number(reading: DateReading | None, unreadable: int) -> int:
-    return unreadable if reading is None else reading.day.toordinal()
+def _checked_formats(
+    formats: object,
+) -> tuple[str, ...] | Mapping[str, tuple[str, ...]] | None:
+    """Return the formats as tuples; raise an error for an invalid format or side."""
+    if formats is None:
+        return None
+    if not isinstance(formats, Mapping):
+        return tuple(form.text for form in parse_formats(formats))
+    if not formats or not set(formats) <= set(_SIDES):
+        message = f"must be a list, or an object with keys: {', '.join(_SIDES)}"
+        raise OptionError("formats", message)
+    return {side: tuple(form.text for form in parse_formats(formats[side])) for side in formats}
+
+
+def _checked_locales(locales: object) -> tuple[str, ...]:
+    """Return the locales; raise an error if one is unknown or the data is not installed."""
+    if isinstance(locales, str) or not isinstance(locales, Sequence):
+        raise OptionError("locales", f"expected a list of locales, got {locales!r}")
+    for locale in locales:
+        if not isinstance(locale, str):
+            raise OptionError("locales", f"expected a list of locales, got {locale!r}")
+    date_words(tuple(locales))
+    return tuple(locales)
+
+
+@lru_cache(maxsize=64)
+def _reader(
+    formats: tuple[str, ...] | None,
+    order: DateOrder | None,
+    locales: tuple[str, ...],
+    first_year: int | None,
+) -> DateReader:
+    """Return the reader with these options; always the same one, so that readings are shared."""
+    parsed = None if formats is None else parse_formats(formats)
+    words = date_words(locales)
+    return DateReader(formats=parsed, order=order, first_year=first_year, words=words)
+
+
+def _read(value: JsonValue, reader: DateReader) -> DateReading | None:
+    if not isinstance(value, str):
+        return None
+    read = _day if len(value) <= _MAX_CACHED_LENGTH else _day.__wrapped__
+    return read(value, reader)
 
 
 @lru_cache(maxsize=8192)
-def _day(text: str, formats: tuple[str, ...] | None) -> DateReading | None:
+def _day(text: str, reader: DateReader) -> DateReading | None:
     """Return the date of a string; cached, since dates recur."""
-    return read_day(text, None if formats is None else _parsed_formats(formats))
-
-
-_parsed_formats = lru_cache(maxsize=64)(parse_formats)
+    return reader.read(text)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
+from fieldmark.compare.options import checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
 from fieldmark.values.strict_json import parse_strict
-from fieldmark.values.text import exact_text, normalized
+from fieldmark.values.text import Ignored, exact_text, ignoring, normalized
 
 __all__ = ["Exact", "ExactText", "NormalizedText"]
 
@@ -38,13 +39,18 @@ _MATCHED_AS_TEXT: Final = MATCHED._replace(coerced=True)
 class ExactText:
     """Match values with the same text, ignoring case and type: "100" matches 100.
 
-    An object or list matches its JSON text, whatever the spacing and the order of keys.
+    An object or list matches its JSON text, whatever the spacing and the order of keys. `ignore`
+    lists what else is ignored in strings: `punctuation`, `accents` and `white_space`.
     """
 
     name: ClassVar[str] = "exact_text"
     # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     reflexive_on_text: ClassVar[bool] = True
+    ignore: tuple[Ignored, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match values with the same text.
@@ -53,10 +59,15 @@ class ExactText:
         (True, True)
         """
         if kind_of(expected) is kind_of(candidate):
-            same = exact_text(expected) == exact_text(candidate)
+            same = self._text(expected) == self._text(candidate)
             return MATCHED if same else mismatch(expected, candidate)
-        texts = exact_text(_parsed(expected, candidate)), exact_text(_parsed(candidate, expected))
-        return _MATCHED_AS_TEXT if texts[0] == texts[1] else mismatch(expected, candidate)
+        want, got = _parsed(expected, candidate), _parsed(candidate, expected)
+        same = self._text(want) == self._text(got)
+        return _MATCHED_AS_TEXT if same else mismatch(expected, candidate)
+
+    def _text(self, value: JsonValue) -> str:
+        text = exact_text(value)
+        return ignoring(text, self.ignore) if self.ignore and isinstance(value, str) else text
 
 
 def _parsed(value: JsonValue, other: JsonValue) -> JsonValue:
@@ -71,10 +82,17 @@ def _parsed(value: JsonValue, other: JsonValue) -> JsonValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizedText:
-    """Match strings that differ only in case, whitespace or Unicode form; other values if equal."""
+    """Match strings that differ only in case, whitespace or Unicode form; other values if equal.
+
+    `ignore` lists what else is ignored: `punctuation`, `accents` and `white_space`.
+    """
 
     name: ClassVar[str] = "normalized_text"
     reflexive: ClassVar[bool] = True
+    ignore: tuple[Ignored, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings that are equal after normalization.
@@ -83,7 +101,11 @@ class NormalizedText:
         True
         """
         if isinstance(expected, str) and isinstance(candidate, str):
-            same = expected == candidate or normalized(expected) == normalized(candidate)
+            same = expected == candidate or self._text(expected) == self._text(candidate)
         else:
             same = equal(expected, candidate)
         return MATCHED if same else mismatch(expected, candidate)
+
+    def _text(self, text: str) -> str:
+        text = normalized(text)
+        return ignoring(text, self.ignore) if self.ignore else text

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.compare.options import check_flag, check_share, checked_choice
+from fieldmark.compare.options import check_flag, check_share, checked_choice, checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
-from fieldmark.values.text import folded
+from fieldmark.values.numbers import numbers_in
+from fieldmark.values.text import Ignored, ignoring, shorten, unified
 
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
-
-__all__ = ["MAX_TEXT_LENGTH", "Algorithm", "Fuzzy", "levenshtein_similarity"]
+__all__ = [
+    "MAX_TEXT_LENGTH",
+    "Algorithm",
+    "Fuzzy",
+    "NumbersInText",
+    "levenshtein_similarity",
+    "with_equal_numbers",
+]
 
 MAX_TEXT_LENGTH: Final = 10_000
 """Longer strings are not compared, because the cost is quadratic."""
 
+_MAX_NAMED: Final = 3
+_MAX_SHOWN: Final = 20
 _IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
 _TOO_LONG: Final = Comparison.error(
     Reason.TOO_LONG, note=f"string is too long for fuzzy matching (limit {MAX_TEXT_LENGTH:,})"
@@ -39,6 +47,34 @@ class Algorithm(StrEnum):
     JARO_WINKLER = "jaro_winkler"
     TOKEN_SORT = "token_sort"  # noqa: S105 - words, not secrets
     TOKEN_SET = "token_set"  # noqa: S105 - words, not secrets
+
+
+class NumbersInText(StrEnum):
+    """Whether numbers inside text are compared like letters, or must be the same."""
+
+    SIMILAR = "similar"
+    EXACT = "exact"
+
+
+def with_equal_numbers(
+    graded: Comparison, expected: Sequence[str], candidate: Sequence[str]
+) -> Comparison:
+    """Return the comparison, or a mismatch with its similarity if the numbers differ.
+
+    >>> with_equal_numbers(Comparison.graded(0.9, 0.8), ["12"], ["21"]).note
+    'numbers differ: 12 vs. 21'
+    """
+    want, got = Counter(expected), Counter(candidate)
+    if want == got:
+        return graded
+    missing, extra = sorted((want - got).elements()), sorted((got - want).elements())
+    note = f"numbers differ: {_first_few(missing)} vs. {_first_few(extra)}"
+    return graded._replace(matched=False, score=0.0, reason=Reason.GUARD_FAILED, note=note)
+
+
+def _first_few(numbers: Sequence[str]) -> str:
+    dots = ", …" if len(numbers) > _MAX_NAMED else ""
+    return ", ".join(shorten(each, _MAX_SHOWN) for each in numbers[:_MAX_NAMED]) + dots or "none"
 
 
 def levenshtein_similarity(expected: str, candidate: str) -> float:
@@ -58,20 +94,14 @@ _SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
     Algorithm.TOKEN_SET: lambda one, other: fuzz.token_set_ratio(one, other) / 100,
 }
 
-_SCORERS: Final[Mapping[Algorithm, tuple[Callable[..., float], int]]] = {
-    Algorithm.LEVENSHTEIN: (Levenshtein.distance, 1),
-    Algorithm.JARO_WINKLER: (JaroWinkler.similarity, 1),
-    Algorithm.TOKEN_SORT: (fuzz.token_sort_ratio, 100),
-    Algorithm.TOKEN_SET: (fuzz.token_set_ratio, 100),
-}
-"""The same for many strings at once: a scorer, and what its result is divided by."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fuzzy:
     """Match strings whose similarity is at least `threshold`; the score is the similarity.
 
-    Case and surrounding whitespace are ignored unless `case_sensitive` is set.
+    Case, whitespace and Unicode forms are normalized unless `case_sensitive` is set. `ignore` lists
+    what else is ignored: `punctuation`, `accents` and `white_space`. With `numbers: exact`, the
+    numbers inside both strings must be the same.
     """
 
     name: ClassVar[str] = "fuzzy"
@@ -79,6 +109,8 @@ class Fuzzy:
     algorithm: Algorithm = Algorithm.LEVENSHTEIN
     threshold: float = 0.85
     case_sensitive: bool = False
+    ignore: tuple[Ignored, ...] = ()
+    numbers: NumbersInText = NumbersInText.SIMILAR
     _similarity: Callable[[str, str], float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +118,9 @@ class Fuzzy:
         check_share("threshold", self.threshold)
         check_flag("case_sensitive", self.case_sensitive)
         object.__setattr__(self, "algorithm", algorithm)
+        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
+        numbers = checked_choice("numbers", self.numbers, NumbersInText)
+        object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "_similarity", _SIMILARITY[algorithm])
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
@@ -99,48 +134,30 @@ class Fuzzy:
         if expected == candidate:
             return MATCHED
         if not self.case_sensitive:
-            expected, candidate = folded(expected), folded(candidate)
-            if expected == candidate:
-                return _IDENTICAL
-        if len(expected) > MAX_TEXT_LENGTH or len(candidate) > MAX_TEXT_LENGTH:
+            expected, candidate = unified(expected), unified(candidate)
+        want, got = expected, candidate
+        if self.ignore:
+            want, got = ignoring(want, self.ignore), ignoring(got, self.ignore)
+        if want == got:
+            graded = _IDENTICAL
+        elif len(want) > MAX_TEXT_LENGTH or len(got) > MAX_TEXT_LENGTH:
             return _TOO_LONG
-        return Comparison.graded(self._similarity(expected, candidate), self.threshold)
+        else:
+            graded = Comparison.graded(self._similarity(want, got), self.threshold)
+        if self.numbers is NumbersInText.EXACT and graded.matched:
+            return with_equal_numbers(graded, numbers_in(expected), numbers_in(candidate))
+        return graded
 
-    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
-        """Whether the default similarity of list items gives leaves the same similarities."""
-        # Two different ISO dates have no similarity by default.
-        return (
-            self.algorithm is Algorithm.LEVENSHTEIN
-            and not self.case_sensitive
-            and set(map(type, leaves)) == {str}
-            and not [leaf for leaf in cast("Sequence[str]", leaves) if leaf[4:5] == "-"]
-        )
-
-    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """Return the similarity of every pair of values; 0 if it cannot be computed."""
-        import numpy as np
-        from rapidfuzz.process import cdist
-
-        similarities: Floats = np.zeros((len(expected), len(candidate)))
-        ours, theirs = self._texts(expected), self._texts(candidate)
-        if ours and theirs:
-            scorer, divisor = _SCORERS[self.algorithm]
-            found = cdist(
-                list(ours.values()), list(theirs.values()), scorer=scorer, dtype=np.float64
-            )
-            if self.algorithm is Algorithm.LEVENSHTEIN:
-                sizes, other_sizes = map(list, (map(len, ours.values()), map(len, theirs.values())))
-                found = 1.0 - found / np.maximum(np.maximum.outer(sizes, other_sizes), 1)
-            similarities[np.ix_(list(ours), list(theirs))] = found / divisor
-        compared = len(ours) == len(expected) and len(theirs) == len(candidate)
-        for place, value in enumerate(() if compared else expected):
-            for other, candidate_value in enumerate(candidate):
-                if place not in ours or other not in theirs:
-                    similarities[place, other] = self.compare(value, candidate_value).score
-        return similarities
-
-    def _texts(self, values: Sequence[JsonValue]) -> dict[int, str]:
-        """Return the strings that are compared by the algorithm, by position."""
-        read = str if self.case_sensitive else folded
-        texts = {p: read(value) for p, value in enumerate(values) if isinstance(value, str)}
-        return {p: text for p, text in texts.items() if len(text) <= MAX_TEXT_LENGTH}
+    def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
+        """Return strings whose edit distance is that of this comparator, or `None`."""
+        if (
+            self.algorithm is not Algorithm.LEVENSHTEIN
+            or self.case_sensitive
+            or self.ignore
+            or self.numbers is NumbersInText.EXACT
+            or set(map(type, leaves)) != {str}
+        ):
+            return None
+        texts = list(map(unified, cast("Sequence[str]", leaves)))
+        # By default, two different ISO dates have no similarity.
+        return None if [text for text in texts if text[4:5] == "-"] else texts

@@ -19,6 +19,7 @@ from fieldmark.compare.fuzzy import levenshtein_similarity
 from fieldmark.compare.options import check_flag
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject
+from fieldmark.values.date_words import ENGLISH
 from fieldmark.values.text import normalized
 
 __all__ = [
@@ -175,20 +176,7 @@ class _WrittenDate(NamedTuple):
     days: list[_Day]
 
 
-_MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"),
-            ("may",), ("june", "jun"), ("july", "jul"), ("august", "aug"),
-            ("september", "sept", "sep"), ("october", "oct"), ("november", "nov"),
-            ("december", "dec"),
-        ),
-        start=1,
-    )
-    for name in names
-}  # fmt: skip
-_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH: Final = "|".join(sorted(ENGLISH.months, key=len, reverse=True))
 _DAY: Final = r"[0-3]?[0-9]"
 _TIME: Final = r"(?:[Tt ][0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?[Zz]?)?"
 _DATE: Final = re.compile(
@@ -259,7 +247,7 @@ def _days(match: re.Match[str]) -> list[_Day]:
 def _spelled_day(match: re.Match[str], year: str, month: str, day: str | None) -> _Day:
     return _Day(
         int(match[year]) if match[year] else None,
-        _MONTHS[match[month].lower()],
+        ENGLISH.months[match[month].lower()],
         int(match[day]) if day else None,
     )
 

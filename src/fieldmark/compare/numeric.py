@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
 from fieldmark.compare.options import check_flag, checked_amount, checked_choice
@@ -13,12 +13,9 @@ from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import Number, NumberFormat, Tolerance, as_number
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, read_amount
 
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
-
-__all__ = ["NumericTolerance"]
+__all__ = ["NumericTolerance", "flag_ambiguous"]
 
 _NUMBERS: Final = frozenset((int, float))
 _COERCED: Final = MATCHED._replace(coerced=True)
@@ -35,7 +32,8 @@ class NumericTolerance:
 
     With `relative`, the tolerance is a fraction of the expected number; for an expected zero it
     is absolute. With `absolute` and `relative_tolerance`, a number within either limit matches.
-    Plain numeric strings are numbers; 1,240.00 and $5 require a `number_format`. With a `period`,
+    Plain numeric strings are numbers; 1,240.00 and $5 require a `number_format`. If it is `auto`
+    and another format reads another number, the result is marked as ambiguous. With a `period`,
     such as 360 for angles, differences wrap around.
     """
 
@@ -91,28 +89,27 @@ class NumericTolerance:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
         coerced = isinstance(expected, str) or isinstance(candidate, str)
         if want == got or self._limits.admits(want, got):
-            return _COERCED if coerced else MATCHED
-        result = mismatch(expected, candidate, _OUTSIDE)
-        return result._replace(coerced=True) if coerced else result
+            result = _COERCED if coerced else MATCHED
+        else:
+            result = mismatch(expected, candidate, _OUTSIDE)
+            result = result._replace(coerced=True) if coerced else result
+        if coerced and self.number_format is NumberFormat.AUTO:
+            return flag_ambiguous(result, expected, candidate)
+        return result
 
-    def agrees_with_default(self, leaves: Sequence[Hashable]) -> bool:
-        """Whether the default similarity of list items gives leaves the same similarities."""
-        return _NUMBERS.issuperset(map(type, leaves)) and self._limits.separates(
-            cast("Sequence[float]", leaves)
-        )
+    def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
+        """Return numbers that are equal if these are within the tolerance, or `None`."""
+        if not _NUMBERS.issuperset(map(type, leaves)):
+            return None
+        numbers = cast("Sequence[float]", leaves)
+        groups = self._limits.groups(numbers)
+        return None if groups is None else [groups[number] for number in numbers]
 
-    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """Return 1 for every pair of numbers within the tolerance, and 0 for every other pair."""
-        import numpy as np
 
-        similarities: Floats = np.zeros((len(expected), len(candidate)))
-        ours = [as_number(value, self.number_format) for value in expected]
-        theirs = [as_number(value, self.number_format) for value in candidate]
-        rows = [place for place, number in enumerate(ours) if number is not None]
-        columns = [place for place, number in enumerate(theirs) if number is not None]
-        if rows and columns:
-            similarities[np.ix_(rows, columns)] = self._limits.admitted(
-                [cast("Number", ours[place]) for place in rows],
-                [cast("Number", theirs[place]) for place in columns],
-            )
-        return similarities
+def flag_ambiguous(result: Comparison, expected: JsonValue, candidate: JsonValue) -> Comparison:
+    """Flag a comparison of different texts if another number format reads another number."""
+    if expected == candidate:
+        return result
+    amounts = (read_amount(each) for each in (expected, candidate) if isinstance(each, str))
+    ambiguous = any(amount is not None and amount.ambiguous for amount in amounts)
+    return result._replace(ambiguous=True) if ambiguous else result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -13,7 +13,14 @@ from fieldmark.errors import OptionError, with_hint
 from fieldmark.values.numbers import Number, exact_fraction, is_finite
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["check_flag", "check_scale", "check_share", "checked_amount", "checked_choice"]
+__all__ = [
+    "check_flag",
+    "check_scale",
+    "check_share",
+    "checked_amount",
+    "checked_choice",
+    "checked_choices",
+]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -45,6 +52,15 @@ def checked_choice(option: str, value: object, choices: type[Choice]) -> Choice:
     message = f"must be one of: {', '.join(names)}; got {value!r}"
     hint = did_you_mean(value, names) if isinstance(value, str) else ""
     raise OptionError(option, with_hint(message, hint))
+
+
+def checked_choices(option: str, values: object, choices: type[Choice]) -> tuple[Choice, ...]:
+    """Return the choices with these names, each once and in the order of their definition."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        names = ", ".join(choice.value for choice in choices)
+        raise OptionError(option, f"expected a list of: {names}; got {values!r}")
+    chosen = {checked_choice(option, value, choices) for value in values}
+    return tuple(choice for choice in choices if choice in chosen)
 
 
 def _is_number(value: object) -> TypeGuard[Number]:

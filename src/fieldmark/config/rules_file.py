@@ -456,8 +456,8 @@ def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedR
 def read_rules(value: object, *, file: str = "", provider: Provider | None = None) -> LoadedRules:
     """Read rules given in Python: a mapping, a list of fields, or `"auto"`.
 
-    >>> read_rules({"total": {"match": "date"}}).rules.fields[0].comparator
-    DateMatch(formats=None)
+    >>> read_rules({"paid": {"match": "boolean"}}).rules.fields[0].comparator
+    Boolean()
     """
     context = Context(provider=provider)
     located = locate(value, context.problems, file=file)

@@ -81,12 +81,12 @@ def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
     typed: JsonObject = {
         "type": "object",
         "required": ["type"],
-        "properties": {"type": ref(f"{word}_name")},
+        "properties": {"type": ref(f"types_of_{word}")},
         "allOf": _one_of_types(word, kind),
     }
     return {
-        f"{word}_name": _name_schema(kind),
-        word: any_of([ref(f"{word}_name"), typed]),
+        f"types_of_{word}": _name_schema(kind),
+        word: any_of([ref(f"types_of_{word}"), typed]),
         **{
             f"{word}_{name}": _strategy_schema(kind, strategy)
             for name, strategy in strategy_types(kind)
@@ -146,7 +146,7 @@ def _rule_definitions() -> JsonObject:
     field_or_word: list[JsonObject] = [
         {"enum": [*STRATEGIES]},
         {"type": "string", "pattern": rf"^\s*({words})\s*$"},
-        ref("match_name"),
+        ref("types_of_match"),
         ref("settings"),
         ref("by_path"),
         {"type": "array", "items": ref("field_or_word"), "minItems": 1, "maxItems": 1},

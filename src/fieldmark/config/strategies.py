@@ -15,7 +15,7 @@ from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import read_option
-from fieldmark.errors import ConfigError, Location, OptionError, with_hint
+from fieldmark.errors import ConfigError, Location, MissingExtra, OptionError, with_hint
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING
@@ -142,6 +142,9 @@ def build(
         given = choice.options.get(error.option)
         location = choice.location if given is None else given.location
         context.add(f"{error.option}: {error.message}", location)
+        return None
+    except MissingExtra as error:
+        context.add(str(error), choice.location)
         return None
 
 

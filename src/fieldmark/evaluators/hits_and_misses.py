@@ -44,6 +44,7 @@ REASON_TEXTS: Final[Mapping[Reason, str]] = {
     Reason.UNPARSEABLE_DATE: "unparseable date",
     Reason.INVALID_PATH: "invalid path",
     Reason.NOT_A_BOOLEAN: "not a boolean",
+    Reason.UNPARSEABLE: "unparseable value",
     Reason.INVALID_SHAPE: "invalid bounding box",
     Reason.INVALID_POINT: "invalid point",
     Reason.DIMENSION_MISMATCH: "dimension mismatch",

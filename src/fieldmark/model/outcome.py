@@ -67,6 +67,7 @@ class Reason(StrEnum):
     INVALID_NUMBER = "invalid_number"
     UNPARSEABLE_DATE = "unparseable_date"
     NOT_A_BOOLEAN = "not_a_boolean"
+    UNPARSEABLE = "unparseable"
     INVALID_SHAPE = "invalid_shape"
     INVALID_POINT = "invalid_point"
     DIMENSION_MISMATCH = "dimension_mismatch"

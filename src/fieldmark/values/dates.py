@@ -1,42 +1,68 @@
-"""Dates in text, without locales, time zones or defaults for missing parts."""
+"""Dates in text, independent of time zones and without defaults for missing parts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from fieldmark.errors import OptionError
+from fieldmark.values.date_words import ENGLISH, DateWords
 
 __all__ = [
     "DEFAULT_FORMATS",
     "DateFormat",
+    "DateOrder",
+    "DateReader",
     "DateReading",
     "is_iso_date",
     "parse_formats",
     "read_day",
 ]
 
-_MONTH_NAMES: Final = (
-    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER",
-    "OCTOBER", "NOVEMBER", "DECEMBER",
-)  # fmt: skip
-_MONTHS: Final = {
-    written: number for number, name in enumerate(_MONTH_NAMES, 1) for written in (name, name[:3])
-}
+_MAX_LENGTH: Final = 100
+"""Longer text is not a date."""
+_FIRST_YEAR: Final = 1970
+"""Two-digit years are read as 1970 to 2069 unless an option says otherwise."""
+_ISO_LENGTH: Final = 10
+_CENTURY: Final = 100
+_SHORT_YEAR: Final = 2
+_LONG_YEAR: Final = 4
+
+
+class DateOrder(StrEnum):
+    """The order of month, day and year in dates of numbers."""
+
+    MDY = "mdy"
+    DMY = "dmy"
+    YMD = "ymd"
+
+
+class DateReading(NamedTuple):
+    """A day, whether the text could also be another day, and whether its century is a guess."""
+
+    day: date
+    ambiguous: bool = False
+    coerced: bool = False
+
+
+# --- formats --------------------------------------------------------------------------------------
+
 _TOKENS: Final = {
     "YYYY": r"(?P<year>[0-9]{4})",
-    "MMMM": r"(?P<month>[A-Za-z]{4,9})",
-    "MMM": r"(?P<month>[A-Za-z]{3})",
+    "YY": r"(?P<year>[0-9]{2})",
+    "MMMM": r"(?P<month>[^\W\d_]+)",
+    "MMM": r"(?P<month>[^\W\d_]+)\.?",
     "MM": r"(?P<month>[0-9]{2})",
     "DD": r"(?P<day>[0-9]{2})",
 }
 _LOOSE: Final = {"MM": r"(?P<month>[0-9]{1,2})", "DD": r"(?P<day>[0-9]{1,2})"}
 """A leading zero may be missing between separators."""
-
-_PARTS: Final = re.compile(r"(YYYY|MMMM|MMM|MM|DD)|([^A-Za-z0-9]+)|(.)", re.DOTALL)
+_PARTS: Final = re.compile(r"(YYYY|YY|MMMM|MMM|MM|DD)|([^A-Za-z0-9]+)|(.)", re.DOTALL)
 _ISO: Final = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"(?:[Tt ](?:[01][0-9]|2[0-4]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?"
@@ -44,16 +70,9 @@ _ISO: Final = re.compile(
 )
 
 
-class DateReading(NamedTuple):
-    """A day, and whether the text could also be another day."""
-
-    day: date
-    ambiguous: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class DateFormat:
-    """A date format.
+    """A date format, such as DD.MM.YYYY.
 
     `month_first` decides if a text has two readings. A `certain` format is never ambiguous.
     """
@@ -62,59 +81,37 @@ class DateFormat:
     pattern: re.Pattern[str]
     month_first: bool = False
     certain: bool = False
+    wide: bool = False
 
-    def read(self, text: str) -> date | None:
+    def read(
+        self, text: str, words: DateWords = ENGLISH, first_year: int = _FIRST_YEAR
+    ) -> date | None:
         """Return the day of a trimmed text in this format, or `None`."""
         found = self.pattern.match(text)
         if found is None:
             return None
         month = found["month"]
-        number = int(month) if month.isdigit() else _MONTHS.get(month.upper(), 0)
-        try:
-            return date(int(found["year"]), number, int(found["day"]))
-        except ValueError:
-            return None
+        if month.isdigit():
+            number = int(month)
+        else:
+            number = (words.wide if self.wide else words.short).get(words.fold(month), 0)
+        return _date(_full_year(found["year"], first_year), number, int(found["day"]))
+
+    @property
+    def has_short_year(self) -> bool:
+        """Whether the year has two digits."""
+        return "YY" in self.text.replace("YYYY", "")
 
 
-def parse_formats(texts: Sequence[str]) -> tuple[DateFormat, ...]:
+def parse_formats(texts: object) -> tuple[DateFormat, ...]:
     """Return the formats with these names; raise an error for an unknown one.
 
     >>> [form.text for form in parse_formats(["ISO", "DD.MM.YYYY"])]
     ['ISO', 'DD.MM.YYYY']
     """
-    if isinstance(texts, str) or not texts:
+    if isinstance(texts, str) or not isinstance(texts, Sequence) or not texts:
         raise OptionError("formats", "must be a list of at least one date format")
     return tuple(_parse_format(text) for text in texts)
-
-
-def read_day(text: str, formats: Sequence[DateFormat] | None = None) -> DateReading | None:
-    """Return the day of a text, or `None`; the default is any of the common formats.
-
-    If day and month are ambiguous, the month is read first.
-
-    >>> read_day("31-JAN-2024")
-    DateReading(day=datetime.date(2024, 1, 31), ambiguous=False)
-    >>> read_day("02/03/2024")
-    DateReading(day=datetime.date(2024, 2, 3), ambiguous=True)
-    """
-    text = text.strip()
-    reading: date | None = None
-    month_first = ambiguous = False
-    for form in DEFAULT_FORMATS if formats is None else formats:
-        day = form.read(text)
-        if day is None:
-            continue
-        if form.certain:
-            return DateReading(day)
-        ambiguous = ambiguous or reading not in {None, day}
-        if reading is None or (form.month_first and not month_first):
-            reading, month_first = day, form.month_first
-    return None if reading is None else DateReading(reading, ambiguous)
-
-
-def is_iso_date(text: str) -> bool:
-    """Return whether a text is a date, or a date and time, in ISO 8601."""
-    return _ISO_FORMAT.read(text.strip()) is not None
 
 
 def _parse_format(written: object) -> DateFormat:
@@ -124,10 +121,10 @@ def _parse_format(written: object) -> DateFormat:
     parts = _PARTS.findall(text)
     tokens = [token for token, _, _ in parts if token]
     unknown = any(other for _, _, other in parts)
-    if unknown or sorted(tokens) not in [["DD", month, "YYYY"] for month in ("MM", "MMM", "MMMM")]:
+    if unknown or sorted(token[:2] for token in tokens) != ["DD", "MM", "YY"]:
         message = (
-            f"invalid date format {written!r}; use YYYY, MM (or MMM, MMMM) and DD once each "
-            "with any separators, or ISO"
+            f"invalid date format {written!r}; use YYYY (or YY), MM (or MMM, MMMM) and DD once "
+            "each with any separators, or ISO"
         )
         raise OptionError("formats", message)
     order = [token[0] for token in tokens]
@@ -136,6 +133,7 @@ def _parse_format(written: object) -> DateFormat:
         re.compile(_pattern(parts)),
         month_first=order.index("M") < order.index("D"),
         certain="MM" not in tokens,
+        wide="MMMM" in tokens,
     )
 
 
@@ -153,7 +151,209 @@ DEFAULT_FORMATS: Final = parse_formats(
     [
         "ISO", "DD-MMM-YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "MM-DD-YYYY", "DD-MM-YYYY", "DD.MM.YYYY",
         "YYYY/MM/DD", "DD/MMM/YYYY", "DD MMM YYYY", "DD MMMM YYYY", "MMM DD, YYYY",
-        "MMMM DD, YYYY", "MMM DD YYYY", "MMMM DD YYYY",
+        "MMMM DD, YYYY", "MMM DD YYYY", "MMMM DD YYYY", "YYYYMMDD", "MM/DD/YY", "DD/MM/YY",
+        "MM-DD-YY", "DD-MM-YY", "DD.MM.YY", "DD MMM YY",
     ]
 )  # fmt: skip
-"""The default formats; ISO includes YYYY-MM-DD with or without a time."""
+"""Names for the most common of the forms that are read without formats."""
+
+
+# --- dates as documents print them ----------------------------------------------------------------
+
+_TIME: Final = (
+    r"(?:(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?(?:\s*[ap]\.?m\.?)?"
+    r"|(?:0?[1-9]|1[0-2])\s*[ap]\.?m\.?)(?:\s*(?:z|utc|gmt|[+-][0-9]{2}:?[0-9]{2}))?"
+)
+_NUMBERS: Final = (
+    r"(?P<one>[0-9]{1,4})\s?(?P<mark>[./-])\s?(?P<two>[0-9]{1,2})\s?(?P=mark)\s?"
+    r"(?P<three>[0-9]{1,4})\.?"
+)
+_COMPACT: Final = r"(?P<compact>[0-9]{8})"
+_DAY: Final = r"(?P<day>[0-9]{1,2})(?![0-9])(?:st\b|nd\b|rd\b|th\b|º|ª|er\b)?"
+_YEAR: Final = r"['\u2019]?(?<![0-9])(?P<year>[0-9]{4}|[0-9]{2})(?![0-9])"
+_LONG: Final = r"(?P<year>[0-9]{4})(?![0-9])"
+_GAP: Final = r"[\s./,\u060c-]*"
+
+_TRIED: Final[Mapping[str, tuple[DateOrder, ...]]] = {
+    ".": (DateOrder.DMY,),
+    "/": (DateOrder.MDY, DateOrder.DMY, DateOrder.YMD),
+    "-": (DateOrder.MDY, DateOrder.DMY, DateOrder.YMD),
+}
+"""The orders of numbers that a separator allows if no order is configured."""
+_PLACES: Final[Mapping[DateOrder, tuple[int, int, int]]] = {
+    DateOrder.MDY: (2, 0, 1),
+    DateOrder.DMY: (2, 1, 0),
+    DateOrder.YMD: (0, 1, 2),
+}
+"""Where year, month and day are in each order."""
+_COMPACT_PARTS: Final[Mapping[DateOrder, tuple[slice, slice, slice]]] = {
+    DateOrder.MDY: (slice(0, 2), slice(2, 4), slice(4, 8)),
+    DateOrder.DMY: (slice(0, 2), slice(2, 4), slice(4, 8)),
+    DateOrder.YMD: (slice(0, 4), slice(4, 6), slice(6, 8)),
+}
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return a pattern for one of the words, the longest first."""
+    return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
+
+
+@lru_cache(maxsize=64)
+def _printed_patterns(words: DateWords) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of printed dates, for text folded like the words."""
+    weekday = rf"(?:{_any_of(words.weekdays)})"
+    month = rf"(?P<month>{_any_of(words.months)})(?![^\W\d_])"
+    gap = rf"{_GAP}(?:(?:{_any_of(words.particles)}){_GAP}){{0,2}}"
+    trailing = words.particles if words.locales else ()
+    before = rf"(?:{weekday}{gap})?"
+    after = (
+        rf"(?:[,\s]*\(?{weekday}\.?\)?)?(?:(?:\s*,\s*|\s+(?:[-@]\s*|at\s+)?|t){_TIME})?"
+        rf"(?:[,\s]*\(?{weekday}\.?\)?)?\Z"
+    )
+    dates = (
+        rf"{_NUMBERS}(?:\s*(?:{_any_of(trailing)})\.?)?" if trailing else _NUMBERS,
+        rf"{_DAY}{gap}{month}{gap}{_YEAR}{gap}",
+        rf"{month}{gap}{_DAY}{gap}{_YEAR}",
+        rf"{_LONG}{gap}{month}{gap}{_DAY}{gap}",
+        rf"{_LONG}{gap}{_DAY}{gap}{month}{gap}",
+        _COMPACT,
+    )
+    return tuple(re.compile(f"{before}{each}{after}") for each in dates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DateReader:
+    """Reads the dates in text, in enforced formats or as documents print them.
+
+    `first_year` is the first of the hundred years that two-digit years stand for.
+    """
+
+    formats: tuple[DateFormat, ...] | None = None
+    order: DateOrder | None = None
+    first_year: int | None = None
+    words: DateWords = ENGLISH
+
+    def read(self, text: str) -> DateReading | None:
+        """Return the day of a text, or `None`.
+
+        >>> DateReader(order=DateOrder.DMY).read("05/03/18")
+        DateReading(day=datetime.date(2018, 3, 5), ambiguous=False, coerced=True)
+        """
+        text = text.strip()
+        if self.formats is not None:
+            return self._read_formats(text, self.formats)
+        if text[4:5] == "-":  # the most common forms first
+            if len(text) == _ISO_LENGTH and text[7] == "-":
+                try:
+                    return DateReading(date.fromisoformat(text))
+                except ValueError:
+                    pass  # perhaps in another form
+            found = _ISO.match(text)
+            if found is not None:
+                day = _date(int(found[1]), int(found[2]), int(found[3]))
+                return None if day is None else DateReading(day)
+        if len(text) > _MAX_LENGTH:
+            return None
+        folded = self.words.fold(text)
+        for pattern in _printed_patterns(self.words):
+            match = pattern.match(folded)
+            if match is not None:
+                return self._reading(match)
+        return None
+
+    def _read_formats(self, text: str, formats: Sequence[DateFormat]) -> DateReading | None:
+        reading: date | None = None
+        month_first = ambiguous = coerced = False
+        first_year = _FIRST_YEAR if self.first_year is None else self.first_year
+        for form in formats:
+            day = form.read(text, self.words, first_year)
+            if day is None:
+                continue
+            guessed = self.first_year is None and form.has_short_year
+            if form.certain:
+                return DateReading(day, coerced=guessed)
+            ambiguous = ambiguous or reading not in {None, day}
+            if reading is None or (form.month_first and not month_first):
+                reading, month_first, coerced = day, form.month_first, guessed
+        return None if reading is None else DateReading(reading, ambiguous, coerced)
+
+    def _reading(self, match: re.Match[str]) -> DateReading | None:
+        found = match.groupdict()
+        if found.get("compact"):
+            days = list(self._compact_days(found["compact"]))[:1]
+            guessed = False
+        elif found.get("mark"):
+            parts = (found["one"], found["two"], found["three"])
+            days = list(self._number_days(parts, found["mark"]))
+            guessed = _LONG_YEAR not in map(len, parts)
+        else:
+            month = self.words.months[found["month"]]
+            day = _date(self._year(found["year"]), month, int(found["day"]))
+            days = [] if day is None else [day]
+            guessed = len(found["year"]) == _SHORT_YEAR
+        if not days:
+            return None
+        unclear = found.get("month") in self.words.unclear
+        ambiguous = unclear or any(day != days[0] for day in days)
+        return DateReading(days[0], ambiguous, guessed and self.first_year is None)
+
+    def _number_days(self, parts: tuple[str, str, str], mark: str) -> Iterator[date]:
+        """Yield the days that three numbers can be, the most likely first."""
+        if len(parts[0]) == _LONG_YEAR:
+            orders: tuple[DateOrder, ...] = (DateOrder.YMD,)
+        else:
+            orders = _TRIED[mark] if self.order is None else (self.order,)
+        for order in orders:
+            year, month, day = (parts[place] for place in _PLACES[order])
+            if len(year) in {_SHORT_YEAR, _LONG_YEAR} and len(month) + len(day) <= _LONG_YEAR:
+                found = _date(self._year(year), int(month), int(day))
+                if found is not None:
+                    yield found
+
+    def _compact_days(self, digits: str) -> Iterator[date]:
+        """Yield the days of eight digits: year first, or else in the configured order."""
+        for order in (DateOrder.YMD, self.order):
+            if order is not None:
+                parts = [digits[part] for part in _COMPACT_PARTS[order]]
+                found = _date(*(int(parts[place]) for place in _PLACES[order]))
+                if found is not None:
+                    yield found
+
+    def _year(self, digits: str) -> int:
+        return _full_year(digits, _FIRST_YEAR if self.first_year is None else self.first_year)
+
+
+def _full_year(digits: str, first_year: int) -> int:
+    """Return the year; two digits mean the year in the hundred years from the first year on."""
+    year = int(digits)
+    return year if len(digits) > _SHORT_YEAR else first_year + (year - first_year) % _CENTURY
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+_DEFAULT_READER: Final = DateReader()
+
+
+def read_day(text: str, formats: Sequence[DateFormat] | None = None) -> DateReading | None:
+    """Return the day of a text, or `None`; the default is any form that documents print.
+
+    If day and month are ambiguous, the month is read first.
+
+    >>> read_day("31-JAN-2024").day
+    datetime.date(2024, 1, 31)
+    >>> read_day("02/03/2024")
+    DateReading(day=datetime.date(2024, 2, 3), ambiguous=True, coerced=False)
+    """
+    if formats is None:
+        return _DEFAULT_READER.read(text)
+    return DateReader(formats=tuple(formats)).read(text)
+
+
+def is_iso_date(text: str) -> bool:
+    """Return whether a text is a date, or a date and time, in ISO 8601."""
+    return _ISO_FORMAT.read(text.strip()) is not None

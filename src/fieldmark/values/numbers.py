@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from math import isfinite
+from functools import lru_cache
+from math import inf, isfinite
 from operator import sub
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
 
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags
-
-__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction", "is_finite"]
+__all__ = [
+    "Amount",
+    "Number",
+    "NumberFormat",
+    "Tolerance",
+    "as_number",
+    "exact_fraction",
+    "is_finite",
+    "numbers_in",
+    "read_amount",
+]
 
 Number: TypeAlias = int | float | Decimal
 """JSON numbers, and `Decimal` for numbers that were parsed from text."""
@@ -27,10 +35,12 @@ MAX_LENGTH: Final = 1000
 
 
 class NumberFormat(StrEnum):
-    """The format of numbers in text: 1,240.00, 1.240,00, or either."""
+    """The format of numbers in text: 1,240.00, 1.240,00, 1'240.00, 1,24,000.00, or any of them."""
 
     US = "us"
     EU = "eu"
+    CH = "ch"
+    IN = "in"
     AUTO = "auto"
 
 
@@ -38,28 +48,6 @@ _PLAIN: Final = re.compile(
     r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?(?P<power>[0-9]{1,4}))?\Z"
 )
 """JSON's number syntax with an optional plus."""
-
-_MONEY: Final = r"(?:[$€£¥₹₩₽₺₫₴₦₱฿₪₡₲₵₸₼₾]|[A-Z]{2}\$|[A-Z]{3})"
-_BLANK: Final = r"[ \u00a0\u202f]?"
-
-
-def _written(group: str, point: str) -> re.Pattern[str]:
-    """Return the pattern of an amount with these thousands and decimal separators."""
-    whole = rf"(?P<whole>[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|0|[1-9][0-9]*)"
-    amount = rf"{whole}(?:{point}(?P<part>[0-9]+))?"
-    return re.compile(
-        rf"(?P<open>\()?{_BLANK}(?P<sign>[+\-\u2212]?){_BLANK}(?:{_MONEY}{_BLANK})?"
-        rf"(?P<inner>[+\-\u2212]?){amount}{_BLANK}{_MONEY}?{_BLANK}(?(open)\))\Z"
-    )
-
-
-_US: Final = _written(",", r"\.")
-_EU: Final = _written(r"[. \u00a0\u202f]", ",")
-_READINGS: Final[Mapping[NumberFormat, tuple[re.Pattern[str], ...]]] = {
-    NumberFormat.US: (_US,),
-    NumberFormat.EU: (_EU,),
-    NumberFormat.AUTO: (_US, _EU),
-}
 
 
 def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Number | None:
@@ -78,27 +66,167 @@ def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Nu
         return value if isfinite(value) else None  # type: ignore[arg-type,return-value]
     if not isinstance(value, str) or len(value) > MAX_LENGTH:
         return None
-    text = value.strip()
-    formats = () if number_format is None else _READINGS[number_format]
-    for pattern in formats:
-        found = pattern.match(text)
-        if found is not None and (number := _amount(found)) is not None:
-            return number
+    if number_format is not None:
+        amount = read_amount(value, number_format)
+        return None if amount is None else amount.number
+    return _plain_number(value.strip())
+
+
+def _plain_number(text: str) -> Decimal | None:
     plain = _PLAIN.match(text)
     if plain is None or int(plain["power"] or 0) > MAX_LENGTH:
         return None
     return Decimal(text)
 
 
-def _amount(found: re.Match[str]) -> Decimal | None:
-    """Return the number of an amount in text, or `None` if it has two signs."""
-    signs = found["sign"] + found["inner"] + ("-" if found["open"] else "")
-    if len(signs) > 1:
-        return None
-    digits = re.sub(r"[^0-9]", "", found["whole"])
-    number = Decimal(f"{digits}.{found['part'] or '0'}")
-    return -number if signs in {"-", "\u2212"} else number
+# --- amounts as documents print them --------------------------------------------------------------
 
+
+class Amount(NamedTuple):
+    """A number in text, with what is printed around it.
+
+    `currencies` are the codes that its currency can stand for; none if it has no currency.
+    `ambiguous` means that another format reads another number.
+    """
+
+    number: Decimal
+    currencies: frozenset[str] = frozenset()
+    percent: bool = False
+    ambiguous: bool = False
+
+
+def _digits(groups: str, point: str) -> re.Pattern[str]:
+    """Return the pattern of digits with these groups and this decimal separator."""
+    blanks = r"[1-9][0-9]{0,2}(?: [0-9]{3})+"
+    whole = rf"(?P<whole>{groups}|{blanks}|0|[1-9][0-9]*)"
+    return re.compile(rf"{whole}(?:{point}(?P<part>[0-9]+))?\Z")
+
+
+_THOUSANDS: Final = r"[1-9][0-9]{{0,2}}(?:{0}[0-9]{{3}})+"
+_DIGITS: Final[Mapping[NumberFormat, re.Pattern[str]]] = {
+    NumberFormat.US: _digits(_THOUSANDS.format(","), r"\."),
+    NumberFormat.EU: _digits(_THOUSANDS.format(r"\."), ","),
+    NumberFormat.CH: _digits(_THOUSANDS.format("'"), "[.,]"),
+    NumberFormat.IN: _digits(r"[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}", r"\."),
+}
+"""Thousands can be separated by a blank in every format, because no number has it elsewhere."""
+_AUTO: Final = (NumberFormat.US, NumberFormat.EU, NumberFormat.CH, NumberFormat.IN)
+_UNIFIED: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
+        **dict.fromkeys("\u2019\u02bc\uff07", "'"),
+        **dict.fromkeys("\u2212\u2013\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u200e\u200f", ""),
+    }
+)
+"""Blanks, apostrophes and minus signs in their typographic forms."""
+_AROUND: Final = re.compile(r"([^0-9]*)([0-9](?:[0-9., ']*[0-9])?)([^0-9]*)\Z")
+"""What is before the digits, the digits, and what is behind them."""
+_UNGROUPED: Final = str.maketrans("", "", "., '")
+_NO_CENTS: Final = re.compile(r"[.,](?:--?|\u2014)")
+"""A dash in place of the decimals, as in 12.- or 12,--."""
+
+
+def read_amount(text: str, number_format: NumberFormat = NumberFormat.AUTO) -> Amount | None:
+    """Return the number in a text with its currency, or `None`.
+
+    What is printed around the number must be a sign, parentheses for a negative number, a percent
+    sign, or the code or symbol of a currency.
+
+    >>> read_amount("RM 1,240.50")
+    Amount(number=Decimal('1240.50'), currencies=frozenset({'MYR'}), percent=False, ambiguous=False)
+    >>> read_amount("INV-100") is None
+    True
+    """
+    if len(text) > MAX_LENGTH:
+        return None
+    text = text.strip()
+    found = _AROUND.match(text if text.isascii() else text.translate(_UNIFIED))
+    amount = None if found is None else _printed_amount(found[1], found[2], found[3], number_format)
+    if amount is not None:
+        return amount
+    plain = _plain_number(text)
+    return None if plain is None else Amount(plain)
+
+
+def _printed_amount(
+    before: str, digits: str, after: str, number_format: NumberFormat
+) -> Amount | None:
+    before, after, signs = before.strip(), after.strip(), ""
+    if before.startswith("(") and after.endswith(")"):
+        before, after, signs = before[1:], after[:-1], "-"
+    whole = _NO_CENTS.match(after) if after else None
+    after = after if whole is None else after[whole.end() :]
+    around = before + after
+    if "-" in around or "+" in around:
+        signs += "".join(char for char in around if char in "+-")
+        if len(signs) > 1:
+            return None
+        before, after = before.strip("+- "), after.strip("+- ")
+    percent = "%" in (before, after) and not (before and after)
+    currencies = frozenset[str]() if percent else _currencies(before.strip(), after.strip())
+    if currencies is None:
+        return None
+    formats = _AUTO if number_format is NumberFormat.AUTO else (number_format,)
+    readings = (_DIGITS[each].match(digits) for each in formats)
+    numbers = [
+        _decimal(found)
+        for found in readings
+        if found is not None and (whole is None or not found["part"])
+    ]
+    if not numbers:
+        return None
+    number = -numbers[0] if signs == "-" else numbers[0]
+    return Amount(number, currencies, percent, len(set(numbers)) > 1)
+
+
+def _decimal(digits: re.Match[str]) -> Decimal:
+    whole, part = digits["whole"].translate(_UNGROUPED), digits["part"]
+    return Decimal(f"{whole}.{part}" if part else whole)
+
+
+@lru_cache(maxsize=512)
+def _currencies(before: str, after: str) -> frozenset[str] | None:
+    """Return the codes that the words around a number stand for; `None` if they are no currency."""
+    if not (before or after):
+        return frozenset()
+    meant = [_codes_of(word) for word in (before, after) if word]
+    return frozenset.intersection(*meant) or None
+
+
+def _codes_of(word: str) -> frozenset[str]:
+    """Return the codes of currencies that a code or symbol stands for.
+
+    >>> sorted(_codes_of("kr.")), sorted(_codes_of("MYR")), sorted(_codes_of("INV"))
+    (['DKK', 'EEK', 'ISK', 'NOK', 'SEK'], ['MYR'], [])
+    """
+    from fieldmark.values.currencies import CODES, SYMBOLS
+
+    if word in CODES:
+        return frozenset({word})
+    symbol = word[:-1] if word.endswith(".") and word[:-1][-1:].isalpha() else word
+    return SYMBOLS.get(symbol, frozenset())
+
+
+# --- numbers inside text --------------------------------------------------------------------------
+
+_GROUPED: Final = re.compile(r"(?<![0-9.,'])[1-9][0-9]{0,2}(?:[,'\u2019][0-9]{3})+(?![0-9])")
+_RUN: Final = re.compile(r"[0-9]+")
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the digits of all numbers inside a text, without leading zeros.
+
+    Thousands that are grouped by commas or apostrophes are one number.
+
+    >>> numbers_in("Unit 05, 12 Main Street, 1,240 units")
+    ['5', '12', '1240']
+    """
+    joined = _GROUPED.sub(lambda found: re.sub("[^0-9]", "", found[0]), text)
+    return [digits.lstrip("0") or "0" for digits in _RUN.findall(joined)]
+
+
+# --- tolerance ------------------------------------------------------------------------------------
 
 _SLACK: Final = 2.0**-48
 """Much larger than the relative rounding errors of the operations below."""
@@ -152,42 +280,33 @@ class Tolerance:
             return False
         return self._admits_exactly(expected, candidate)
 
-    def separates(self, numbers: Sequence[float]) -> bool:
-        """Return whether no two different numbers are within the tolerance of each other.
+    def groups(self, numbers: Iterable[float]) -> Mapping[float, float] | None:
+        """Return a number for each of these, the same for numbers within the tolerance.
 
-        The numbers must be finite. False may also mean that they are too close to tell.
+        Return `None` if that is not possible, because a number is within the tolerance of two
+        others that are not within the tolerance of each other.
 
-        >>> Tolerance(absolute=Fraction("0.1")).separates([1.0, 3.0, 2.0, 1.0])
-        True
+        >>> Tolerance(absolute=Fraction("0.1")).groups([1.0, 3.0, 1.1])
+        {1.0: 1.0, 1.1: 1.0, 3.0: 3.0}
         """
         if self.period is not None:
-            return False
+            return None
         ordered = sorted(set(numbers))
-        if len(ordered) < 2:  # noqa: PLR2004 - no two numbers
-            return True
-        gap = min(map(sub, ordered[1:], ordered))
-        largest = max(-ordered[0], ordered[-1], 1.0)  # an expected zero has the limit of 1
-        return bool(gap > max(self._absolute, self._relative * largest, _TINY) * _MARGIN)
-
-    def admitted(self, expected: Sequence[Number], candidate: Sequence[Number]) -> Flags:
-        """Return which candidates are within the tolerance of which expected numbers."""
-        import numpy as np
-
-        possible: Flags = np.ones((len(expected), len(candidate)), dtype=np.bool_)
-        if self.period is None:
-            want, got = (np.array([_near_float(n) for n in side]) for side in (expected, candidate))
-            size = np.abs(want)
-            at_zero = self._relative if self.absolute is None else self._absolute
-            with np.errstate(invalid="ignore", over="ignore"):
-                limit = np.where(
-                    size > 0, np.maximum(self._absolute, self._relative * size), at_zero
-                )
-                slack = (size[:, None] + np.abs(got) + limit[:, None]) * _SLACK + _TINY
-                possible = ~(np.abs(want[:, None] - got) > limit[:, None] + slack)
-        for place, other in zip(*(found.tolist() for found in np.nonzero(possible)), strict=True):
-            one, two = expected[place], candidate[other]
-            possible[place, other] = one == two or self.admits(one, two)
-        return possible
+        # An expected zero has the limit of 1.
+        largest = max((1.0, *map(abs, ordered[:1] + ordered[-1:])))
+        limit = max(self._absolute, self._relative * largest, _TINY) * _MARGIN
+        if min(map(sub, ordered[1:], ordered), default=inf) > limit:
+            return dict(zip(ordered, ordered, strict=True))
+        groups: dict[float, float] = {}
+        group: list[float] = []
+        for number in ordered:
+            near = [self.admits(one, number) or self.admits(number, one) for one in group]
+            both = [self.admits(one, number) and self.admits(number, one) for one in group]
+            if any(near) and not all(both):
+                return None
+            group = [*group, number] if group and all(both) else [number]
+            groups[number] = group[0]
+        return groups
 
     def _admits_exactly(self, expected: Number, candidate: Number) -> bool:
         want = exact_fraction(expected)
@@ -217,14 +336,6 @@ def is_finite(number: float) -> bool:
 def exact_fraction(number: Number) -> Fraction:
     """Return the number as a fraction; a float is its shortest decimal text."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
-
-
-def _near_float(number: Number) -> float:
-    """Return the nearest float, or infinity, which leaves the decision to exact arithmetic."""
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf")
 
 
 def _as_float(limit: Fraction | None) -> float:

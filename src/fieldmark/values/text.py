@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from enum import StrEnum
 from typing import Final
-from unicodedata import normalize
+from unicodedata import category, combining, normalize
 
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, integer_text
 
 __all__ = [
+    "Ignored",
     "did_you_mean",
     "exact_text",
     "folded",
+    "ignoring",
     "is_typo",
     "nearest",
     "normalized",
     "plural",
     "replace_surrogates",
     "shorten",
+    "unified",
 ]
 
 _MIN_SIMILARITY: Final = 0.6
@@ -37,6 +41,46 @@ def normalized(text: str) -> str:
         return " ".join(text.lower().split())
     # Folding can decompose letters, so they are composed again.
     return normalize("NFC", " ".join(normalize("NFC", text).casefold().split()))
+
+
+def unified(text: str) -> str:
+    r"""Normalize case, whitespace and all compatible forms of characters, such as ligatures.
+
+    >>> unified("  ACME   O\ufb03ce ")
+    'acme office'
+    """
+    if text.isascii():
+        text = text.strip().lower()
+        # Most strings have single blanks only.
+        return text if "  " not in text and text.isprintable() else " ".join(text.split())
+    # Folding can decompose letters, so they are composed again.
+    return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
+
+
+class Ignored(StrEnum):
+    """What a comparison of text can ignore."""
+
+    PUNCTUATION = "punctuation"
+    ACCENTS = "accents"
+    WHITE_SPACE = "white_space"
+
+
+def ignoring(text: str, ignored: Collection[Ignored]) -> str:
+    """Return a text without what is ignored; one that consists of nothing else is unchanged.
+
+    >>> ignoring("Café-Bar, Inc.", [Ignored.PUNCTUATION, Ignored.ACCENTS])
+    'CafeBar Inc'
+    """
+    rest = text
+    if Ignored.ACCENTS in ignored and not rest.isascii():
+        rest = "".join(char for char in normalize("NFD", rest) if not combining(char))
+        rest = normalize("NFC", rest)
+    if Ignored.PUNCTUATION in ignored:
+        rest = "".join(char for char in rest if not category(char).startswith("P"))
+        rest = " ".join(rest.split())
+    if Ignored.WHITE_SPACE in ignored:
+        rest = "".join(rest.split())
+    return rest or text
 
 
 def folded(text: str) -> str:

@@ -36,3 +36,8 @@ def test_only_strings_contain_strings():
 def test_unknown_direction_is_rejected():
     with pytest.raises(OptionError, match="did you mean 'either'"):
         Contains(direction="eiter")
+
+
+def test_ignored_parts_make_no_difference():
+    assert Contains(ignore=["punctuation"]).compare("Acme Inc", "The Acme, Inc. Group").matched
+    assert not Contains(ignore=["punctuation"]).compare("...", "a, b").matched

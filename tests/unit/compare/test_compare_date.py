@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from fieldmark.compare.date import DateMatch
@@ -49,10 +51,59 @@ def test_reasons_for_date_mismatches(formats, expected, candidate, reason, wrong
     assert (comparison.reason, comparison.wrong_kind) == (reason, wrong_kind)
 
 
-@pytest.mark.parametrize("formats", [[], ["DD.MM"], "ISO"])
-def test_invalid_formats_are_rejected(formats):
-    with pytest.raises(OptionError):
-        DateMatch(formats=formats)
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "flags"),
+    [
+        pytest.param({"order": "dmy"}, "2024-04-03", "03/04/2024", (True, False, False), id="order"),
+        pytest.param({"order": "dmy"}, "31/01/2024", "01/31/2024", None, id="order-is-enforced"),
+        pytest.param({}, "2024-01-31", "31.01.24", (True, False, True), id="short-year-is-coerced"),
+        pytest.param({"two_digit_years": 1950}, "2024-01-31", "31.01.24", (True, False, False), id="window-settles-short-years"),
+        pytest.param({"two_digit_years": 1900}, "2024-01-31", "31.01.24", (False, False, False), id="another-window"),
+        pytest.param({"locales": ["de"]}, "2024-03-04", "4. März 2024", (True, False, False), id="locales"),
+        pytest.param({"formats": {"candidate": ["DD.MM.YYYY"]}}, "03/04/2024", "04.03.2024", (True, True, False), id="formats-of-one-side"),
+        pytest.param({"formats": {"candidate": ["DD.MM.YYYY"]}}, "2024-03-04", "2024-03-04", None, id="equal-strings-in-the-wrong-format"),
+        pytest.param({"formats": {"expected": ["ISO"], "candidate": ["MM/DD/YYYY"]}}, "2024-03-04", "03/04/2024", (True, False, False), id="formats-of-each-side"),
+    ],
+)  # fmt: skip
+def test_options_settle_what_a_date_means(options, expected, candidate, flags):
+    comparison = DateMatch(**options).compare(expected, candidate)
+    if flags is None:
+        assert comparison.reason is UNPARSEABLE
+    else:
+        assert (comparison.matched, comparison.ambiguous, comparison.coerced) == flags
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"formats": []}, "formats", id="no-formats"),
+        pytest.param({"formats": {"candidate": []}}, "formats", id="no-formats-of-one-side"),
+        pytest.param({"formats": {}}, "formats", id="no-side"),
+        pytest.param({"formats": {"truth": ["ISO"]}}, "formats", id="unknown-side"),
+        pytest.param({"formats": ["DD.MM"]}, "formats", id="incomplete-format"),
+        pytest.param({"formats": "ISO"}, "formats", id="text-for-a-list"),
+        pytest.param({"formats": 5}, "formats", id="number-for-a-list"),
+        pytest.param({"order": "dym"}, "order", id="unknown-order"),
+        pytest.param({"order": "dmy", "formats": ["ISO"]}, "order", id="order-without-effect"),
+        pytest.param({"locales": ["klingon"]}, "locales", id="unknown-locale"),
+        pytest.param({"locales": "de"}, "locales", id="text-for-a-list-of-locales"),
+        pytest.param({"locales": [5]}, "locales", id="number-for-a-locale"),
+        pytest.param({"two_digit_years": 50.5}, "two_digit_years", id="no-year"),
+        pytest.param({"two_digit_years": 9999}, "two_digit_years", id="window-beyond-the-calendar"),
+    ],
+)
+def test_invalid_options_are_rejected(options, option):
+    with pytest.raises(OptionError) as caught:
+        DateMatch(**options)
+    assert caught.value.option == option
+
+
+def test_comparator_is_hashable_and_can_be_sent_to_other_processes():
+    comparator = DateMatch(formats={"candidate": ["ISO"]}, locales=["de"], order="dmy")
+    assert hash(comparator) == hash(
+        DateMatch(formats={"candidate": ("ISO",)}, locales=("de",), order="dmy")
+    )
+    assert pickle.loads(pickle.dumps(comparator)) == comparator  # noqa: S301
 
 
 def test_formats_become_a_tuple_so_that_the_comparator_is_hashable():

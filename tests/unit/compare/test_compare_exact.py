@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare.exact import Exact, ExactText, NormalizedText
+from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 
 MATCH, DIFFERENT, TYPE = None, Reason.DIFFERENT, Reason.TYPE_MISMATCH
@@ -59,3 +60,30 @@ def test_exact_literal_and_normalized_equality(
 def test_match_across_types_is_marked_as_coerced():
     assert ExactText().compare(100, "100").coerced
     assert not ExactText().compare("a", "A").coerced
+
+
+@pytest.mark.parametrize(
+    ("ignore", "expected", "candidate", "exact_text", "normalized_text"),
+    [
+        pytest.param(["punctuation"], "Acme, Inc.", "ACME Inc", True, True, id="punctuation"),
+        pytest.param(["accents"], "Café", "cafe", True, True, id="accents"),
+        pytest.param(["white_space"], "AB 12", "ab12", True, True, id="white-space"),
+        pytest.param(["punctuation"], "Café!", "cafe", False, False, id="only-what-is-listed"),
+        pytest.param(["punctuation"], "$5", "€5", False, False, id="symbols-are-no-punctuation"),
+        pytest.param(["punctuation"], "-", "?", False, False, id="nothing-else-is-left"),
+        pytest.param(["punctuation"], "m²", "m2", False, False, id="compatible-forms-differ"),
+    ],
+)
+def test_ignored_parts_make_no_difference(ignore, expected, candidate, exact_text, normalized_text):
+    assert ExactText(ignore=ignore).compare(expected, candidate).matched is exact_text
+    assert NormalizedText(ignore=ignore).compare(expected, candidate).matched is normalized_text
+
+
+def test_ignored_parts_of_strings_inside_containers_count():
+    assert not ExactText(ignore=["punctuation"]).compare(["a."], ["a"]).matched
+
+
+@pytest.mark.parametrize("comparator", [ExactText, NormalizedText])
+def test_unknown_part_to_ignore_is_rejected(comparator):
+    with pytest.raises(OptionError, match="did you mean 'accents'"):
+        comparator(ignore=["accent"])

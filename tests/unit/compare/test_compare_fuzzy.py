@@ -58,6 +58,45 @@ def test_similar_strings_match(options, expected, candidate, matched, similarity
 
 
 @pytest.mark.parametrize(
+    ("options", "expected", "candidate", "similarity"),
+    [
+        pytest.param({}, "acme  corp", "acme\tcorp", 1.0, id="runs-of-blanks-are-one"),
+        pytest.param({}, "o\ufb03ce", "office", 1.0, id="compatible-characters"),
+        pytest.param({}, "\uff21cme", "acme", 1.0, id="full-width-letters"),
+        pytest.param({"case_sensitive": True}, "o\ufb03ce", "office", 0.5, id="case-sensitive-compares-characters"),
+        pytest.param({"ignore": ["punctuation"]}, "Acme, Inc.", "acme inc", 1.0, id="punctuation"),
+        pytest.param({"ignore": ["accents"]}, "Caf\u00e9", "cafe", 1.0, id="accents"),
+        pytest.param({"ignore": ["white_space"]}, "a c m e", "acme", 1.0, id="white-space"),
+        pytest.param({"ignore": ["punctuation"], "case_sensitive": True}, "Acme.", "acme", 0.75, id="case-still-matters"),
+        pytest.param({"ignore": ["punctuation"]}, "--", "..", 0.0, id="nothing-but-punctuation-is-compared"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_difference(options, expected, candidate, similarity):
+    comparison = Fuzzy(threshold=0, **options).compare(expected, candidate)
+    assert comparison.similarity == similarity
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "note"),
+    [
+        pytest.param({}, "12 Main Street", "21 Main Street", "numbers differ: 12 vs. 21", id="different-numbers"),
+        pytest.param({}, "12 Main Street", "12 Main Streat", "", id="same-numbers"),
+        pytest.param({}, "Main Street", "Main Street 5", "numbers differ: none vs. 5", id="one-side-has-a-number"),
+        pytest.param({}, "1,240 units of it", "1240 units of it", "", id="grouped-digits"),
+        pytest.param({}, "Unit 05 of it", "Unit 5 of it", "", id="leading-zeros"),
+        pytest.param({"algorithm": "token_sort"}, "5 of 12 units", "units of 12, 5", "", id="any-order"),
+        pytest.param({"ignore": ["punctuation"]}, "1.5 kg of flour", "15 kg of flour", "numbers differ: 1, 5 vs. 15", id="punctuation-in-numbers-counts"),
+    ],
+)  # fmt: skip
+def test_exact_numbers_inside_similar_text(options, expected, candidate, note):
+    comparison = Fuzzy(threshold=0.7, numbers="exact", **options).compare(expected, candidate)
+    assert (comparison.matched, comparison.note) == (not note, note)
+    assert comparison.reason is (Reason.GUARD_FAILED if note else None)
+    assert comparison.similarity >= 0.7
+    assert Fuzzy(threshold=0.7, **options).compare(expected, candidate).matched
+
+
+@pytest.mark.parametrize(
     ("expected", "candidate"),
     [
         pytest.param("100", 100, id="number-for-string"),
@@ -111,6 +150,10 @@ def test_strings_up_to_the_limit_are_compared():
         pytest.param({"algorithm": None}, "algorithm", id="algorithm-null"),
         pytest.param({"threshold": 1.1}, "threshold", id="threshold-above-one"),
         pytest.param({"case_sensitive": 1}, "case_sensitive", id="number-for-flag"),
+        pytest.param({"ignore": ["case"]}, "ignore", id="unknown-part"),
+        pytest.param({"ignore": "accents"}, "ignore", id="text-for-a-list"),
+        pytest.param({"ignore": None}, "ignore", id="null-for-a-list"),
+        pytest.param({"numbers": "all"}, "numbers", id="unknown-word-for-numbers"),
     ],
 )
 def test_invalid_options_are_rejected(options, option):

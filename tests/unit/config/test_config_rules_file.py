@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from decimal import Decimal
 
@@ -108,6 +109,21 @@ def test_the_documented_file_loads(tmp_path):
             {"match": "date", "formats": ["DD/MM/YYYY", "ISO"]},
             DateMatch(formats=("DD/MM/YYYY", "ISO")),
             id="list",
+        ),
+        pytest.param(
+            {"match": "date", "formats": {"expected": ["ISO"], "candidate": "DD.MM.YYYY"}},
+            DateMatch(formats={"expected": ("ISO",), "candidate": ("DD.MM.YYYY",)}),
+            id="one-value-for-each-side",
+        ),
+        pytest.param(
+            {"match": "date", "order": "DMY", "locales": "de", "two_digit_years": 1950},
+            DateMatch(order="dmy", locales=("de",), two_digit_years=1950),
+            id="words-and-numbers",
+        ),
+        pytest.param(
+            {"match": "fuzzy", "ignore": ["white-space", "accents"], "numbers": "exact"},
+            Fuzzy(ignore=["accents", "white_space"], numbers="exact"),
+            id="list-of-words",
         ),
         pytest.param(
             {"match": "date", "formats": "ISO"}, DateMatch(formats=("ISO",)), id="single-value"
@@ -441,10 +457,10 @@ def _problems(text: str) -> list[str]:
         pytest.param("match: exact, wieght: 1", "1:38: unknown key 'wieght'; did you mean 'weight'?", id="misspelled-key"),
         pytest.param("match: exact, zzz: 1", "1:38: unknown key 'zzz'", id="unknown-key-without-suggestion"),
         pytest.param("match: exact, tolerance: 1", "1:38: option 'tolerance' is not supported by exact; it has no options; 'tolerance' is an option of match type: numeric_tolerance", id="option-of-another-match-type"),
-        pytest.param("match: fuzzy, match_fields: [a]", "1:38: option 'match_fields' is not supported by fuzzy; supported options: algorithm, threshold, case_sensitive; 'match_fields' is an option of aligner: greedy, optimal", id="aligner-option-with-match"),
+        pytest.param("match: fuzzy, match_fields: [a]", "1:38: option 'match_fields' is not supported by fuzzy; supported options: algorithm, threshold, case_sensitive, ignore, numbers; 'match_fields' is an option of aligner: greedy, optimal", id="aligner-option-with-match"),
         pytest.param("align: greedy, algorithm: x", "1:39: option 'algorithm' is not supported by greedy; supported options: match_fields, threshold, similarity; 'algorithm' is an option of match type: fuzzy", id="match-option-with-align"),
         pytest.param("align: greedy, key: x", "1:39: option 'key' is not supported by greedy; supported options: match_fields, threshold, similarity; 'key' is an option of aligner: key", id="option-of-another-aligner"),
-        pytest.param("threshold: 1", "1:24: option 'threshold' requires a match type; it is an option of: fuzzy, semantic, iou, distance, auto", id="option-without-match"),
+        pytest.param("threshold: 1", "1:24: option 'threshold' requires a match type; it is an option of: fuzzy, semantic, name, address, iou, distance, auto", id="option-without-match"),
         pytest.param("match_fields: [a]", "1:24: option 'match_fields' requires an aligner; it is an option of: greedy, optimal", id="aligner-option-without-align"),
         pytest.param("reqired: true", "1:24: unknown key 'reqired'; did you mean 'required'?", id="misspelled-key-without-match"),
         pytest.param("match: numeric_tolerance, tolerance: not a number", "1:61: tolerance: expected a number, got 'not a number'", id="string-as-tolerance"),
@@ -454,13 +470,17 @@ def _problems(text: str) -> list[str]:
         pytest.param("match: numeric_tolerance, tolerance: -1", "1:61: tolerance: must be a non-negative number, got -1", id="negative-tolerance"),
         pytest.param("match: numeric_tolerance, relative: 1", "1:60: relative: expected true or false, got 1", id="number-as-flag"),
         pytest.param("match: numeric_tolerance, relative: null", "1:60: relative: expected true or false, got null", id="null-as-flag"),
-        pytest.param("match: numeric_tolerance, number_format: uk", "1:65: number_format: must be one of: us, eu, auto; got 'uk'", id="invalid-enum-value"),
+        pytest.param("match: numeric_tolerance, number_format: uk", "1:65: number_format: must be one of: us, eu, ch, in, auto; got 'uk'", id="invalid-enum-value"),
         pytest.param("match: fuzzy, algorithm: levenstein", "1:49: algorithm: must be one of: levenshtein, jaro_winkler", id="misspelled-enum-value"),
         pytest.param("match: fuzzy, algorithm: [x]", "1:49: algorithm: must be one of: levenshtein", id="list-as-enum-value"),
         pytest.param("match: fuzzy, threshold: 1.5", "1:49: threshold: must be a number from 0 to 1, got 1.5", id="threshold-above-one"),
         pytest.param("match: fuzzy, threshold: -0.1", "1:49: threshold: must be a number from 0 to 1, got -0.1", id="threshold-below-zero"),
         pytest.param("match: date, formats: []", "1:46: formats: ", id="no-formats"),
         pytest.param("match: date, formats: [1]", "1:46: formats: expected a string, got 1", id="number-as-format"),
+        pytest.param("match: date, formats: {truth: [ISO]}", "1:46: formats: must be a list, or an object with keys: expected, candidate", id="formats-of-unknown-side"),
+        pytest.param("match: date, order: dmy, formats: [ISO]", "1:44: order: has no effect with formats", id="order-and-formats"),
+        pytest.param("match: date, locales: [xx]", "1:46: locales: unknown locale 'xx'", id="unknown-locale"),
+        pytest.param("match: phone, region: USA", "1:46: region: must be the code of a country", id="unknown-region"),
         pytest.param("match: date, formats: {a: 1}", "1:46: formats: expected a list, got an object", id="object-as-list"),
         pytest.param("match: date, formats: [DD.QQ.YYYY]", "1:46: formats: ", id="missing-format"),
         pytest.param("match: regex, pattern: 5", "1:47: pattern: expected a string, got 5", id="number-as-pattern"),
@@ -483,6 +503,20 @@ def test_problem_in_a_field(field, problem):
     found = _problems(f"fields: [{{path: total, {field}}}]")
     assert found[0].startswith(f"r.yaml:{problem}")
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "field", "extra"),
+    [
+        pytest.param("phonenumbers", "match: phone", "phone", id="phone"),
+        pytest.param("babel", "match: date, locales: [fo]", "locales", id="locales"),
+    ],
+)
+def test_missing_extra_is_one_problem_with_the_install_command(monkeypatch, module, field, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    (problem,) = _problems(f"fields: [{{path: total, {field}}}]")
+    assert problem.startswith("r.yaml:1:")
+    assert problem.endswith(f'pip install "fieldmark[{extra}]"')
 
 
 @pytest.mark.parametrize(

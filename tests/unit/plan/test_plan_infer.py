@@ -28,7 +28,7 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param("2024-01-31", ValueKind.DATE, id="iso-date"),
         pytest.param("31/12/2024", ValueKind.DATE, id="date-with-slashes"),
         pytest.param("05 MAR 2018", ValueKind.DATE, id="date-with-month-in-letters"),
-        pytest.param("18-03-18", ValueKind.CODE, id="two-digit-year-is-not-a-date"),
+        pytest.param("18-03-18", ValueKind.DATE, id="date-with-two-digit-year"),
         pytest.param("a@b.org", ValueKind.EMAIL, id="e-mail"),
         pytest.param("https://a.org/x?y=1", ValueKind.WEB_ADDRESS, id="web-address"),
         pytest.param("Yes", ValueKind.YES_OR_NO, id="yes"),
@@ -130,7 +130,7 @@ NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
             id="ambiguous-dates",
         ),
         pytest.param(
-            ["31/12/2018", "18-03-18", "14-03-18"], {"match": "exact"}, id="two-digit-years"
+            ["31/12/2018", "18-03-18", "14-03-18"], {"match": "date"}, id="two-digit-years"
         ),
         pytest.param(["31/12/2018"] * 20 + ["unknown"], {"match": "date"}, id="nearly-all-dates"),
         pytest.param(

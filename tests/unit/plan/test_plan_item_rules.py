@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date
 from typing import ClassVar
 
 import pytest
@@ -260,6 +261,7 @@ def test_many_values_are_as_similar_as_single_pairs(comparator, ours, theirs):
     assert found.tolist() == [[one.similarity(other) for other in theirs] for one in ours]
 
 
+JANUARY_31 = date(2024, 1, 31)
 plain_values = st.lists(
     st.one_of(
         st.sampled_from(
@@ -305,35 +307,45 @@ plain_values = st.lists(
     ids=repr,
 )
 @given(plain_values)
-def test_rule_that_agrees_with_the_default_gives_the_same_similarities(comparator, values):
-    cells = [each for value in values for each in [leaves_of({"a": value}, None)] if each]
-    leaves = [each["a"] for each in cells]
-    if not comparator.agrees_with_default(leaves):
-        return
-    kept = [value for value in values if leaves_of({"a": value}, None)]
-    for one, leaf in zip(kept, leaves, strict=True):
+def test_leaves_of_a_rule_have_the_similarities_of_the_rule(comparator, values):
+    cells = [leaves_of({"a": value}, None) for value in values]
+    kept = [value for value, each in zip(values, cells, strict=True) if each]
+    leaves = comparator.item_leaves([each["a"] for each in cells if each])
+    for one, leaf in zip(kept, leaves or kept, strict=True) if leaves else ():
         for two, other in zip(kept, leaves, strict=True):
-            both_text = isinstance(leaf, str) and isinstance(other, str)
             default = float(leaf == other)
-            if both_text and leaf != other:
+            if isinstance(leaf, str) and isinstance(other, str) and leaf != other:
                 default = text_similarity(leaf, other)
             ruled = RuledLeaf(one, comparator).similarity(RuledLeaf(two, comparator))
             assert ruled == pytest.approx(default, abs=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("comparator", "leaves", "agrees"),
+    ("comparator", "leaves", "replaced"),
     [
-        pytest.param(Fuzzy(), ["blue", "red"], True, id="fuzzy-on-text"),
-        pytest.param(Fuzzy(), ["2024-01-31", "red"], False, id="fuzzy-on-dates"),
-        pytest.param(Fuzzy(case_sensitive=True), ["blue"], False, id="case-sensitive"),
-        pytest.param(NumericTolerance(tolerance=0.01), [1, 1, 2.5], True, id="apart"),
-        pytest.param(NumericTolerance(tolerance=0.01), [1, 1.01], False, id="within-the-tolerance"),
-        pytest.param(NumericTolerance(tolerance=0.01), [1, "2"], False, id="number-as-text"),
-        pytest.param(DateMatch(), ["2024-01-31", "2024-02-01"], True, id="iso-dates"),
-        pytest.param(DateMatch(), ["2024-01-31", "31 jan 2024"], False, id="printed-date"),
-        pytest.param(DateMatch(), ["2024-02-31"], False, id="no-such-day"),
+        pytest.param(Fuzzy(), ["blue", "re  d"], ["blue", "re d"], id="fuzzy-on-text"),
+        pytest.param(Fuzzy(), ["2024-01-31", "red"], None, id="fuzzy-on-dates"),
+        pytest.param(Fuzzy(), ["red", 1], None, id="fuzzy-on-numbers"),
+        pytest.param(Fuzzy(case_sensitive=True), ["blue"], None, id="case-sensitive"),
+        pytest.param(Fuzzy(numbers="exact"), ["blue"], None, id="numbers-exact"),
+        pytest.param(Fuzzy(ignore=("accents",)), ["blue"], None, id="ignored-accents"),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, 1, 2.5], [1, 1, 2.5], id="apart"),
+        pytest.param(
+            NumericTolerance(tolerance=0.01), [1.01, 1], [1, 1], id="within-the-tolerance"
+        ),
+        pytest.param(
+            NumericTolerance(tolerance=1), [1, 3, 2], None, id="two-that-are-too-far-apart"
+        ),
+        pytest.param(
+            NumericTolerance(tolerance=0.1, relative=True), [10, 9], None, id="one-way-only"
+        ),
+        pytest.param(NumericTolerance(tolerance=0.01), [1, "2"], None, id="number-as-text"),
+        pytest.param(DateMatch(), ["2024-01-31", "31 jan 2024"], [(JANUARY_31,)] * 2, id="dates"),
+        pytest.param(DateMatch(), ["2024-02-31"], None, id="no-such-day"),
+        pytest.param(
+            DateMatch(formats={"expected": ["ISO"]}), ["2024-01-31"], None, id="two-formats"
+        ),
     ],
 )
-def test_rules_agree_with_the_default_on_plain_values(comparator, leaves, agrees):
-    assert comparator.agrees_with_default(leaves) is agrees
+def test_leaves_of_a_rule_are_plain_where_possible(comparator, leaves, replaced):
+    assert comparator.item_leaves(leaves) == replaced

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import runpy
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from fieldmark.values.numbers import NumberFormat, Tolerance, as_number
+from fieldmark.values.currencies import CODES, SYMBOLS
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, read_amount
+
+SCRIPTS = Path(__file__).parents[3] / "scripts"
 
 
 @pytest.mark.parametrize(
@@ -47,39 +52,127 @@ def test_numbers_in_values(value, number):
 
 
 @pytest.mark.parametrize(
-    ("text", "us", "eu", "auto"),
+    ("text", "us", "eu", "ch", "in_", "auto"),
     [
-        pytest.param("1,240.00", 1240, None, 1240, id="us-thousands-and-point"),
-        pytest.param("1.240,00", None, 1240, 1240, id="eu-thousands-and-comma"),
-        pytest.param("1,240", 1240, Decimal("1.240"), 1240, id="one-comma-could-be-either"),
-        pytest.param("1.240", Decimal("1.24"), 1240, Decimal("1.24"), id="one-point-too"),
-        pytest.param("12,50", None, Decimal("12.5"), Decimal("12.5"), id="decimal-comma"),
-        pytest.param("1,234,567.8", Decimal("1234567.8"), None, Decimal("1234567.8"), id="us-millions"),
-        pytest.param("1.234.567", None, 1234567, 1234567, id="eu-millions"),
-        pytest.param("1 234 567,8", None, Decimal("1234567.8"), Decimal("1234567.8"), id="whitespace-between-thousands"),
-        pytest.param("1240.50", Decimal("1240.5"), Decimal("1240.5"), Decimal("1240.5"), id="plain-text-under-any-format"),
-        pytest.param("0.125", Decimal("0.125"), Decimal("0.125"), Decimal("0.125"), id="no-thousands-after-zero"),
-        pytest.param("1e3", 1000, 1000, 1000, id="exponents-under-any-format"),
-        pytest.param("$5", 5, 5, 5, id="sign-in-front"),
-        pytest.param("5 €", 5, 5, 5, id="sign-behind"),
-        pytest.param("USD 1,000", 1000, 1, 1000, id="code-in-front"),
-        pytest.param("US$ 12", 12, 12, 12, id="country-and-a-sign"),
-        pytest.param("-$5.00", -5, None, -5, id="minus-before-the-sign"),
-        pytest.param("$-5.25", Decimal("-5.25"), None, Decimal("-5.25"), id="minus-after-the-sign"),
-        pytest.param("\u22125", -5, -5, -5, id="typographic-minus"),
-        pytest.param("(5.25)", Decimal("-5.25"), None, Decimal("-5.25"), id="parentheses-are-a-minus"),
-        pytest.param("($1,000)", -1000, -1, -1000, id="parentheses-around-money"),
-        pytest.param("(-5)", None, None, None, id="two-signs"),
-        pytest.param("(5", None, None, None, id="open-parenthesis"),
-        pytest.param("1,24,000", None, None, None, id="groups-of-two"),
-        pytest.param("12,3456", None, Decimal("12.3456"), Decimal("12.3456"), id="group-of-four-is-a-fraction"),
-        pytest.param("abc", None, None, None, id="no-number"),
-        pytest.param("5 apples", None, None, None, id="number-of-things"),
+        pytest.param("1,240.00", 1240, None, None, 1240, 1240, id="us-thousands-and-point"),
+        pytest.param("1.240,00", None, 1240, None, None, 1240, id="eu-thousands-and-comma"),
+        pytest.param("1'240.00", None, None, 1240, None, 1240, id="apostrophes"),
+        pytest.param("1\u2019240,50", None, None, Decimal("1240.5"), None, Decimal("1240.5"), id="typographic-apostrophes"),
+        pytest.param("1,24,000.00", None, None, None, 124000, 124000, id="lakh"),
+        pytest.param("1,23,45,678", None, None, None, 12345678, 12345678, id="crore"),
+        pytest.param("123,456", 123456, Decimal("123.456"), Decimal("123.456"), None, 123456, id="no-lakh-has-three-digits-first"),
+        pytest.param("1,240", 1240, Decimal("1.240"), Decimal("1.240"), 1240, 1240, id="one-comma-could-be-either"),
+        pytest.param("1.240", Decimal("1.24"), 1240, Decimal("1.24"), Decimal("1.24"), Decimal("1.24"), id="one-point-too"),
+        pytest.param("12,50", None, Decimal("12.5"), Decimal("12.5"), None, Decimal("12.5"), id="decimal-comma"),
+        pytest.param("1,234,567.8", Decimal("1234567.8"), None, None, None, Decimal("1234567.8"), id="us-millions"),
+        pytest.param("1.234.567", None, 1234567, None, None, 1234567, id="eu-millions"),
+        pytest.param("1 234 567", 1234567, 1234567, 1234567, 1234567, 1234567, id="blanks-between-thousands"),
+        pytest.param("1\u00a0234\u202f567", 1234567, 1234567, 1234567, 1234567, 1234567, id="blanks-that-do-not-break"),
+        pytest.param("1\u2009234,5", None, Decimal("1234.5"), Decimal("1234.5"), None, Decimal("1234.5"), id="thin-blanks"),
+        pytest.param("1,234 567", None, None, None, None, None, id="mixed-groups"),
+        pytest.param("1240.50", Decimal("1240.5"), Decimal("1240.5"), Decimal("1240.5"), Decimal("1240.5"), Decimal("1240.5"), id="plain-text-under-any-format"),
+        pytest.param("1e3", 1000, 1000, 1000, 1000, 1000, id="exponents-under-any-format"),
+        pytest.param("12,3456", None, Decimal("12.3456"), Decimal("12.3456"), None, Decimal("12.3456"), id="group-of-four-is-a-fraction"),
     ],
 )  # fmt: skip
-def test_amounts_need_a_format(text, us, eu, auto):
+def test_digits_are_grouped_as_the_format_says(text, us, eu, ch, in_, auto):
     readings = tuple(as_number(text, number_format) for number_format in NumberFormat)
-    assert readings == (us, eu, auto)
+    assert readings == (us, eu, ch, in_, auto)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        pytest.param("-5.25", Decimal("-5.25"), id="minus"),
+        pytest.param("\u22125.25", Decimal("-5.25"), id="typographic-minus"),
+        pytest.param("-$5.25", Decimal("-5.25"), id="minus-before-the-currency"),
+        pytest.param("$-5.25", Decimal("-5.25"), id="minus-after-the-currency"),
+        pytest.param("5.25-", Decimal("-5.25"), id="trailing-minus"),
+        pytest.param("5.25- USD", Decimal("-5.25"), id="trailing-minus-before-the-currency"),
+        pytest.param("USD 5.25 -", Decimal("-5.25"), id="trailing-minus-after-a-blank"),
+        pytest.param("(5.25)", Decimal("-5.25"), id="accounting-parentheses"),
+        pytest.param("($1,000)", -1000, id="parentheses-around-money"),
+        pytest.param("( 5.25 USD )", Decimal("-5.25"), id="blanks-in-parentheses"),
+        pytest.param("+5", 5, id="plus"),
+        pytest.param("19%", 19, id="percent-is-the-number-as-written"),
+        pytest.param("19 %", 19, id="percent-after-a-blank"),
+        pytest.param("%19", 19, id="percent-before-the-number"),
+        pytest.param("CHF 12.-", 12, id="dash-for-cents"),
+        pytest.param("12,-- \u20ac", 12, id="two-dashes-for-cents"),
+        pytest.param("12.50.-", None, id="cents-and-a-dash"),
+        pytest.param("(-5)", None, id="two-signs"),
+        pytest.param("-5-", None, id="sign-on-both-sides"),
+        pytest.param("--5", None, id="double-minus"),
+        pytest.param("(5", None, id="open-parenthesis"),
+        pytest.param("5)", None, id="closed-parenthesis"),
+        pytest.param("5 - 6", None, id="range"),
+        pytest.param("INV-100", None, id="code-is-no-currency"),
+        pytest.param("ABC 100", None, id="three-letters-are-no-currency"),
+        pytest.param("usd 100", None, id="codes-are-in-capitals"),
+        pytest.param("5 apples", None, id="number-of-things"),
+        pytest.param("5 L", None, id="unit"),
+        pytest.param("5\u00b2", None, id="power"),
+        pytest.param("$.50", None, id="no-digit-before-the-point"),
+        pytest.param(".50", None, id="no-digit-before-the-point-without-currency"),
+        pytest.param("5.", None, id="no-digit-after-the-point"),
+        pytest.param("$007", None, id="leading-zeros"),
+        pytest.param("$5%", None, id="percent-of-a-currency"),
+        pytest.param("\u20ac 5 USD", None, id="two-currencies"),
+        pytest.param("abc", None, id="no-number"),
+        pytest.param("5" * 1001, None, id="too-long"),
+    ],
+)
+def test_what_may_be_printed_around_a_number(text, number):
+    amount = read_amount(text)
+    assert (amount and amount.number) == number
+    assert as_number(text, NumberFormat.AUTO) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        pytest.param("5", "", id="none"),
+        pytest.param("RM 12.50", "MYR", id="letters"),
+        pytest.param("RM12.50", "MYR", id="letters-without-a-blank"),
+        pytest.param("12.50 MYR", "MYR", id="code-behind"),
+        pytest.param("\u20ac5", "EUR", id="sign"),
+        pytest.param("US$ 5", "USD", id="country-and-a-sign"),
+        pytest.param("A$5", "AUD", id="another-country"),
+        pytest.param("$5 USD", "USD", id="sign-and-code"),
+        pytest.param("kr. 5", "DKK EEK ISK NOK SEK", id="abbreviation-with-a-dot"),
+        pytest.param("Rs.500", "INR LKR MUR NPR PKR SCR", id="abbreviation-before-digits"),
+        pytest.param("12,50 z\u0142", "PLN", id="letters-of-another-language"),
+        pytest.param("1 500 F CFA", "XOF", id="two-words"),
+        pytest.param("\uffe51,000", "CNY JPY", id="wide-sign"),
+    ],
+)
+def test_currencies_of_amounts(text, codes):
+    assert read_amount(text).currencies == frozenset(codes.split())
+
+
+def test_dollar_sign_stands_for_any_dollar():
+    assert {"USD", "CAD", "AUD", "SGD", "HKD", "MXN"} <= read_amount("$5").currencies
+
+
+@pytest.mark.parametrize(
+    ("text", "ambiguous"),
+    [
+        pytest.param("1,240", True, id="comma-before-three-digits"),
+        pytest.param("1.240", True, id="point-before-three-digits"),
+        pytest.param("1,240.00", False, id="both-separators"),
+        pytest.param("12.50", False, id="two-decimals"),
+        pytest.param("1 240", False, id="blanks-never-mean-decimals"),
+    ],
+)
+def test_formats_that_read_another_number_make_it_ambiguous(text, ambiguous):
+    assert read_amount(text).ambiguous is ambiguous
+    assert not read_amount(text, NumberFormat.US).ambiguous
+
+
+def test_table_of_currencies_is_current():
+    script = runpy.run_path(str(SCRIPTS / "write_currencies.py"))
+    assert script["symbols"]() == SYMBOLS
+    assert set(script["Locale"]("en").currencies) - script["NOT_CURRENCIES"] == CODES
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""Compare e-mail addresses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from fieldmark.compare.mismatch import DIFFERENT, mismatch
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.hosts import is_domain, unified_host
+from fieldmark.values.text import unified
+
+__all__ = ["Email"]
+
+_MAX_LENGTH: Final = 1_000
+_NAMED: Final = re.compile(r"[^<>]*<([^<>]+)>\Z")
+_ADDRESS: Final = re.compile(r"(?:mailto:)?([^@\s<>,;:]+)@([^@\s<>,;:/]+)\Z")
+_NOT_AN_ADDRESS: Final = Comparison.wrong_type(
+    Reason.UNPARSEABLE, note="the value is not an e-mail address"
+)
+_NO_EXPECTED_ADDRESS: Final = Comparison.differs(
+    Reason.UNPARSEABLE, note="the expected value is not an e-mail address"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Email:
+    """Match equal e-mail addresses, ignoring case, a display name and `mailto:`.
+
+    Names of domains are equal in Unicode and in ASCII form.
+    """
+
+    name: ClassVar[str] = "email"
+    # Equal values that are not e-mail addresses do not match.
+    reflexive: ClassVar[bool] = False
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match equal e-mail addresses.
+
+        >>> Email().compare("jo@acme.org", "Jo Doe <JO@Acme.org>").matched
+        True
+        """
+        got = _read(candidate)
+        if got is None:
+            return _NOT_AN_ADDRESS
+        want = _read(expected)
+        if want is None:
+            return mismatch(expected, candidate, _NO_EXPECTED_ADDRESS)
+        return MATCHED if want == got else DIFFERENT
+
+
+def _read(value: JsonValue) -> tuple[str, str] | None:
+    """Return the local part and the domain of an address."""
+    if not isinstance(value, str) or len(value) > _MAX_LENGTH:
+        return None
+    text = unified(value)
+    named = _NAMED.match(text)
+    found = _ADDRESS.match(text if named is None else named[1].strip())
+    host = None if found is None else unified_host(found[2])
+    if found is None or host is None or not is_domain(host):
+        return None
+    return found[1], host

@@ -1,0 +1,54 @@
+"""Compare identifiers, such as invoice numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import integer_text
+from fieldmark.values.equality import equal
+from fieldmark.values.text import unified
+
+__all__ = ["Identifier"]
+
+_COERCED: Final = MATCHED._replace(coerced=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier:
+    """Match identifiers with the same letters and digits, ignoring case and separators.
+
+    All digits count, leading zeros too, and similar characters such as 0 and O differ. An integer
+    matches a string with the same digits.
+    """
+
+    name: ClassVar[str] = "identifier"
+    reflexive: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match identifiers with the same letters and digits.
+
+        >>> Identifier().compare("INV-2024/007", "inv 2024 007").matched
+        True
+        """
+        if equal(expected, candidate):
+            return MATCHED
+        want, got = _letters_and_digits(expected), _letters_and_digits(candidate)
+        if want is None or got is None:
+            return WRONG_TYPE
+        coerced = isinstance(expected, str) != isinstance(candidate, str)
+        if want == got:
+            return _COERCED if coerced else MATCHED
+        return WRONG_TYPE if coerced else DIFFERENT
+
+
+def _letters_and_digits(value: JsonValue) -> str | None:
+    if type(value) is int:
+        return integer_text(value)
+    if not isinstance(value, str):
+        return None
+    text = unified(value)
+    return "".join(filter(str.isalnum, text)) or text

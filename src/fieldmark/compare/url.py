@@ -1,0 +1,148 @@
+"""Compare web addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final, NamedTuple
+
+from fieldmark.compare.mismatch import DIFFERENT, mismatch
+from fieldmark.compare.options import checked_choices
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.hosts import is_domain, unified_host
+
+__all__ = ["Url", "UrlPart"]
+
+_MAX_LENGTH: Final = 10_000
+_PARTS: Final = re.compile(
+    r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?P<slashes>//)?(?:(?P<user>[^/?#@\s]*)@)?"
+    r"(?P<host>[^/?#@:\s]+)(?::(?P<port>[0-9]{0,5}))?"
+    r"(?P<path>/[^?#\s]*)?(?:\?(?P<query>[^#\s]*))?(?:#(?P<fragment>\S*))?\Z"
+)
+"""The parts of RFC 3986 for an address with a host; the scheme is optional."""
+_ENCODED: Final = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PORTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "http": ("80",),
+    "https": ("443",),
+    "ftp": ("21",),
+    "": ("80", "443"),
+}
+"""The default ports of each scheme; an address without a scheme can be either of the first."""
+_COERCED: Final = MATCHED._replace(coerced=True)
+_NOT_AN_ADDRESS: Final = Comparison.wrong_type(
+    Reason.UNPARSEABLE, note="the value is not a web address"
+)
+_NO_EXPECTED_ADDRESS: Final = Comparison.differs(
+    Reason.UNPARSEABLE, note="the expected value is not a web address"
+)
+
+
+class UrlPart(StrEnum):
+    """A part of a web address that a comparison can ignore."""
+
+    SCHEME = "scheme"
+    WWW = "www"
+    TRAILING_SLASH = "trailing_slash"
+    QUERY = "query"
+    FRAGMENT = "fragment"
+
+
+class _Address(NamedTuple):
+    """The normalized parts of a web address."""
+
+    scheme: str
+    user: str
+    host: str
+    port: str
+    path: str
+    query: str
+    fragment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Url:
+    """Match equal web addresses after the normalization of RFC 3986.
+
+    Case of scheme and host, default ports, percent-encoding and an empty path make no difference.
+    An address without a scheme matches any scheme, and the result is marked as coerced. `ignore`
+    lists parts that do not count: `scheme`, `www`, `trailing_slash`, `query` and `fragment`.
+    """
+
+    name: ClassVar[str] = "url"
+    # Equal values that are not web addresses do not match.
+    reflexive: ClassVar[bool] = False
+    ignore: tuple[UrlPart, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, UrlPart))
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match equal web addresses.
+
+        >>> Url().compare("https://Example.org", "HTTPS://example.org:443/").matched
+        True
+        """
+        got = self._read(candidate)
+        if got is None:
+            return _NOT_AN_ADDRESS
+        want = self._read(expected)
+        if want is None:
+            return mismatch(expected, candidate, _NO_EXPECTED_ADDRESS)
+        if want == got:
+            return MATCHED
+        if (want.scheme and got.scheme) or want[1:] != got[1:]:
+            return DIFFERENT
+        return MATCHED if UrlPart.SCHEME in self.ignore else _COERCED
+
+    def _read(self, value: JsonValue) -> _Address | None:
+        if not isinstance(value, str) or len(value) > _MAX_LENGTH:
+            return None
+        found = _PARTS.match(value.strip())
+        if found is None or (found["scheme"] and not found["slashes"]):
+            return None
+        host = unified_host(found["host"])
+        scheme = (found["scheme"] or "").lower()
+        if host is None or not (scheme or is_domain(host)):
+            return None
+        path = _without_dots(_decoded(found["path"] or "/"))
+        port = found["port"] or ""
+        if UrlPart.TRAILING_SLASH in self.ignore:
+            path = path.rstrip("/")
+        return _Address(
+            scheme="" if UrlPart.SCHEME in self.ignore else scheme,
+            user=found["user"] or "",
+            host=host.removeprefix("www.") if UrlPart.WWW in self.ignore else host,
+            port="" if port in _PORTS.get(scheme, ()) else port,
+            path=path,
+            query="" if UrlPart.QUERY in self.ignore else _decoded(found["query"] or ""),
+            fragment="" if UrlPart.FRAGMENT in self.ignore else _decoded(found["fragment"] or ""),
+        )
+
+
+def _decoded(text: str) -> str:
+    """Decode percent-encoded letters and digits, and write all other codes in capitals."""
+
+    def decode(found: re.Match[str]) -> str:
+        char = chr(int(found[1], 16))
+        return char if char in _UNRESERVED else found[0].upper()
+
+    return _ENCODED.sub(decode, text)
+
+
+def _without_dots(path: str) -> str:
+    """Resolve the segments . and .. of an absolute path."""
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for segment in segments:
+        if segment == "..":
+            kept = kept[:-1]
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in {".", ".."}:
+        kept.append("")
+    return "/" + "/".join(kept)
