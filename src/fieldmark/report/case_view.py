@@ -309,7 +309,7 @@ def _explanation(node: TreeNode, mark: _Mark) -> Text:
         if key.nearest is not None and key.nearest_similarity is not None:
             side = "predicted" if key.candidate is None else "expected"
             similar = number(key.nearest_similarity)
-            parts.append(f"nearest: {side} {_place_text(key.nearest)}, similarity {similar}")
+            parts.append(f"nearest: {side} {_place_text(key.nearest)}, all fields {similar}")
     if (found := node.comparison) is not None:
         if found.reason:
             parts.append(found.reason.replace("_", " "))

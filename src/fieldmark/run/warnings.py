@@ -74,8 +74,11 @@ _APPROXIMATE: Final = (
     ),
 )
 _AMBIGUOUS: Final = (
-    "ambiguous date",
-    "read as month first, then day; set `formats` on the field to choose",
+    "ambiguous value",
+    (
+        "could also be another date (read as month first), number or currency; set `order` or "
+        "`formats`, `number_format`, or `currency` on the field"
+    ),
 )
 _FALLBACK: Final = (
     "case",

@@ -200,8 +200,8 @@ def test_case_view_shows_keys_and_nearest_counterparts(run):
     text = console.export_text()
     assert "k1 -> x" in text
     assert '["k.3"]' in text
-    assert "missing item; nearest: predicted k2, similarity" in text
-    assert 'extra item; nearest: expected ["k.3"], similarity' in text
+    assert "missing item; nearest: predicted k2, all fields" in text
+    assert 'extra item; nearest: expected ["k.3"], all fields' in text
     keys = [node.key for node in case_tree(case).nodes[0].members]
     assert [key[:2] for key in keys] == [
         ("k1", "x"), ("k2", "y"), ('["k.3"]', None), (None, "k2"),

@@ -75,10 +75,10 @@ x      d         "Appl[-e-]s"     "App{+e+}ls"     wrong value; different
      [1] -> [0]  {2}              {2}              aligned, similarity 1.000
 =      d         "Pears"          "Pears"
 =      q         2                2
--    [2]         {2}                               missing item; nearest: predicted [2], similarity 0.000
+-    [2]         {2}                               missing item; nearest: predicted [2], all fields 0.000
 -      d         "Plums"                           missing
 -      q         1                                 missing
-+    [2]                          {2}              extra item; nearest: expected [2], similarity 0.000
++    [2]                          {2}              extra item; nearest: expected [2], all fields 0.000
 +      d                          "Soap"           extra
 +      q                          9                extra
 -  date          "2024-01-02"                      missing

@@ -249,6 +249,6 @@ def test_uncertain_comparisons_are_counted():
             "2 string comparisons used the built-in lexical provider, which approximates meaning "
             "without a model; configure a provider for semantic comparison"
         ),
-        "2 ambiguous dates read as month first, then day; set `formats` on the field to choose",
+        "2 ambiguous values could also be another date (read as month first), number or currency; set `order` or `formats`, `number_format`, or `currency` on the field",
     ]
     assert counted([], rules).warnings.uncertain() == []

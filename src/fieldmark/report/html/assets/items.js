@@ -51,5 +51,5 @@ function itemName([ours, theirs, similarity, nearest, nearestSimilarity]) {
   const title = ours === null ? `item ${place(theirs)} of the prediction` : theirs === null ? `item ${place(ours)} of the ground truth`
     : `item ${place(ours)} of the ground truth, aligned with item ${place(theirs)} of the prediction${similarity === null ? "" : `, similarity ${rate(similarity)}`}`;
   return el("span", { class: "item-name", title }, text,
-    nearest !== undefined && el("span", { class: "detail" }, ` nearest: ${theirs === null ? "predicted" : "expected"} ${place(nearest)}, similarity ${rate(nearestSimilarity)}`));
+    nearest !== undefined && el("span", { class: "detail" }, ` nearest: ${theirs === null ? "predicted" : "expected"} ${place(nearest)}, all fields ${rate(nearestSimilarity)}`));
 }
