@@ -25,11 +25,11 @@ def main(times: int, seed: int) -> None:
     for number in range(times):
         whole = two_sides(seed + number, rows=6)[0]
         for block in (whole, mutated(chance, whole), whole[: chance.randrange(len(whole) + 1)]):
-            suspected += _scan.may_mislead(guarded(block), [], chance.randrange(5))
+            suspected += _scan.may_mislead(guarded(block), [], chance.randrange(5), 3, 9)
             lines = chance.randrange(1, 9), chance.randrange(1, 9)
             assert _scan.nth_lines(guarded(block), *lines) == split_at_nth(block, *lines)
-        _scan.may_mislead(guarded(b'"' + b"\\" * number), [[{"a": [number]}]], 3)
-        _scan.may_mislead(guarded(b"1" * number), [], 3)
+        _scan.may_mislead(guarded(b'"' + b"\\" * number), [[{"a": [number]}]], 3, 0, number)
+        _scan.may_mislead(guarded(b"1" * number), [], 3, 3, 9)
     print(suspected)  # noqa: T201 - shows that all blocks were processed
 
 

@@ -54,7 +54,7 @@ def read_cases(expected: JsonValue, candidates: Mapping[str, JsonValue]) -> list
     the argument.
     """
     with _located("expected"):
-        expected = read_expected(ensure_json(expected), JsonDialect(role=Role.TRUTH))
+        expected = read_expected(ensure_json(expected, Role.TRUTH), JsonDialect(role=Role.TRUTH))
     cases: list[Case] = []
     for name, given in candidates.items():
         with _located(name):

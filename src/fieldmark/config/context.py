@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.comparison import Provider
 
 __all__ = ["Context", "Problems"]
+
+_SHOWN: Final = 1_000
+"""How much is shown of both ends of a message that names something long from a file."""
+
+
+def _shown(message: str) -> str:
+    return message if len(message) <= 2 * _SHOWN else f"{message[:_SHOWN]}…{message[-_SHOWN:]}"
 
 
 class Problems:
@@ -23,11 +31,11 @@ class Problems:
 
     def add(self, message: str, location: Location, hint: str = "") -> None:
         """Record a problem; the configuration cannot be used."""
-        self._found.append(Problem(message, location, hint))
+        self._found.append(Problem(_shown(message), location, hint))
 
     def warn(self, message: str, location: Location, hint: str = "") -> None:
         """Record a warning; the configuration can still be used."""
-        self._warnings.append(Problem(message, location, hint))
+        self._warnings.append(Problem(_shown(message), location, hint))
 
     def add_duplicates(
         self,

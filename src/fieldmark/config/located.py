@@ -29,6 +29,7 @@ MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 50
 MAX_DIGITS: Final = 1_000
 _MAX_SHOWN_LENGTH: Final = 40
+_MAX_SHOWN_BITS: Final = 3 * _MAX_SHOWN_LENGTH
 
 _NO_ENTRIES: Final[Mapping[str, Located]] = MappingProxyType({})
 
@@ -115,6 +116,9 @@ def constant(value: JsonValue, location: Location) -> Located:
 def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0) -> Located:
     """Convert a Python value: JSON values, tuples (to lists) and decimals (to numbers)."""
     location = Location(file)
+    if depth == 0 and _values_exceed(value, MAX_NODES):
+        problems.add(f"too many values (limit {MAX_NODES:,})", location)
+        return Located(value=None, location=location)
     if depth > MAX_DEPTH:
         problems.add(f"nesting exceeds the limit of {MAX_DEPTH} levels", location)
         return Located(value=None, location=location)
@@ -142,6 +146,19 @@ def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0)
     return Located(value=scalar, location=location)
 
 
+def _values_exceed(value: object, limit: int) -> bool:
+    """Return whether a Python value has too many values; a shared one counts each time."""
+    pending, seen = [(value, 0)], 0
+    while pending and seen + len(pending) <= limit:
+        item, depth = pending.pop()
+        seen += 1
+        inner: Iterable[object] = ()
+        if depth <= MAX_DEPTH and isinstance(item, Mapping | list | tuple):
+            inner = item.values() if isinstance(item, Mapping) else item
+        pending.extend((each, depth + 1) for each in inner)
+    return bool(pending)
+
+
 def describe(value: JsonValue) -> str:
     """Return a value as messages show it.
 
@@ -151,4 +168,6 @@ def describe(value: JsonValue) -> str:
     if isinstance(value, str):
         return repr(value) if len(value) <= _MAX_SHOWN_LENGTH else "a long string"
     names = {list: "a list", dict: "an object", bool: str(value).lower(), type(None): "null"}
+    if type(value) is int and value.bit_length() > _MAX_SHOWN_BITS:
+        return "a long number"
     return names.get(type(value), str(value))

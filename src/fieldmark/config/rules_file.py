@@ -42,7 +42,13 @@ from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
-from fieldmark.values.paths import PathError, append_path, parse_path, path_key
+from fieldmark.values.paths import (
+    PathError,
+    PathLimitError,
+    append_path,
+    parse_configured_path,
+    path_key,
+)
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -195,9 +201,11 @@ def _rule(
 
 
 def _check_path(path: str, location: Location, context: Context) -> None:
-    """Warn about an invalid path; with `strict`, record a problem."""
+    """Warn about an invalid path; with `strict`, or if it is too long, record a problem."""
     try:
-        parse_path(path)
+        parse_configured_path(path)
+    except PathLimitError as error:
+        context.add(error.message, location, "no document has such a path")
     except PathError as error:
         record = context.add if context.strict else context.warn
         record(error.message, location, "it matches no field")

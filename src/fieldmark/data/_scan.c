@@ -2,7 +2,8 @@
 
    A fast parser silently keeps the last of two equal keys, and turns integers beyond 64 bits into
    floats. Both are visible in the bytes: there are more colons outside strings than keys in the
-   parsed value, or there is a run of too many digits. */
+   parsed value, or there is a run of too many digits. Long keys and paths are visible in the parsed
+   values. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,6 +11,8 @@
 
 #define MOST_DIGITS 18   /* of an integer that always fits into 64 bits */
 #define MOST_LEVELS 1100 /* of values: more than the fast parser creates */
+#define PER_CHARACTER 16 /* as in json_limits.py */
+#define PER_VALUE 256
 
 typedef struct {
     Py_ssize_t keys;    /* colons outside strings */
@@ -77,64 +80,71 @@ seen_in(const unsigned char *begin, const unsigned char *end)
     return seen;
 }
 
-static Py_ssize_t keys_in(PyObject *value, int levels);
+/* What the parsed values contain. `values`, `text` and `paths` are those of one of them. */
+typedef struct {
+    Py_ssize_t keys;
+    Py_ssize_t longest_key;
+    Py_ssize_t values;
+    Py_ssize_t text;   /* characters of keys and strings */
+    Py_ssize_t paths;  /* characters of the paths of all values */
+} Contents;
 
-static Py_ssize_t
-keys_in_object(PyObject *object, int levels)
+/* Add a value, whose path has `path` characters; 0 if it is nested too deeply. */
+static int
+add_value(Contents *found, PyObject *value, Py_ssize_t path, int levels)
 {
-    Py_ssize_t keys = PyDict_GET_SIZE(object), at = 0;
-    PyObject *value;
-    while (PyDict_Next(object, &at, NULL, &value)) {
-        Py_ssize_t below = keys_in(value, levels);
-        if (below < 0) {
-            return -1;
+    found->values++;
+    found->paths += path;
+    if (PyUnicode_Check(value)) {
+        found->text += PyUnicode_GET_LENGTH(value);
+    } else if (PyDict_CheckExact(value)) {
+        Py_ssize_t at = 0;
+        PyObject *key, *inner;
+        found->keys += PyDict_GET_SIZE(value);
+        while (levels > 0 && PyDict_Next(value, &at, &key, &inner)) {
+            Py_ssize_t length = PyUnicode_Check(key) ? PyUnicode_GET_LENGTH(key) : 0;
+            found->text += length;
+            if (length > found->longest_key) {
+                found->longest_key = length;
+            }
+            if (!add_value(found, inner, path + length + 1, levels - 1)) {
+                return 0;
+            }
         }
-        keys += below;
-    }
-    return keys;
-}
-
-static Py_ssize_t
-keys_in_list(PyObject *list, int levels)
-{
-    Py_ssize_t keys = 0;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        Py_ssize_t below = keys_in(PyList_GET_ITEM(list, i), levels);
-        if (below < 0) {
-            return -1;
+        return levels > 0;
+    } else if (PyList_CheckExact(value)) {
+        Py_ssize_t digits = 1, next = 10;
+        for (Py_ssize_t i = 0; levels > 0 && i < PyList_GET_SIZE(value); i++) {
+            if (i == next) {
+                digits++;
+                next *= 10;
+            }
+            if (!add_value(found, PyList_GET_ITEM(value, i), path + digits + 2, levels - 1)) {
+                return 0;
+            }
         }
-        keys += below;
+        return levels > 0;
     }
-    return keys;
-}
-
-/* The number of keys in a value, at any depth; -1 if it is nested too deeply. */
-static Py_ssize_t
-keys_in(PyObject *value, int levels)
-{
-    if (PyDict_CheckExact(value)) {
-        return levels > 0 ? keys_in_object(value, levels - 1) : -1;
-    }
-    if (PyList_CheckExact(value)) {
-        return levels > 0 ? keys_in_list(value, levels - 1) : -1;
-    }
-    return 0;
+    return 1;
 }
 
 PyDoc_STRVAR(may_mislead_doc,
-"may_mislead(raw, values, depth) -> whether the parsed values may differ from the input\n\n"
+"may_mislead(raw, values, depth, key_characters, path_characters)\n"
+"-> whether the parsed values may differ from the input, or exceed a limit\n\n"
 "`raw` is JSON, and `values` are the parsed values. There may be a duplicate key, an integer that\n"
-"is too long, or a value that is nested too deeply.");
+"is too long, a value that is nested too deeply, or keys or paths that are too long.");
 
 static PyObject *
 may_mislead(PyObject *module, PyObject *args)
 {
     PyObject *raw, *values;
-    Py_ssize_t depth;
+    Py_ssize_t depth, key_characters, path_characters;
     const unsigned char *begin;
     Seen seen;
+    Contents found = {0, 0, 0, 0, 0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!n", &PyBytes_Type, &raw, &PyList_Type, &values, &depth)) {
+    if (!PyArg_ParseTuple(args, "O!O!nnn", &PyBytes_Type, &raw, &PyList_Type, &values, &depth,
+                          &key_characters, &path_characters)) {
         return NULL;
     }
     begin = (const unsigned char *)PyBytes_AS_STRING(raw);
@@ -142,7 +152,15 @@ may_mislead(PyObject *module, PyObject *args)
     if (seen.is_long || seen.deepest > depth) {
         Py_RETURN_TRUE;
     }
-    return PyBool_FromLong(keys_in(values, MOST_LEVELS) != seen.keys);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
+        found.values = found.text = found.paths = 0;
+        if (!add_value(&found, PyList_GET_ITEM(values, i), 0, MOST_LEVELS)
+            || found.paths > path_characters + PER_CHARACTER * found.text
+                                 + PER_VALUE * found.values) {
+            Py_RETURN_TRUE;
+        }
+    }
+    return PyBool_FromLong(found.keys != seen.keys || found.longest_key > key_characters);
 }
 
 PyDoc_STRVAR(nth_lines_doc,

@@ -11,7 +11,8 @@ from fieldmark.data.files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.line_offsets import read_line_blocks
 from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, Location
+from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.values.json_limits import check_paths
 from fieldmark.values.strict_json import first_repeated
 
 __all__ = ["CsvSource"]
@@ -50,6 +51,10 @@ class CsvSource(RowSource):
                     name = first_repeated(header)
                     if name is not None:
                         raise DataError(f"duplicate column {name!r}", self.location(1))
+                    try:
+                        check_paths(dict.fromkeys(header), self.dialect.limits)
+                    except LimitError as error:
+                        raise with_location(error, self.location(1)) from None
                     continue
                 if len(cells) > len(header):
                     reason = f"{len(cells)} cells, but the header has {len(header)}"

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from fieldmark.errors import OptionError
+from fieldmark.values.json_limits import LIMITS, Limits
 
 __all__ = [
     "LIMITS",
@@ -25,10 +26,6 @@ __all__ = [
 
 InputLike: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
 """A path, `-` for standard input, an open file, one JSON object, or rows."""
-
-_MEGABYTE: Final = 1 << 20
-_MAX_DEPTH: Final = 200
-"""Beyond this depth, the parsers could exceed their recursion limits."""
 
 
 class Role(StrEnum):
@@ -69,24 +66,6 @@ class RowsAre(StrEnum):
     DOCUMENT = "document"
     KEYED = "keyed"
     LIST = "list"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of the input; input beyond them is an error and never truncated."""
-
-    document_bytes: int = 64 * _MEGABYTE
-    line_bytes: int = 16 * _MEGABYTE
-    depth: int = _MAX_DEPTH
-    nodes: int = 1_000_000
-    integer_digits: int = 1_000
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.depth <= _MAX_DEPTH:
-            raise OptionError("depth", f"must be between 1 and {_MAX_DEPTH}")
-
-
-LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

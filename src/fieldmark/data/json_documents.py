@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
-from math import isfinite, isnan
 from typing import Final
 
 import orjson
 
-from fieldmark.data.inputs import LIMITS, Role, RowsAre
+from fieldmark.data.inputs import Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowBlock, RowSource
-from fieldmark.errors import DataError, LimitError, Location, with_hint
-from fieldmark.model.json import JsonObject, JsonValue, conversion_to_rows
-from fieldmark.values.paths import join
+from fieldmark.errors import DataError, Location, with_hint
+from fieldmark.model.json import JsonValue, conversion_to_rows
+from fieldmark.values.plain_json import NotJsonError, copy_json
 
 __all__ = [
     "ObjectSource",
@@ -30,9 +29,6 @@ __all__ = [
 
 _BLOCK_ROWS: Final = 256
 _ACCEPTED: Final = "a file, a directory, an open file, a mapping or an iterable of documents"
-_KEY_TYPES: Final = frozenset((str,))
-_SCALAR_TYPES: Final = frozenset((str, int, float, bool, type(None)))
-_JSON_TYPES: Final = _SCALAR_TYPES | {dict, list}
 
 
 def can_be_keyed(value: JsonValue) -> bool:
@@ -143,78 +139,20 @@ def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Ite
     raise DataError(with_hint(message, conversion), Location(name))
 
 
-class NotJsonError(DataError):
-    """A Python object without a JSON equivalent."""
-
-
-def ensure_json(value: JsonValue) -> JsonValue:
-    """Return the value if it is JSON, otherwise a copy converted by `to_json_value`.
+def ensure_json(value: object, role: Role = Role.CANDIDATE) -> JsonValue:
+    """Return a copy of a document given by a caller, in plain JSON types.
 
     >>> ensure_json({"total": (1, 2)})
     {'total': [1, 2]}
     """
-    return value if _is_json(value) else to_json_value(value, JsonDialect(role=Role.CANDIDATE))
+    return to_json_value(value, JsonDialect(role=role))
 
 
-def _is_json(value: object) -> bool:
-    """Return whether all types are exactly JSON types, checked level by level for speed."""
-    level: list[object] = [value]
-    for _ in range(LIMITS.depth + 1):
-        types = set(map(type, level))
-        if not types <= _JSON_TYPES:
-            return False
-        if types <= _SCALAR_TYPES:
-            return True
-        below: list[object] = []
-        for item in level:
-            if isinstance(item, dict):
-                if not set(map(type, item)) <= _KEY_TYPES:
-                    return False
-                below += item.values()
-            elif isinstance(item, list):
-                below += item
-        level = below
-    return False
+def to_json_value(value: object, dialect: JsonDialect) -> JsonValue:
+    """Return a copy of a Python object as JSON, within the limits of a dialect.
 
-
-def to_json_value(
-    value: object, dialect: JsonDialect, path: tuple[str | int, ...] = ()
-) -> JsonValue:
-    """Copy Python objects as JSON: tuples become lists, other types raise `NotJsonError`.
-
-    Instances of subclasses of JSON types become instances of the JSON types.
+    Ground truth must be finite; in candidates, NaN and infinite numbers are counted.
     """
-    if len(path) > dialect.limits.depth:
-        raise LimitError("depth", f"nesting exceeds the limit of {dialect.limits.depth} levels")
-    if isinstance(value, Mapping):
-        made: JsonObject = {}
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise NotJsonError(f"{_path_prefix(path)}key {key!r} is not a string")
-            made[key] = to_json_value(item, dialect, (*path, key))
-        return made
-    if isinstance(value, list | tuple):
-        return [to_json_value(item, dialect, (*path, place)) for place, item in enumerate(value)]
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if not isinstance(value, float):
-        raise NotJsonError(f"{_path_prefix(path)}{type(value).__name__} is not a JSON value")
-    number = float.__float__(value)
-    if not isfinite(number):
-        if dialect.role is Role.TRUTH:
-            named = "NaN" if isnan(number) else number
-            raise DataError(f"{_path_prefix(path)}{named} is not a finite number")
-        dialect.non_finite += 1
-    return number
-
-
-def _path_prefix(path: tuple[str | int, ...]) -> str:
-    """Return a path with a colon, or an empty string for the whole document."""
-    text = ""
-    for step in path:
-        text = join(text, step) if isinstance(step, str) else f"{text}[{step}]"
-    return f"{text}: " if text else ""
+    copied, non_finite = copy_json(value, dialect.limits, finite=dialect.role is Role.TRUTH)
+    dialect.non_finite += non_finite
+    return copied

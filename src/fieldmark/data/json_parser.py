@@ -5,9 +5,9 @@ the exact parser is used: it supports integers of any size and lone surrogates, 
 keys, and accepts NaN, Infinity and 1e999 in candidates.
 
 orjson silently accepts duplicate keys (the last value wins), integers beyond 64 bits (they become
-floats), and any depth. The compiled check finds them in the bytes; without it, the parsed values
-are serialized again and compared with the source. Both may have false positives, but no false
-negatives.
+floats), any depth, and paths of any length. The compiled check finds them in the bytes and the
+values; without it, the parsed values are serialized again and compared with the source. Both may
+have false positives, but no false negatives.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
 from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonValue
+from fieldmark.values.json_limits import check_paths, paths_exceed
 from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import (
     StrictJsonError,
@@ -33,6 +34,7 @@ from fieldmark.values.strict_json import (
     parse_strict,
     values_exceed,
 )
+from fieldmark.values.text import shorten
 
 __all__ = [
     "BLANK_LINE",
@@ -62,6 +64,7 @@ _ONLY_EXACT: Final = re.compile(rb"NaN|Infinity|\\u[dD]|[eE][+-]?[0-9]{3}|[0-9]{
 """Text that orjson rejects but the exact parser accepts contains one of these."""
 BOM: Final = b"\xef\xbb\xbf"
 _HEAD_BYTES: Final = 1024
+_SHOWN_KEY: Final = 80
 _EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
 """What orjson writes in every float that is as large as an integer beyond 64 bits."""
 _RARE: Final = _EXPONENT[-1:]
@@ -149,7 +152,7 @@ def parse_bytes(raw: bytes, dialect: JsonDialect) -> JsonValue:
             return _parse_exactly(text, dialect)
         _check_limits(text, limits)
         raise DataError(_describe(error, text)) from None
-    if needs_recheck(raw, [value], limits.depth):
+    if _may_be_misread(raw, [value], limits):
         return _parse_exactly(decode(raw), dialect)
     return value
 
@@ -191,13 +194,17 @@ def parse_lines(block: bytes, lines: list[bytes], dialect: JsonDialect) -> list[
             except orjson.JSONDecodeError:
                 rows.append(_parse_line(line, dialect))
         block = b"\n".join([lines[place] for place in valid])
-        if needs_recheck(block, [rows[place] for place in valid], dialect.limits.depth):
+        if _may_be_misread(block, [rows[place] for place in valid], dialect.limits):
             for place in valid:
                 rows[place] = _parse_line(lines[place], dialect)
         return rows
-    if needs_recheck(block, rows, dialect.limits.depth):
+    if _may_be_misread(block, rows, dialect.limits):
         return [_parse_line(line, dialect) for line in lines]
     return rows
+
+
+def _may_be_misread(raw: bytes, values: Sequence[object], limits: Limits) -> bool:
+    return needs_recheck(raw, values, limits.depth, limits.key_characters, limits.path_characters)
 
 
 def _parse_line(line: bytes, dialect: JsonDialect) -> Row:
@@ -226,7 +233,7 @@ def _parse_exactly(text: str, dialect: JsonDialect) -> JsonValue:
             raise LimitError("integer_digits", digits)
         if violation is Violation.DUPLICATE_KEY:
             if dialect.duplicates == Duplicates.REFUSE:
-                raise DataError(f"duplicate key {detail!r}")
+                raise DataError(f"duplicate key {shorten(detail, _SHOWN_KEY)!r}")
             dialect.repeated_keys += 1
         elif dialect.role is Role.TRUTH:
             raise DataError(f"{detail[:20]} is not a finite number")
@@ -235,11 +242,13 @@ def _parse_exactly(text: str, dialect: JsonDialect) -> JsonValue:
 
     _check_limits(text, limits)
     try:
-        return parse_strict(text, max_digits=limits.integer_digits, report=report)
+        value = parse_strict(text, max_digits=limits.integer_digits, report=report)
     except json.JSONDecodeError as error:
         raise DataError(_describe(error, text)) from None
     except StrictJsonError:
         raise LimitError("depth", "nested too deeply for the available stack") from None
+    check_paths(value, limits)
+    return value
 
 
 def _describe(error: json.JSONDecodeError, text: str) -> str:
@@ -253,15 +262,21 @@ def _describe(error: json.JSONDecodeError, text: str) -> str:
     return f"invalid JSON: {problem}{cut} at {line}column {error.colno}"
 
 
-def roundtrip_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
-    """Return whether `raw` may have a duplicate key, a big integer or more levels than `depth`.
+def roundtrip_differs(
+    raw: bytes,
+    values: Sequence[object],
+    depth: int,
+    key_characters: int,
+    path_characters: int,
+) -> bool:
+    """Return whether `raw` may have a duplicate key, a big integer or exceed a limit.
 
     Serialized values have as many colons as their source unless a duplicate key was dropped:
     colons in strings stay colons, and the escape that could add one is searched for. An integer
     beyond 64 bits was parsed as a float and is written with an exponent. orjson has its own depth
     limit, so the values are wrapped in lists to make it equal to `depth`.
 
-    >>> roundtrip_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10)
+    >>> roundtrip_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10, 100, 1000)
     True
     """
     levels = _writer_depth() - depth - 1
@@ -278,6 +293,10 @@ def roundtrip_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
         raw.count(b":") != written.count(b":")
         or (b"\\" in raw and _ESCAPED_COLON in raw)
         or (_RARE in written and _EXPONENT in written and _BIG_INTEGER.search(raw) is not None)
+        or any(
+            paths_exceed(cast("JsonValue", value), key_characters, path_characters)
+            for value in values
+        )
     )
 
 
@@ -294,7 +313,7 @@ def _writer_depth() -> int:
     return 0
 
 
-needs_recheck: Callable[[bytes, Sequence[object], int], bool] = roundtrip_differs
+needs_recheck: Callable[[bytes, Sequence[object], int, int, int], bool] = roundtrip_differs
 """`roundtrip_differs`, or its compiled version."""
 
 with suppress(ImportError):  # not compiled

@@ -33,7 +33,7 @@ from fieldmark.data.sides import (
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.lines import DEEPEST_ROW, LINES
+from fieldmark.model.lines import DEEPEST_ROW, LINES, LONGEST_PATHS
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
@@ -189,8 +189,9 @@ class PairStream:
         """
         sources = [side.source for side in self.sides]
         files = [source for source in sources if isinstance(source, JsonlSource)]
-        shallow = self.options.limits.depth < DEEPEST_ROW
-        if len(files) < len(sources) or self.options.context or shallow:
+        limits = self.options.limits
+        strict = limits.depth < DEEPEST_ROW or limits.path_characters < LONGEST_PATHS
+        if len(files) < len(sources) or self.options.context or strict:
             return
         if readers is None:
             readers = line_readers([(side.layout, side.sample.rows) for side in self.sides])

@@ -13,7 +13,6 @@ from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra
-from fieldmark.model.json import JsonValue
 from fieldmark.values.strict_json import first_repeated
 
 if TYPE_CHECKING:
@@ -106,32 +105,13 @@ class ParquetSource(RowSource):
 
     def _row(self, cells: dict[str, object]) -> Row:
         try:
-            row = to_json_value(_convert_members(cells, self.converters), self.dialect)
-            _check_nodes(row, self.dialect.limits.nodes)
+            return to_json_value(_convert_members(cells, self.converters), self.dialect)
         except DataError as error:
             return UnreadableRow(error.message)
-        return row
 
     def _read_error(self, error: Exception) -> DataError:
         reason = str(error).split("\n", 1)[0]
         return DataError(f"cannot read Parquet: {reason}", Location(self.name))
-
-
-def _check_nodes(row: JsonValue, limit: int) -> None:
-    """Raise an error for a row with more values than the limit, counted level by level."""
-    level: list[JsonValue] = [row]
-    count = 0
-    while level:
-        count += len(level)
-        if count > limit:
-            raise LimitError("nodes", f"too many values (limit {limit:,})")
-        below: list[JsonValue] = []
-        for item in level:
-            if isinstance(item, dict):
-                below += item.values()
-            elif isinstance(item, list):
-                below += item
-        level = below
 
 
 def _converter(kind: pa.DataType, name: str) -> _Converter:

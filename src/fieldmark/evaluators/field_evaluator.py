@@ -33,6 +33,7 @@ from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import path_key
+from fieldmark.values.plain_json import plain_json
 from fieldmark.values.text import shorten
 
 __all__ = [
@@ -236,8 +237,11 @@ class FieldEvaluator(ABC):
 
 
 def make_case(expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool) -> Case:
-    """Return a case with two documents and no id."""
-    return Case("", expected, candidate, CaseInput.PARSE_ERROR if unreadable else CaseInput.OK)
+    """Return a case with two documents, copied into plain JSON types, and no id."""
+    if candidate is not MISSING:
+        candidate = plain_json(candidate)
+    read = CaseInput.PARSE_ERROR if unreadable else CaseInput.OK
+    return Case("", plain_json(expected), candidate, read)
 
 
 def _absence(case: Case) -> str | None:

@@ -115,9 +115,8 @@ def split_at_items(path: str) -> list[str]:
     parsed = parse_path(path)
     pieces: list[str] = []
     start = 0
-    for segment, tail in zip(parsed.segments, parsed.tails, strict=True):
+    for segment, here in zip(parsed.segments, parsed.starts, strict=True):
         if segment is ANY_ITEM:
-            here = len(path) - len(tail)
             pieces.append(path[start:here].removeprefix("."))
-            start = here + tail.index("]") + 1
+            start = path.index("]", here) + 1
     return [*pieces, path[start:].removeprefix(".")]

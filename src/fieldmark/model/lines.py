@@ -26,7 +26,7 @@ else:
 if TYPE_CHECKING:
     from fieldmark.model._lines import Line
 
-__all__ = ["DEEPEST_ROW", "LINES", "DocumentForm", "LineKind", "learn_form"]
+__all__ = ["DEEPEST_ROW", "LINES", "LONGEST_PATHS", "DocumentForm", "LineKind", "learn_form"]
 
 _SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _MOST_FIELDS: Final = 64
@@ -36,6 +36,11 @@ DEEPEST_ROW: Final = _MOST_LEVELS + 1
 _MOST_LEAVES: Final = 256
 """Every line reserves space for each field, present or not: this bounds the memory of short lines.
 """
+
+LONGEST_PATHS: Final = 100_000
+"""The maximum number of characters of the paths of all values of a document with a form."""
+_LONGEST_NAME: Final = 256
+"""The maximum length of the key of a document in its row."""
 
 _Fields: TypeAlias = "dict[str, _Fields | None]"
 """The keys of an object; below a key, those of the nested object."""
@@ -66,6 +71,8 @@ class DocumentForm:
         """
         named = [key for key in (id_key, value_key) if key is not None]
         keys = [*named, *(self._fields if value_key is None else ())]
+        if max(map(len, named), default=0) > _LONGEST_NAME:
+            return None
         if len(set(keys)) < len(keys) or not all(map(_plain, named)):
             return None
         return LineKind(self, self._fields, id_key=id_key, value_key=value_key)
@@ -112,7 +119,11 @@ def learn_form(documents: Sequence[JsonObject]) -> DocumentForm | None:
     """Return the form of these and similar documents, if they have one."""
     fields = _learnt(documents) if LINES else None
     form = None if fields is None else DocumentForm(fields)
-    return None if form is None or len(form.leaves) > _MOST_LEAVES else form
+    if form is None or len(form.leaves) > _MOST_LEAVES:
+        return None
+    # Each leaf and the objects above it have at most this path.
+    paths = sum(len(keys) * (sum(map(len, keys)) + len(keys)) for keys in form.leaves)
+    return None if paths > LONGEST_PATHS else form
 
 
 def _learnt(objects: Sequence[JsonObject], level: int = 1) -> _Fields | None:

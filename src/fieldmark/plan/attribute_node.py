@@ -79,6 +79,7 @@ class AttributeNode:
 
     __slots__ = (
         "_indexed_items",
+        "_item_path",
         "_level",
         "_matches",
         "_prefix",
@@ -99,7 +100,6 @@ class AttributeNode:
         "holds_items",
         "ignored",
         "item_node",
-        "item_path",
         "leaf_comparator",
         "mode",
         "path",
@@ -125,7 +125,7 @@ class AttributeNode:
         self._indexed_items: dict[int, AttributeNode] = {}
         self.item_node: AttributeNode | None = None
         self.path = prefix or ROOT
-        self.item_path = f"{prefix}[]"
+        self._item_path = ""
         self.children: dict[str, AttributeNode] = {}
         self.base = -1
         self.equal_text_cell = 0
@@ -192,6 +192,13 @@ class AttributeNode:
             node = AttributeNode(self._settings, matches, prefix, level=self._level + 1)
             self.children[key] = node
         return node
+
+    @property
+    def item_path(self) -> str:
+        """The path of all items; created on first use, because most attributes are not lists."""
+        if not self._item_path:
+            self._item_path = f"{self._prefix}[]"
+        return self._item_path
 
     def item(self, index: int) -> AttributeNode:
         """Return the node of a list item, the same for all items unless a rule names an index."""

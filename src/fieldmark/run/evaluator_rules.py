@@ -208,6 +208,6 @@ def _lists(pattern: str) -> Iterator[str]:
     ['orders', 'orders[*].items']
     """
     path = parse_path(pattern)
-    for segment, tail in zip(path.segments, path.tails, strict=True):
+    for segment, start in zip(path.segments, path.starts, strict=True):
         if segment is ANY_ITEM:
-            yield pattern[: len(pattern) - len(tail)] or ROOT
+            yield pattern[:start] or ROOT

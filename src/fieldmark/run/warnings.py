@@ -421,7 +421,7 @@ class DocumentPaths:
         for path in map(_parse, dict.fromkeys(each for each, _ in leaves(document))):
             for end in range(len(path.segments) if path else 0, 0, -1):
                 assert path is not None  # noqa: S101 - else there is no step
-                prefix = Path(path.text, path.segments[:end], path.tails[:end])
+                prefix = Path(path.text, path.segments[:end], path.starts[:end])
                 attribute = attribute_of(prefix)
                 if attribute in new or attribute in self._attributes:
                     break

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -18,6 +18,7 @@ from typing import Final, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Kind, Missing
+from fieldmark.values.text import shorten
 
 __all__ = [
     "ANY_DEPTH",
@@ -25,6 +26,7 @@ __all__ = [
     "ROOT",
     "Path",
     "PathError",
+    "PathLimitError",
     "Segment",
     "append_path",
     "attribute_of",
@@ -36,6 +38,7 @@ __all__ = [
     "join",
     "leaves",
     "obstacle",
+    "parse_configured_path",
     "parse_path",
     "path_key",
     "resolve",
@@ -62,16 +65,28 @@ class PathError(OptionError):
     """A path with invalid syntax."""
 
     def __init__(self, text: str, reason: str) -> None:
-        super().__init__("path", f"invalid path {text!r}: {reason}")
+        super().__init__("path", f"invalid path {shorten(text, _SHOWN)!r}: {reason}")
+
+
+class PathLimitError(PathError):
+    """A path that is longer than any path in a document, or than a configured path may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A parsed path: its steps, and for each step the rest of the text."""
+    """A parsed path: its steps, and where each of them starts in the text."""
 
     text: str
     segments: tuple[Segment, ...]
-    tails: tuple[str, ...]
+    starts: tuple[int, ...]
+
+    def tail(self, place: int) -> str:
+        """Return the text from a step on; it may be a key with dots.
+
+        >>> parse_path("vendor.a.b").tail(1)
+        'a.b'
+        """
+        return self.text[self.starts[place] :]
 
     @property
     def is_pattern(self) -> bool:
@@ -93,6 +108,11 @@ _STEP: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+MAX_STEPS: Final = 200
+"""The number of steps of a path: the depth limit of documents."""
+MAX_CHARACTERS: Final = 4_000
+"""The length of a configured path."""
+_SHOWN: Final = 200
 _QUOTE: Final = re.compile(r"""\\.|\"""", re.DOTALL)
 _INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
 _PLAIN: Final = re.compile(r'[^.\[\]"*]*[^.\[\]"*\s][^.\[\]"*]*\Z')
@@ -106,7 +126,7 @@ def parse_path(text: str) -> Path:
     ('items', 0, 'a.b', 'c')
     """
     segments: list[Segment] = []
-    tails: list[str] = []
+    starts: list[int] = []
     place = 0
     while place < len(text) or not segments:
         if segments and text[place] == ".":
@@ -114,23 +134,37 @@ def parse_path(text: str) -> Path:
             if text[place : place + 1] == "[":
                 raise PathError(text, "dot before a bracket")
         elif segments and text[place] != "[":
-            raise PathError(text, f"missing dot or bracket before {text[place:]!r}")
+            rest = shorten(text[place:], _SHOWN)
+            raise PathError(text, f"missing dot or bracket before {rest!r}")
         step = _STEP.match(text, place)
         if step is None:
             raise PathError(text, _syntax_problem(text, place))
+        if len(segments) == MAX_STEPS:
+            raise PathLimitError(text, f"more than {MAX_STEPS} steps")
         segments.append(_segment(text, step))
-        tails.append(text[place:])
+        starts.append(place)
         place = step.end()
-    return Path(text, tuple(segments), tuple(tails))
+    return Path(text, tuple(segments), tuple(starts))
+
+
+def parse_configured_path(text: str) -> Path:
+    """Parse a path of a configuration, whose length is limited.
+
+    >>> parse_configured_path("invoice.total").segments
+    ('invoice', 'total')
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise PathLimitError(text, f"{len(text):,} characters (limit {MAX_CHARACTERS:,})")
+    return parse_path(text)
 
 
 def is_path(text: str) -> bool:
-    """Return whether a text is a valid path.
+    """Return whether a text is a valid path of a configuration.
 
     >>> is_path("invoice.total"), is_path("invoice..total")
     (True, False)
     """
-    return _parsed(text) is not None
+    return len(text) <= MAX_CHARACTERS and _parsed(text) is not None
 
 
 def path_key(text: str) -> Hashable:
@@ -163,9 +197,10 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
     if path.text == ROOT and not isinstance(document, dict):
         return document
     value = document
-    for segment, tail in zip(path.segments, path.tails, strict=True):
+    text, starts = path.text, path.starts
+    for place, segment in enumerate(path.segments):
         if isinstance(value, dict):
-            if tail in value:
+            if (tail := text[starts[place] :]) in value:
                 return value[tail]
             key = str(segment) if isinstance(segment, int) else segment
             if isinstance(key, Wildcard) or key not in value:
@@ -195,7 +230,7 @@ def _has_steps(value: JsonValue, path: Path, place: int) -> bool:
         return True
     segment = path.segments[place]
     if isinstance(value, dict):
-        if path.tails[place] in value:
+        if path.tail(place) in value:
             return True
         inner: Iterable[JsonValue] = value.values()
     else:
@@ -222,7 +257,7 @@ def first_keys(paths: Iterable[Path]) -> frozenset[str] | None:
     for path in paths:
         if not path.segments or path.segments[0] is ANY_DEPTH:
             return None
-        keys |= {_key_of(path.segments[0]), path.tails[0]}
+        keys |= {_key_of(path.segments[0]), path.tail(0)}
     return frozenset(keys)
 
 
@@ -234,19 +269,19 @@ def without(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
     >>> without({"items": [{"x": 7}, {"x": 8, "y": 9}]}, parse_path("items[0].x"))
     {'items': [MISSING, {'x': 8, 'y': 9}]}
     """
-    steps = list(zip(path.segments, path.tails, strict=True))
-    return MISSING if document is MISSING else _without(document, steps)
+    return MISSING if document is MISSING else _without(document, path, 0)
 
 
-def _without(value: JsonValue, steps: Sequence[tuple[Segment, str]]) -> JsonValue | Missing:
-    if not steps:
+def _without(value: JsonValue, path: Path, place: int) -> JsonValue | Missing:
+    if place == len(path.segments):
         return MISSING
-    (segment, tail), *rest = steps
+    segment = path.segments[place]
     if isinstance(value, dict):
+        tail = path.tail(place)
         key = tail if tail in value else str(segment)
         if key not in value:
             return value
-        inner = _without(value[key], () if key == tail else rest)
+        inner = _without(value[key], path, len(path.segments) if key == tail else place + 1)
         kept = {own: each for own, each in value.items() if own != key}
         if inner is not MISSING:
             kept = {own: inner if own == key else each for own, each in value.items()}
@@ -254,7 +289,7 @@ def _without(value: JsonValue, steps: Sequence[tuple[Segment, str]]) -> JsonValu
     if isinstance(value, list) and isinstance(segment, int) and segment < len(value):
         items: list[JsonValue | Missing] = [*value]
         if items[segment] is not MISSING:
-            items[segment] = _without(value[segment], rest)
+            items[segment] = _without(value[segment], path, place + 1)
         return MISSING if all(each is MISSING for each in items) else cast("JsonValue", items)
     return value
 
@@ -304,15 +339,16 @@ def attribute_of(path: Path) -> str:
     >>> attribute_of(parse_path("items[3].amount"))
     'items[].amount'
     """
-    text = ""
-    for segment, tail in zip(path.segments, path.tails, strict=True):
-        if tail.startswith("[") and not isinstance(segment, str):
-            text += ANY_ITEM.value
+    steps: list[str] = []
+    for segment, start in zip(path.segments, path.starts, strict=True):
+        if path.text.startswith("[", start) and not isinstance(segment, str):
+            steps.append(ANY_ITEM.value)
         elif segment is ANY_DEPTH:
-            text += f".{ANY_DEPTH.value}" if text else ANY_DEPTH.value
+            steps.append(f".{ANY_DEPTH.value}" if steps else ANY_DEPTH.value)
         else:
-            text = join(text, _key_of(segment))
-    return text
+            step = join("$", _key_of(segment)).removeprefix(ROOT)
+            steps.append(step if steps else step.removeprefix("."))
+    return "".join(steps)
 
 
 def configured_attribute(path: Path) -> str:
@@ -379,7 +415,7 @@ def _segment(text: str, step: re.Match[str]) -> Segment:
         try:
             return str(json.loads(_double_quoted(found), strict=False))
         except ValueError as error:
-            raise PathError(text, f"{found} is not a JSON string") from error
+            raise PathError(text, f"{shorten(found, _SHOWN)} is not a JSON string") from error
     return int(found) if _INDEX.match(found) else found
 
 
@@ -392,7 +428,7 @@ def _double_quoted(text: str) -> str:
 
 
 def _syntax_problem(text: str, place: int) -> str:
-    rest = text[place:]
+    rest = shorten(text[place:], _SHOWN)
     if not text:
         return "must not be empty"
     if not rest:
@@ -404,8 +440,12 @@ def _syntax_problem(text: str, place: int) -> str:
     return f'unexpected {rest!r}; put keys with these characters in ["quotes"]'
 
 
-@lru_cache(maxsize=4096)
 def _parsed(text: str) -> Path | None:
+    return _cached(text) if len(text) <= _SHOWN else _cached.__wrapped__(text)
+
+
+@lru_cache(maxsize=4096)
+def _cached(text: str) -> Path | None:
     try:
         return parse_path(text)
     except PathError:

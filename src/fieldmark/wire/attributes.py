@@ -175,10 +175,9 @@ def path_steps(path: str) -> list[str]:
     ['items', '[]', '.price', '.net']
     """
     try:
-        tails = parse_path(path).tails
+        starts = parse_path(path).starts
     except PathError:
         return [path]
-    starts = [len(path) - len(tail) for tail in tails]
     edges = [start - (path[start - 1 : start] == ".") for start in starts]
     return [path[start:end] for start, end in zip(edges, [*edges[1:], len(path)], strict=True)]
 

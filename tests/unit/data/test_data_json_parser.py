@@ -282,6 +282,7 @@ def test_depth_check_does_not_depend_on_the_limit_of_orjson(monkeypatch):
 
 BOTH = pytest.mark.parametrize("look", [_scan.may_mislead, roundtrip_differs])
 DEPTH = 20
+PATHS = (4_000, 250_000)
 LARGEST = 2**64
 
 
@@ -306,7 +307,7 @@ def test_compiled_check_is_used():
     ],
 )
 def test_recheck_is_needed(look, raw):
-    assert look(raw, [orjson.loads(raw)], DEPTH) is True
+    assert look(raw, [orjson.loads(raw)], DEPTH, *PATHS) is True
 
 
 @BOTH
@@ -323,7 +324,7 @@ def test_recheck_is_needed(look, raw):
     ],
 )
 def test_recheck_is_not_needed(look, raw):
-    assert look(raw, [orjson.loads(raw)], 20 + (raw[:3] == b"[[]")) is False
+    assert look(raw, [orjson.loads(raw)], 20 + (raw[:3] == b"[[]"), *PATHS) is False
 
 
 def misread(raw: bytes) -> bool:
@@ -361,7 +362,7 @@ def test_misread_values_are_rechecked(look, raw):
     except orjson.JSONDecodeError:
         return
     if misread(raw):
-        assert look(raw, [value], 200)
+        assert look(raw, [value], 200, *PATHS)
 
 
 @given(value=any_json, spread=st.booleans())
@@ -372,22 +373,25 @@ def test_compiled_check_has_no_false_positives_for_short_values(value, spread):
     except orjson.JSONDecodeError:
         return
     if not any(len(run) > 18 for run in "".join(c if c.isdigit() else " " for c in raw.decode()).split()):  # fmt: skip
-        assert _scan.may_mislead(raw, [value], 200) is False
+        assert _scan.may_mislead(raw, [value], 200, *PATHS) is False
 
 
 @given(raw=st.binary(max_size=60))
 def test_compiled_check_accepts_any_bytes(raw):
-    assert _scan.may_mislead(raw, [], 5) in (True, False)
+    assert _scan.may_mislead(raw, [], 5, *PATHS) in (True, False)
 
 
 def test_values_that_are_nested_too_deeply_are_rechecked():
     value: list[object] = []
     for _ in range(5_000):
         value = [value]
-    assert _scan.may_mislead(b"[]", [value], 5) is True
+    assert _scan.may_mislead(b"[]", [value], 5, *PATHS) is True
 
 
-@pytest.mark.parametrize("wrong", [("[]", [], 1), (b"[]", (), 1), (b"[]", [], "1"), (b"[]", [])])
+@pytest.mark.parametrize(
+    "wrong",
+    [("[]", [], 1, 1, 1), (b"[]", (), 1, 1, 1), (b"[]", [], "1", 1, 1), (b"[]", [], 1, 1)],
+)
 def test_compiled_check_rejects_other_arguments(wrong):
     with pytest.raises(TypeError):
         _scan.may_mislead(*wrong)

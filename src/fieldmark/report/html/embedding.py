@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from math import isfinite
 from typing import Final
 
 import orjson
@@ -28,15 +30,16 @@ def embedded(value: object) -> bytes:
     """
     try:
         text = orjson.dumps(value)
-    except TypeError:
-        text = orjson.dumps(_well_formed(value))
+    except TypeError:  # also for views of deep documents, which have more levels than orjson allows
+        shown = _well_formed(value)
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
     for sign, escape in _ESCAPES:
         text = text.replace(sign, escape)
     return text
 
 
 def _well_formed(value: object) -> object:
-    """Replace lone surrogates, and turn integers of more than 64 bits into strings."""
+    """Replace what is not JSON: lone surrogates, integers of more than 64 bits, and NaN."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, list | tuple):
@@ -45,4 +48,4 @@ def _well_formed(value: object) -> object:
         return {_well_formed(key): _well_formed(item) for key, item in value.items()}
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         return str(value)
-    return value
+    return None if isinstance(value, float) and not isfinite(value) else value
