@@ -243,7 +243,7 @@ def test_an_unknown_metric_of_a_gate_is_found_before_the_run(folder, command):
     done = command("score", "no-such-file.jsonl", "candidate.jsonl", *options)
     assert done.code == 2
     assert done.err == (
-        "fieldmark: unknown metric 'macro_f1'; did you mean 'micro_f1'?\n"
+        "fieldmark: unknown metric 'macro_f1'; did you mean 'macro_f1_by_attribute' or 'macro_f1_by_case'?\n"
         "fieldmark: unknown metric 'rqss'; did you mean 'rqs'?\n"
     )
     assert not (folder / "run").exists()

@@ -161,12 +161,12 @@ def test_formatted_day_is_read(day, form):
     reading = read_day(text)
     assert reading is not None
     assert reading.day == day or reading.ambiguous
-    assert read_day(text, (form,)) == (day, False)
+    assert read_day(text, (form,)) == (day, False, False)
 
 
 @given(st.datetimes(), st.sampled_from(["", "Z", "+14:00", "-12:00", "+0530"]))
 def test_offset_does_not_change_the_day(moment, offset):
-    assert read_day(moment.isoformat() + offset) == (moment.date(), False)
+    assert read_day(moment.isoformat() + offset) == (moment.date(), False, False)
 
 
 @given(any_text)

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
+from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
@@ -81,6 +82,7 @@ class Calibration:
         }
 
 
+@checked
 def calibrate(
     labels: InputLike,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_documents import ensure_json
 from fieldmark.data.json_parser import JsonDialect
@@ -22,6 +23,7 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = ["compare", "compare_case", "read_cases"]
 
 
+@checked
 def compare(
     expected: JsonValue,
     candidate: JsonValue,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from fieldmark.api.arguments import checked
 from fieldmark.api.compare import compare_case, read_cases
 from fieldmark.data.json_documents import ensure_documents
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
@@ -55,6 +56,7 @@ class ManyResult:
         }
 
 
+@checked
 def compare_many(
     expected: JsonValue,
     candidates: Sequence[JsonValue],

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, attribute_weights, stored_run
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.conventions import CountingOptions
@@ -75,6 +76,7 @@ class DiffResult(RunDiff):
         return diff_view(self)
 
 
+@checked
 def diff(
     before: RunLike,
     after: RunLike,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from fieldmark.api.arguments import checked
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
@@ -46,6 +47,7 @@ _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""
 
 
+@checked
 def evaluate(
     source: EvalSource,
     *,

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
@@ -60,6 +61,7 @@ def _fixed(code: int) -> int:
 _FIXED: Final = tuple(_fixed(code) for code in range(1 << CELL_BITS))
 
 
+@checked
 def improve(run: RunLike) -> ImproveResult:
     """Rank attributes by what fixing them would gain, and group mistakes by pattern.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from fieldmark.api.arguments import checked
 from fieldmark.config.proposal import render_proposal
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_pairs, open_truth
@@ -15,6 +16,7 @@ from fieldmark.run.options import InputsLike, read_inputs
 __all__ = ["infer"]
 
 
+@checked
 def infer(
     truth: InputLike, candidate: InputLike | None = None, *, inputs: InputsLike = None
 ) -> str:

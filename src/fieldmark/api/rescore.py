@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.bootstrap import run_intervals
@@ -33,6 +34,7 @@ __all__ = ["rescore"]
 _COMPARISON: Final = ("scope", "depth", "comparator", "aligner")
 
 
+@checked
 def rescore(
     run: RunLike,
     convention: str | None = None,

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fieldmark.api.arguments import checked
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
@@ -134,6 +135,7 @@ class RunList:
         return runs_view(self.entries)
 
 
+@checked
 def runs(
     root: Path | str = ROOT,
     *,

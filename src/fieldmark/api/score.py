@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import ConfigError
@@ -21,6 +22,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 __all__ = ["score", "score_with"]
 
 
+@checked
 def score(
     truth: InputLike,
     candidate: InputLike | None = None,

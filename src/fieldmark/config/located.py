@@ -167,7 +167,7 @@ def describe(value: JsonValue) -> str:
     """
     if isinstance(value, str):
         return repr(value) if len(value) <= _MAX_SHOWN_LENGTH else "a long string"
-    names = {list: "a list", dict: "an object", bool: str(value).lower(), type(None): "null"}
     if type(value) is int and value.bit_length() > _MAX_SHOWN_BITS:
         return "a long number"
+    names = {list: "a list", dict: "an object", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value), str(value))

@@ -121,7 +121,7 @@ def read_inputs(given: InputsLike) -> Inputs:
     if given is None or isinstance(given, Inputs):
         return given or Inputs()
     if not isinstance(given, Mapping):
-        raise ConfigError.of(f"inputs: expected fm.Inputs or a mapping, got {given!r}")
+        raise ConfigError.of(f"inputs: expected fm.Inputs or a mapping, got {type(given).__name__}")
     known = [field.name for field in fields(Inputs)]
     unknown = [str(name) for name in given if name not in known]
     if unknown:

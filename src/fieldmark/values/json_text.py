@@ -10,7 +10,14 @@ import orjson
 from fieldmark.model.json import JsonValue
 from fieldmark.values.strict_json import parse_strict
 
-__all__ = ["finite_json", "name_non_finite", "pretty_json", "read_json", "strict_json"]
+__all__ = [
+    "finite_json",
+    "name_non_finite",
+    "pretty_json",
+    "read_json",
+    "strict_json",
+    "without_non_finite",
+]
 
 
 def strict_json(value: object) -> bytes:
@@ -51,6 +58,21 @@ def pretty_json(value: object) -> bytes:
     except TypeError:
         text = json.dumps(name_non_finite(value), indent=2, allow_nan=False)
         return f"{text}\n".encode("ascii")
+
+
+def without_non_finite(value: JsonValue) -> JsonValue:
+    """Replace NaN and infinite numbers with null.
+
+    >>> without_non_finite([float("nan"), 1.5])
+    [None, 1.5]
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [without_non_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: without_non_finite(item) for key, item in value.items()}
+    return value
 
 
 def name_non_finite(value: object) -> object:

@@ -22,12 +22,17 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.escape import DASH, for_html, html_table
+from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.strict_json import all_finite
 
 __all__ = ["FLAGS", "CaseResult", "FieldResult"]
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
 """The flags that a comparison may have."""
+
+NON_FINITE: Final = "non_finite"
+"""The flag of a field in JSON with a value that JSON cannot represent."""
 
 _SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR})
 
@@ -57,12 +62,20 @@ class FieldResult:
     note: str = ""
 
     def to_dict(self) -> JsonObject:
-        """Return the field as JSON, without absent values."""
+        """Return the field as JSON, without absent values.
+
+        NaN and infinite numbers are null, and the field has the flag `non_finite`.
+        """
         values: JsonObject = {}
-        if self.expected is not MISSING:
-            values["expected"] = self.expected
-        if self.candidate is not MISSING:
-            values["candidate"] = self.candidate
+        flags = list(self.flags)
+        for side, value in (("expected", self.expected), ("candidate", self.candidate)):
+            if value is MISSING:
+                continue
+            if all_finite(value):
+                values[side] = value
+            else:
+                values[side] = without_non_finite(value)
+                flags = [*self.flags, NON_FINITE]
         return {
             "path": self.path,
             "attribute": self.attribute,
@@ -73,7 +86,7 @@ class FieldResult:
             "similarity": self.similarity,
             "reason": self.reason,
             "comparator": self.comparator,
-            "flags": list(self.flags),
+            "flags": [*flags],
             "note": self.note,
             **values,
         }

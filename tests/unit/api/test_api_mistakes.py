@@ -261,7 +261,7 @@ def test_open_file_is_released_if_the_other_side_is_missing():
         ),
         pytest.param(
             {"inputs": "id"},
-            "inputs: expected fm.Inputs or a mapping, got 'id'",
+            "inputs: expected fm.Inputs or a mapping, got str",
             id="not-a-mapping",
         ),
     ],

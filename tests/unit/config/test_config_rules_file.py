@@ -452,7 +452,7 @@ def _problems(text: str) -> list[str]:
         pytest.param("match: fuzy", f"1:31: Invalid match type: fuzy; valid types: {TYPES}; did you mean 'fuzzy'?", id="misspelled-match-type"),
         pytest.param("match: 7", f"1:31: expected a match type, got 7; valid types: {TYPES}", id="number-as-match-type"),
         pytest.param("match: null", f"1:31: expected a match type, got null; valid types: {TYPES}", id="empty-match-type"),
-        pytest.param("align: gredy", "1:31: unknown aligner 'gredy'; valid types: index, greedy, optimal, key, set, whole; did you mean 'greedy'?", id="misspelled-aligner"),
+        pytest.param("align: gredy", "1:31: unknown aligner 'gredy'; valid types: index, greedy, optimal, key, set, whole, entries; did you mean 'greedy'?", id="misspelled-aligner"),
         pytest.param("match: fuzzy, treshold: 1", "1:38: unknown key 'treshold'; did you mean 'threshold'?", id="misspelled-option"),
         pytest.param("match: exact, wieght: 1", "1:38: unknown key 'wieght'; did you mean 'weight'?", id="misspelled-key"),
         pytest.param("match: exact, zzz: 1", "1:38: unknown key 'zzz'", id="unknown-key-without-suggestion"),

@@ -151,13 +151,26 @@ def test_columns_of_a_csv_file_have_the_same_limit(tmp_path):
         fm.score(tmp_path / "t.csv", [{"id": "1"}])
 
 
-def test_lines_of_one_form_do_not_avoid_the_limits(tmp_path):
+@pytest.mark.parametrize(
+    ("parents", "limits"),
+    [
+        pytest.param(["k" * 3_900, "j" * 3_900], LIMITS, id="default"),
+        pytest.param(["k" * 1_000], Limits(path_characters=1_000), id="lower"),
+    ],
+)
+def test_lines_of_one_form_do_not_avoid_the_limits(tmp_path, parents, limits):
+    def below(inner: object) -> object:
+        for key in reversed(parents):
+            inner = {key: inner}
+        return inner
+
     # Each of the first documents has some of the fields, and the last one has all of them.
-    wide = {"k" * 3_900: {"j" * 3_900: leaves(60)}}
-    first = [{"k" * 3_900: {"j" * 3_900: {key: 1}}} for key in leaves(60)]
+    fields = list(leaves(60 if parents[1:] else 40))
+    first = [below(dict.fromkeys(fields[start::4], 1)) for start in range(4)]
     for name in ("t.jsonl", "c.jsonl"):
-        (tmp_path / name).write_text(lines(*first * 20, wide))
-    result = fm.score(tmp_path / "t.jsonl", tmp_path / "c.jsonl")
+        (tmp_path / name).write_text(lines(*first * 50, below(dict.fromkeys(fields, 1))))
+    inputs = Inputs(limits=limits)
+    result = fm.score(tmp_path / "t.jsonl", tmp_path / "c.jsonl", inputs=inputs)
     assert result.summary.cases.invalid_truth == 1
 
 

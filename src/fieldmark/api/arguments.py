@@ -1,0 +1,75 @@
+"""Checks of the arguments of public functions: a wrong type is a `TypeError` that names it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import wraps
+from typing import Final, NamedTuple, ParamSpec, TypeVar
+
+from fieldmark.errors import DataError, Location
+
+__all__ = ["checked"]
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+class _Kind(NamedTuple):
+    described: str
+    types: tuple[type, ...]
+
+
+_STRING: Final = _Kind("a string", (str,))
+_MAPPING: Final = _Kind("a mapping", (Mapping,))
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "str": _STRING,
+    "bool": _Kind("true or false", (bool,)),
+    "int": _Kind("an integer", (int,)),
+    "float": _Kind("a number", (int, float)),
+    "str | Path": _Kind("a path", (str, os.PathLike)),
+    "Path | str": _Kind("a path", (str, os.PathLike)),
+    "str | datetime": _Kind("a string or a datetime", (str, datetime)),
+    "Mapping[str, JsonValue]": _MAPPING,
+    "Mapping[str, float]": _MAPPING,
+}
+"""What an argument must be, by its annotation without `| None`."""
+_FILES: Final = frozenset({"InputLike", "RunLike", "EvalSource", "str | Path", "Path | str"})
+"""The annotations of arguments that may name a file."""
+
+
+def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Check arguments by their annotations before a public function is called."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            _check(name, value, str(signature.parameters[name].annotation))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _check(name: str, value: object, annotation: str) -> None:
+    optional = annotation.endswith(" | None")
+    annotation = annotation.removesuffix(" | None")
+    if optional and value is None:
+        return
+    kind = _KINDS.get(annotation)
+    is_flag = isinstance(value, bool) and kind is not None and bool not in kind.types
+    if kind is not None and (is_flag or not isinstance(value, kind.types)):
+        raise TypeError(f"{name} must be {kind.described}, got {type(value).__name__}")
+    if kind is _MAPPING and isinstance(value, Mapping):
+        wrong = next((key for key in value if not isinstance(key, str)), None)
+        if wrong is not None:
+            raise TypeError(f"the keys of {name} must be strings, got {type(wrong).__name__}")
+    if annotation in _FILES and isinstance(value, str | os.PathLike):
+        try:
+            invalid = b"\0" in os.fsencode(value)
+        except UnicodeEncodeError:
+            invalid = True
+        if invalid or not os.fspath(value):
+            raise DataError("not a valid file name", Location(name))
