@@ -151,17 +151,22 @@ def test_decimal_boundaries_are_exact_for_floats(base, steps, unit, beyond):
     assert tolerance.admits(float(base), float(candidate)) is admitted
 
 
-@given(st.dates(), st.sampled_from(DEFAULT_FORMATS[1:]))
+@given(
+    st.one_of(st.dates(), st.dates(date(1970, 1, 1), date(2069, 12, 31))),
+    st.sampled_from(DEFAULT_FORMATS[1:]),
+)
 def test_formatted_day_is_read(day, form):
     name = calendar.month_name[day.month]
     assume("MMMM" not in form.text or len(name) > 3)  # `MMM` reads May
-    text = form.text.replace("YYYY", f"{day.year:04}")
+    short = "YYYY" not in form.text
+    assume(not short or 1970 <= day.year < 2070)
+    text = form.text.replace("YYYY", f"{day.year:04}").replace("YY", f"{day.year % 100:02}")
     text = text.replace("MMMM", name).replace("MMM", name[:3].upper())
     text = text.replace("MM", f"{day.month:02}").replace("DD", f"{day.day:02}")
     reading = read_day(text)
     assert reading is not None
     assert reading.day == day or reading.ambiguous
-    assert read_day(text, (form,)) == (day, False, False)
+    assert read_day(text, (form,)) == (day, False, short)
 
 
 @given(st.datetimes(), st.sampled_from(["", "Z", "+14:00", "-12:00", "+0530"]))
@@ -190,7 +195,8 @@ def test_every_leaf_is_found_at_its_path(document):
     for path, value in leaves(document):
         if path == "$" and isinstance(document, dict) and not document:
             continue
-        if keys.intersection(parse_path(path).tails[:-1]):
+        starts = parse_path(path).starts
+        if keys.intersection(path[start:] for start in starts[:-1]):
             continue  # a key that is literally the path wins
         found = resolve(document, path)
         assert found is value or equal(found, value)

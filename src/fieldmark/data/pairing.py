@@ -221,7 +221,12 @@ class PairStream:
         self._add_final_warnings()
 
     def absorb(self, parts: Iterable[ReadStatistics]) -> None:
-        """Add the statistics of parts that were read by other processes."""
+        """Take the statistics of parts that were read by other processes.
+
+        The first rows were also read here, to find out how rows are read.
+        """
+        for side in self.sides:
+            side.dialect.repeated_keys = side.dialect.non_finite = 0
         for part in parts:
             self.coverage.add(part.coverage)
             for side, tolerated in zip(self.sides, part.tolerated, strict=True):
