@@ -110,10 +110,15 @@ def match_key(matches: Sequence[RuleMatch], key: str) -> tuple[RuleMatch, ...]:
         return ()
     steps: tuple[Segment, ...] = (key, int(key)) if _INDEX.match(key) else (key,)
     dotted_key = key if "." in key else ""
-    return tuple(step for match in matches for step in match.advance(steps, dotted_key))
+    return _distinct(step for match in matches for step in match.advance(steps, dotted_key))
 
 
 def match_item(matches: Sequence[RuleMatch], index: int) -> tuple[RuleMatch, ...]:
     """Return the rules that still match the list item at an index."""
     steps: tuple[Segment, ...] = (ANY_ITEM, index, str(index))
-    return tuple(step for match in matches for step in match.advance(steps))
+    return _distinct(step for match in matches for step in match.advance(steps))
+
+
+def _distinct(matches: Iterable[RuleMatch]) -> tuple[RuleMatch, ...]:
+    """Return the matches once each; several `**` in a path can match in many ways."""
+    return tuple({(id(each.rule), each.used): each for each in matches}.values())

@@ -7,6 +7,8 @@ import pytest
 import fieldmark as fm
 from fieldmark.align.index import Index
 from fieldmark.model.rule import Rule, Rules, Scope
+from fieldmark.plan.rule_matching import RuleMatch, match_key
+from fieldmark.values.paths import parse_path
 
 
 def outcomes_of(expected, candidate, rules):
@@ -288,3 +290,12 @@ def test_field_that_only_the_truth_decides_is_not_extra(expected, candidate, out
     result = fm.compare({"n": 1, **expected}, {"n": 1, **candidate}, rules=rules)
     assert {field.path: field.outcome for field in result.fields} == {"n": "match", **outcomes}
     assert {field.reason for field in result.fields if field.outcome == "match"} == {None}
+
+
+def test_path_with_many_wildcards_matches_each_step_once():
+    segments = parse_path(".".join(["**"] * 40 + ["total"])).segments
+    matches = (RuleMatch(0, Rule(path="total"), segments),)
+    for _ in range(20):
+        matches = match_key(matches, "a")
+        assert len(matches) <= len(segments)
+    assert any(match.complete for match in match_key(matches, "total"))
