@@ -36,6 +36,7 @@ from fieldmark.metrics.significance import (
     smallest_p,
 )
 from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
@@ -170,7 +171,7 @@ class PairedCases:
         direction = _direction(old, new)
         self.directions[direction] += 1
         for name in before.evaluators.keys() & after.evaluators.keys():
-            gain = after.evaluators[name] - before.evaluators[name]
+            gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
         if fields and direction is not Direction.NOT_SCORED:
@@ -212,7 +213,7 @@ def _direction(before: CaseStats, after: CaseStats) -> Direction:
     """Return how a case changed: by its score, then by the number of its mistakes."""
     if before.score is None or after.score is None:
         return Direction.NOT_SCORED
-    gain = after.score - before.score or before.errors.total - after.errors.total
+    gain = sortable(after.score - before.score) or before.errors.total - after.errors.total
     return Direction.IMPROVED if gain > 0 else Direction.WORSE if gain < 0 else Direction.UNCHANGED
 
 

@@ -45,7 +45,9 @@ _COLUMNS: Final = (
     "before", "after", "delta", "low", "high", "p", "p_adjusted", "word", "improved", "worse",
 )  # fmt: skip
 _SMALLEST_P: Final = 0.001
-_MAX_CASES: Final = 10
+_MAX_NAMES: Final = 10
+_MAX_CASES: Final = {"worse": 100, "improved": 10}
+"""Cases that are listed: those that got worse decide about a release."""
 _MAX_FIELDS: Final = 3
 
 
@@ -99,10 +101,11 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
         lines.append(f"\n… and {plural(len(ranked) - top, 'more attribute')}")
     for title, changes in (("worse", diff.worse), ("improved", diff.improved)):
         if changes:
-            listed = (f"- {for_markdown(_case_line(each))}" for each in changes[:_MAX_CASES])
+            most = _MAX_CASES[title]
+            listed = (f"- {for_markdown(_case_line(each))}" for each in changes[:most])
             lines += ["", f"**{plural(len(changes), 'case')} {title}:**", "", *listed]
-            if len(changes) > _MAX_CASES:
-                lines.append(f"- … and {plural(len(changes) - _MAX_CASES, 'more case')}")
+            if len(changes) > most:
+                lines.append(f"- … and {plural(len(changes) - most, 'more case')}")
     lines += [f"\n> {for_markdown(note)}" for note in diff.notes]
     return "\n".join(lines) + "\n"
 
@@ -243,9 +246,10 @@ def _changes(diff: RunDiff) -> Iterator[Text]:
         if not changes:
             continue
         yield one_line(f"{plural(len(changes), 'case')} {title}:", style)
-        yield from (one_line(f"  {_case_line(each)}") for each in changes[:_MAX_CASES])
-        if len(changes) > _MAX_CASES:
-            more = plural(len(changes) - _MAX_CASES, "more case")
+        most = _MAX_CASES[title]
+        yield from (one_line(f"  {_case_line(each)}") for each in changes[:most])
+        if len(changes) > most:
+            more = plural(len(changes) - most, "more case")
             yield one_line(f"  … and {more}; --format json lists all", "dim")
     if shifts := [
         f"{outcome_text(before)} → {outcome_text(after)} {fields}"
@@ -267,7 +271,7 @@ def _case_line(change: CaseChange) -> str:
 
 
 def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MAX_CASES]) + (" …" if len(names) > _MAX_CASES else "")
+    return ", ".join(names[:_MAX_NAMES]) + (" …" if len(names) > _MAX_NAMES else "")
 
 
 def _signed(value: float | None) -> str:

@@ -307,6 +307,14 @@ def test_direction_of_a_case(before, after, direction):
         assert pairs.attributes == {}
 
 
+def test_score_that_differs_by_float_noise_is_unchanged():
+    noise = ({"score": 0.7375}, {"score": 0.7374999999999999})
+    scores = ({"judge": 0.3}, {"judge": 0.1 + 0.2})
+    pairs, _ = pairs_of((BAD, BAD), stats=noise, evaluators=scores)
+    assert pairs.directions == {Direction.UNCHANGED: 1}
+    assert pairs.by_evaluator == {}
+
+
 def test_fields_that_changed_in_the_direction_of_the_case_come_first():
     pairs, _ = pairs_of(
         (
