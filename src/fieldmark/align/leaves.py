@@ -253,7 +253,7 @@ def apply_rules(
         leaves = None if item_leaves is None else item_leaves(found)
         if leaves is None:
             return False
-        if leaves != found:
+        if leaves is not found:
             for cells, leaf in zip(holders, leaves, strict=True):
                 cells[path] = leaf
     return True

@@ -158,6 +158,12 @@ class Fuzzy:
             or set(map(type, leaves)) != {str}
         ):
             return None
-        texts = list(map(unified, cast("Sequence[str]", leaves)))
+        texts = cast("Sequence[str]", leaves)
+        joined = "|".join(texts)
+        # Most strings are folded already, because leaves have no case and no blanks around them.
+        if not (joined.isascii() and joined.isprintable() and "  " not in joined):
+            texts = list(map(unified, texts))
         # By default, two different ISO dates have no similarity.
-        return None if [text for text in texts if text[4:5] == "-"] else texts
+        if "-" in joined and [text for text in texts if text[4:5] == "-"]:
+            return None
+        return texts

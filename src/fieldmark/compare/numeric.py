@@ -103,7 +103,9 @@ class NumericTolerance:
             return None
         numbers = cast("Sequence[float]", leaves)
         groups = self._limits.groups(numbers)
-        return None if groups is None else [groups[number] for number in numbers]
+        if groups is None:
+            return None
+        return [groups.get(number, number) for number in numbers] if groups else leaves
 
 
 def flag_ambiguous(result: Comparison, expected: JsonValue, candidate: JsonValue) -> Comparison:

@@ -248,7 +248,7 @@ class ResampledMetrics:
         """Return the metrics of each resample, after all attributes were added.
 
         The quality metrics are those of all keys, or `by_case` the means of those of an evaluator.
-        The accuracy of no compared value and the safety that nobody judged are undefined.
+        The accuracy of no compared value and a safety that was not judged are undefined.
         """
         import numpy as np
 

@@ -281,13 +281,13 @@ class Tolerance:
         return self._admits_exactly(expected, candidate)
 
     def groups(self, numbers: Iterable[float]) -> Mapping[float, float] | None:
-        """Return a number for each of these, the same for numbers within the tolerance.
+        """Return replacements that make numbers equal which are within the tolerance.
 
         Return `None` if that is not possible, because a number is within the tolerance of two
         others that are not within the tolerance of each other.
 
         >>> Tolerance(absolute=Fraction("0.1")).groups([1.0, 3.0, 1.1])
-        {1.0: 1.0, 1.1: 1.0, 3.0: 3.0}
+        {1.1: 1.0}
         """
         if self.period is not None:
             return None
@@ -296,7 +296,7 @@ class Tolerance:
         largest = max((1.0, *map(abs, ordered[:1] + ordered[-1:])))
         limit = max(self._absolute, self._relative * largest, _TINY) * _MARGIN
         if min(map(sub, ordered[1:], ordered), default=inf) > limit:
-            return dict(zip(ordered, ordered, strict=True))
+            return {}
         groups: dict[float, float] = {}
         group: list[float] = []
         for number in ordered:
@@ -305,7 +305,8 @@ class Tolerance:
             if any(near) and not all(both):
                 return None
             group = [*group, number] if group and all(both) else [number]
-            groups[number] = group[0]
+            if len(group) > 1:
+                groups[number] = group[0]
         return groups
 
     def _admits_exactly(self, expected: Number, candidate: Number) -> bool:
