@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from rapidfuzz.distance import Levenshtein
 
@@ -50,6 +50,8 @@ _MARGIN: Final = 1e-6  # so that rounding never excludes a pair
 _UNEQUAL: Final = 1 - 1 / MAX_TEXT
 """The upper bound of the similarity of two different strings."""
 
+_GRADED: Final = frozenset((str, RuledLeaf))
+"""The types of leaves that can be similar without being equal."""
 _TINY: Final = 16  # for up to this many pairs, no index of leaves is built
 
 _WHOLE: Final = 2.0**52
@@ -123,8 +125,7 @@ def _near(
     Two different strings, or leaves with their own rule, add at most `unequal`.
     """
     reaches = [
-        sum(type(cell) is str or type(cell) is RuledLeaf for cell in cells.values()) * unequal
-        for cells in expected
+        sum(type(cell) in _GRADED for cell in cells.values()) * unequal for cells in expected
     ]
     if len(expected) * len(candidate) > min(most, tiny):
         return _near_by_leaf(expected, candidate, reaches, share, most)
@@ -199,12 +200,10 @@ def _may_reach(expected: ItemLeaves, candidate: ItemLeaves, share: float) -> boo
 
 def _texts(cells: ItemLeaves) -> _Texts:
     """Return the leaves that can be similar without being equal."""
-    texts = [
-        (path, cell) for path, cell in cells.items() if type(cell) is str or type(cell) is RuledLeaf
-    ]
+    texts = [(path, cell) for path, cell in cells.items() if type(cell) in _GRADED]
     if len(texts) > 2:  # noqa: PLR2004 - the order of two does not change a sum
         texts.sort(key=lambda leaf: repr(leaf[0]))
-    return texts
+    return cast("_Texts", texts)
 
 
 def _weight(expected: ItemLeaves, candidate: ItemLeaves, texts: _Texts, equal_leaves: int) -> float:

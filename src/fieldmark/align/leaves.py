@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import isfinite
+from operator import itemgetter
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from fieldmark.align import compiled
@@ -248,8 +249,12 @@ def apply_rules(
         if comparator is None:
             continue
         item_leaves = getattr(comparator, "item_leaves", None)
-        holders = [cells for cells in items if path in cells]
-        found = [cells[path] for cells in holders]
+        holders = items
+        try:
+            found = list(map(itemgetter(path), items))
+        except KeyError:  # some items lack this leaf
+            holders = [cells for cells in items if path in cells]
+            found = [cells[path] for cells in holders]
         leaves = None if item_leaves is None else item_leaves(found)
         if leaves is None:
             return False
