@@ -66,4 +66,12 @@ def test_interrupt_ends_the_run_and_its_process(file):
         run.communicate()
     assert run.returncode == 130, stderr
     assert stderr.endswith(b"fieldmark: interrupted\n")
-    assert not any(each.is_running() for each in validating)
+    # A zombie has ended; the process that adopted it has not noticed yet.
+    assert eventually(lambda: not any(is_alive(each) for each in validating))
+
+
+def is_alive(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -22,7 +22,6 @@ from fieldmark.align.limits import (
     MAX_TEXT,
     TooMuchWork,
 )
-from fieldmark.align.rule_similarity import rule_cost, rule_similarities
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ __all__ = [
     "edges_of_few",
     "edges_of_many",
     "min_weight_of",
+    "rule_similarities",
     "text_similarity",
 ]
 
@@ -65,6 +65,7 @@ _NearPair: TypeAlias = tuple[int, int, int]
 _BLOCK: Final = 1_000_000  # similarities held in memory at once
 _LEAF_COST: Final = 400  # cost of comparing two leaves, in character pairs
 _COLUMN_COST: Final = 500_000  # cost of another path, in character pairs
+_CALL_COST: Final = 50_000  # cost of calling a comparator, in character pairs
 
 
 def min_weight_of(threshold: float) -> float:
@@ -273,7 +274,7 @@ def edges_of_many(
             one, other = left[path], right[path]
             work += _COLUMN_COST + one.characters() * other.characters()
             work += _LEAF_COST * len(one.places) * len(other.places)
-            work += rule_cost(one.ruled, other.ruled)
+            work += _rule_cost(one.ruled, other.ruled)
     if work > MAX_CHARACTER_PAIRS:
         raise TooMuchWork
     sizes = _sizes(candidate)
@@ -439,3 +440,30 @@ def _columns(items: Sequence[JsonValue], places: list[int]) -> dict[Path, dict[i
         for path, token in exact_leaves_of(items[place]).items():
             columns[path][place] = token
     return columns
+
+
+def _rule_cost(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> int:
+    """Return the cost of comparing all leaves of two lists at one path, in character pairs."""
+    return _CALL_COST * len(_distinct(expected)) * len(_distinct(candidate))
+
+
+def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> Floats:
+    """Return the similarity of every expected leaf with every candidate leaf at one path.
+
+    The comparator is called once for each pair of distinct values.
+    """
+    import numpy as np
+
+    ours, theirs = _distinct(expected), _distinct(candidate)
+    similar: Floats = np.array(
+        [[leaf.similarity(other) for other in theirs.values()] for leaf in ours.values()]
+    )
+    position = {token: place for place, token in enumerate(ours)}
+    other_position = {token: place for place, token in enumerate(theirs)}
+    rows = [position[leaf.token] for leaf in expected]
+    columns = [other_position[leaf.token] for leaf in candidate]
+    return similar[np.ix_(rows, columns)]
+
+
+def _distinct(leaves: Sequence[RuledLeaf]) -> dict[Hashable, RuledLeaf]:
+    return {leaf.token: leaf for leaf in leaves}

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
+from itertools import repeat
 from math import isfinite
-from operator import itemgetter
+from operator import is_not
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from fieldmark.align import compiled
@@ -45,6 +47,7 @@ ItemLeaves: TypeAlias = dict[Path, Hashable]
 _Leaf = TypeVar("_Leaf")
 
 _ITSELF: Final = ()
+_IS_PRESENT: Final = partial(is_not, None)
 _PLAIN: Final = 1 << 53  # floats represent integers exactly up to this number
 _LEAF: Final = 16  # the size of a leaf, in characters
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
@@ -249,16 +252,12 @@ def apply_rules(
         if comparator is None:
             continue
         item_leaves = getattr(comparator, "item_leaves", None)
-        holders = items
-        try:
-            found = list(map(itemgetter(path), items))
-        except KeyError:  # some items lack this leaf
-            holders = [cells for cells in items if path in cells]
-            found = [cells[path] for cells in holders]
+        found = list(filter(_IS_PRESENT, map(dict.get, items, repeat(path))))
         leaves = None if item_leaves is None else item_leaves(found)
         if leaves is None:
             return False
         if leaves is not found:
+            holders = (cells for cells in items if path in cells)
             for cells, leaf in zip(holders, leaves, strict=True):
                 cells[path] = leaf
     return True

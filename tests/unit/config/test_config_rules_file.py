@@ -38,6 +38,7 @@ from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.registry import Plugin
+from fieldmark.values.date_words import date_words
 from fieldmark.values.numbers import NumberFormat
 
 DOCUMENTED = """\
@@ -514,6 +515,7 @@ def test_problem_in_a_field(field, problem):
 )
 def test_missing_extra_is_one_problem_with_the_install_command(monkeypatch, module, field, extra):
     monkeypatch.setitem(sys.modules, module, None)
+    date_words.cache_clear()  # other tests may have read these words
     (problem,) = _problems(f"fields: [{{path: total, {field}}}]")
     assert problem.startswith("r.yaml:1:")
     assert problem.endswith(f'pip install "fieldmark[{extra}]"')

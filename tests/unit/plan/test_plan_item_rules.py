@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.align import equal_items, similarity_alignment
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.item_similarity import text_similarity
+from fieldmark.align.item_similarity import rule_similarities, text_similarity
 from fieldmark.align.leaves import RuledLeaf, leaves_of
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.rule_similarity import rule_similarities
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact

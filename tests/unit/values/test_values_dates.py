@@ -189,7 +189,7 @@ def test_month_name_with_two_meanings_is_ambiguous():
 def test_missing_locale_data_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "babel", None)
     with pytest.raises(MissingExtra, match=r'pip install "fieldmark\[locales\]"'):
-        date_words(("sv",))
+        date_words.__wrapped__(("sv",))  # other tests may have read and cached them
 
 
 def test_readers_can_be_sent_to_other_processes():
