@@ -18,6 +18,7 @@ from fieldmark.plan.value_kinds import (
     ValueKind,
     decimals,
     difference_of,
+    key_words,
     kind_of_value,
     phone_is_available,
     readers_of,
@@ -27,7 +28,7 @@ from fieldmark.values.dates import read_day
 from fieldmark.values.numbers import read_amount
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
-from fieldmark.values.text import normalized, plural, shorten
+from fieldmark.values.text import exact_text, normalized, plural, shorten
 
 __all__ = ["InferredRule", "RuleInferrer"]
 
@@ -296,7 +297,8 @@ class AttributeEvidence:
         readers = readers_of(value)
         self.readings[readers] += 1
         examples = self.examples.setdefault(readers, [])
-        shown = shorten(str(value), _MAX_SHOWN)
+        text = value if isinstance(value, str) else exact_text(value)
+        shown = shorten(text, _MAX_SHOWN)
         if len(examples) < _MAX_EXAMPLES and shown not in examples:
             examples.append(shown)
         if isinstance(value, str):
@@ -420,7 +422,6 @@ class AttributeEvidence:
 
 
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
-_KEY_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SMALL_WORDS: Final = frozenset(
     (
         "and",
@@ -461,8 +462,7 @@ def _is_postal_address(text: str) -> bool:
 
 def _is_named(evidence: AttributeEvidence, words: frozenset[str]) -> bool:
     """Whether the name of the attribute ends with one of these words, also in the plural."""
-    key = evidence.path.removesuffix("[*]").rpartition(".")[2]
-    found = [word.lower() for word in _KEY_WORDS.findall(key)]
+    found = key_words(evidence.path)
     return bool(found) and (found[-1] in words or found[-1].removesuffix("s") in words)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "ValueKind",
     "decimals",
     "difference_of",
+    "key_words",
     "kind_of_value",
     "phone_is_available",
     "readers_of",
@@ -246,6 +247,20 @@ def _is_phone(text: str) -> bool:
         return False
     phone = _phone()
     return phone is None or phone.compare(text, text).matched
+
+
+_KEY_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@lru_cache(maxsize=8192)
+def key_words(path: str) -> tuple[str, ...]:
+    """Return the words in the name of an attribute, in lower case.
+
+    >>> key_words("lines[*].unitPrice"), key_words("vendor_name"), key_words("orders[*]")
+    (('unit', 'price'), ('vendor', 'name'), ('orders',))
+    """
+    key = path.removesuffix("[*]").rpartition(".")[2]
+    return tuple(word.lower() for word in _KEY_WORDS.findall(key))
 
 
 def decimals(number: float) -> int:
