@@ -13,6 +13,7 @@ from fieldmark.compare.identifier import letters_and_digits
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.value_kinds import (
+    LOCALES,
     Difference,
     Reader,
     ValueKind,
@@ -529,23 +530,30 @@ def _readable_as(*kinds: ValueKind) -> _Fits:
     )
 
 
-def _unreadable(evidence: AttributeEvidence, reader: Reader) -> str:
-    """Return how many values a reader cannot read, with examples, for the end of a reason."""
-    number, examples = evidence.examples_of(lambda readers: reader not in readers)
+def _unreadable(evidence: AttributeEvidence, *used: Reader) -> str:
+    """Return how many values no reader can read, with examples, for the end of a reason."""
+    number, examples = evidence.examples_of(lambda readers: readers.isdisjoint(used))
     total = evidence.kinds.total()
     return f"; {number:,} of {total:,} cannot be read: {examples}" if number else ""
 
 
 # --- dates ----------------------------------------------------------------------------------------
 
+_DATES: Final = (ValueKind.DATE, ValueKind.IMPOSSIBLE_DATE, ValueKind.FOREIGN_DATE)
 _ORDERS: Final = (Reader.DATE_MDY, Reader.DATE_DMY, Reader.DATE_YMD)
 _CLEAR_MAJORITY: Final = 4
 """So many times more dates must be possible in one order only than impossible in it."""
 
 
 def _are_dates(evidence: AttributeEvidence) -> bool:
-    readable = _readable_as(ValueKind.DATE, ValueKind.IMPOSSIBLE_DATE)
-    return readable(evidence) and evidence.share(ValueKind.DATE) * 2 > 1
+    """Whether nearly all values have the form of dates, or half of them if the name says so."""
+    share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
+    named = _is_named(evidence, frozenset({"date"})) and share * 2 >= 1
+    return (
+        ((evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1) or named)
+        and evidence.gains_by_reading(*_DATES)
+        and evidence.candidates_look_like(*_DATES)
+    )
 
 
 def _date_order(evidence: AttributeEvidence) -> Reader | None:
@@ -565,6 +573,12 @@ def _propose_date(evidence: AttributeEvidence) -> _Proposal:
     if order is not None:
         settings["order"] = order.value
         reason += f", order {order}"
+    readers = [Reader.DATE if order is None else order]
+    locale = max(LOCALES, key=lambda each: evidence.count(each, both_sides=True))
+    if evidence.count(locale, both_sides=True):
+        settings["locales"] = [locale.value]
+        reason += f", month names in {locale}"
+        readers.append(locale)
     reason += ", compared by day"
     short, _ = evidence.examples_of(lambda readers: Reader.SHORT_YEAR in readers)
     if evidence.count(Reader.SHORT_YEAR, both_sides=True):
@@ -575,7 +589,7 @@ def _propose_date(evidence: AttributeEvidence) -> _Proposal:
         unclear, examples = evidence.examples_of(lambda readers: Reader.AMBIGUOUS_DATE in readers)
         if unclear:
             reason += f"; the order of {unclear:,} is unclear, set it with order: {examples}"
-    return settings, reason + _unreadable(evidence, Reader.DATE if order is None else order)
+    return settings, reason + _unreadable(evidence, *readers)
 
 
 def _first_year(years: tuple[int, int] | None) -> int:
@@ -680,7 +694,7 @@ _CODES: Final = (
     ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT, ValueKind.IMPOSSIBLE_DATE,
 )  # fmt: skip
 _AMOUNTS: Final = (ValueKind.AMOUNT, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
-_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.AMOUNT, *_CODES)
+_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.FOREIGN_DATE, ValueKind.AMOUNT, *_CODES)
 _TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
 _SHORT_TEXTS: Final = _TEXTS - {ValueKind.LONG_TEXT, ValueKind.YES_OR_NO, ValueKind.AMOUNT}
 _IDENTIFIER_WORDS: Final = frozenset(

@@ -156,7 +156,7 @@ class _Attribute:
         kind = kind_of_value(text)
         self.kinds.setdefault(kind, _Tally()).add(case, text)
         readers = readers_of(text)
-        if kind is ValueKind.DATE:
+        if kind in {ValueKind.DATE, ValueKind.FOREIGN_DATE}:
             shape = _shape(text)
             if shape in self.date_formats or len(self.date_formats) < _MAX_TALLIES:
                 self.date_formats.setdefault(shape, _Tally()).add(case, text)
@@ -193,7 +193,7 @@ class _Attribute:
 
 _TYPE_NAMES: Final = {"array": "list"}
 _NUMBER_KINDS: Final = (ValueKind.NUMBER_TEXT, ValueKind.DIGITS, ValueKind.AMOUNT)
-_DATE_KINDS: Final = (ValueKind.DATE, ValueKind.IMPOSSIBLE_DATE)
+_DATE_KINDS: Final = (ValueKind.DATE, ValueKind.IMPOSSIBLE_DATE, ValueKind.FOREIGN_DATE)
 _NUMBER_RUN: Final = re.compile(r"[0-9]+")
 _LETTER_RUN: Final = re.compile(r"[^\W\d_]+")
 

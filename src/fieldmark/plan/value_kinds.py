@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -14,12 +14,14 @@ from fieldmark.compare.phone import Phone
 from fieldmark.compare.url import Url
 from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue
+from fieldmark.values.date_words import date_words
 from fieldmark.values.dates import DateOrder, DateReader, read_day
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import NumberFormat, as_number, read_amount
 from fieldmark.values.text import folded, normalized
 
 __all__ = [
+    "LOCALES",
     "Difference",
     "Reader",
     "ValueKind",
@@ -48,6 +50,7 @@ class ValueKind(StrEnum):
     AMOUNT = "amount such as 1,240.00"
     DATE = "date"
     IMPOSSIBLE_DATE = "impossible date"
+    FOREIGN_DATE = "date in another language"
     EMAIL = "e-mail address"
     YES_OR_NO = "yes or no"
     WEB_ADDRESS = "web address"
@@ -66,6 +69,12 @@ class Reader(StrEnum):
     DATE_YMD = "ymd"
     AMBIGUOUS_DATE = "ambiguous date"
     SHORT_YEAR = "two-digit year"
+    GERMAN_DATE = "de"
+    FRENCH_DATE = "fr"
+    SPANISH_DATE = "es"
+    ITALIAN_DATE = "it"
+    DUTCH_DATE = "nl"
+    PORTUGUESE_DATE = "pt"
     PLAIN_NUMBER = "number"
     NUMBER_US = "us"
     NUMBER_EU = "eu"
@@ -100,6 +109,10 @@ _DATE_SHAPE: Final = re.compile(
     re.IGNORECASE,
 )
 """Text in the form of a date; if it cannot be read, its day, month or year is impossible."""
+_FOREIGN_SHAPE: Final = re.compile(
+    r"(?=.*[^\W\d_]{3})(?=.*\b[0-9]{1,2}\b).{4,40}\b[0-9]{4}\Z", re.DOTALL
+)
+"""Text with a word of at least three letters, a day and a year at its end."""
 _PHONE_SHAPE: Final = re.compile(r"[+(]?[0-9][0-9 ()./\u2011-]*[0-9](?: ?(?:x|ext\.?) ?[0-9]+)?\Z")
 _EMAIL: Final = Email()
 _URL: Final = Url()
@@ -117,11 +130,41 @@ def _is_code(text: str) -> bool:
     )
 
 
+LOCALES: Final = (
+    Reader.GERMAN_DATE,
+    Reader.FRENCH_DATE,
+    Reader.SPANISH_DATE,
+    Reader.ITALIAN_DATE,
+    Reader.DUTCH_DATE,
+    Reader.PORTUGUESE_DATE,
+)
+"""The languages whose month names are tried, the most likely first."""
+
+
+@lru_cache(maxsize=1)
+def _locale_readers() -> Mapping[Reader, DateReader]:
+    """Return the readers of dates in other languages; none if their data is not installed."""
+    try:
+        return {each: DateReader(words=date_words((each.value,))) for each in LOCALES}
+    except MissingExtra:
+        return {}
+
+
+def _locales_of(text: str) -> frozenset[Reader]:
+    """Return the languages in which a text is a date."""
+    text = text.strip()
+    if _FOREIGN_SHAPE.match(text) is None:
+        return frozenset()
+    readers = _locale_readers().items()
+    return frozenset(each for each, reader in readers if reader.read(text) is not None)
+
+
 _TEXT_KINDS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
     (ValueKind.EMAIL, lambda text: "@" in text and _EMAIL.compare(text, text).matched),
     (ValueKind.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
     (ValueKind.DATE, lambda text: read_day(text) is not None),
     (ValueKind.IMPOSSIBLE_DATE, lambda text: _DATE_SHAPE.match(text.strip()) is not None),
+    (ValueKind.FOREIGN_DATE, lambda text: bool(_locales_of(text))),
     (
         ValueKind.WEB_ADDRESS,
         lambda text: (
@@ -214,6 +257,8 @@ def _readers(text: str) -> frozenset[Reader]:
             found.add(Reader.AMBIGUOUS_DATE)
         if reading.coerced:
             found.add(Reader.SHORT_YEAR)
+    else:
+        found.update(_locales_of(text))
     if as_number(text) is not None:
         found.add(Reader.PLAIN_NUMBER)
     amounts = {each: read_amount(text, form) for each, form in _NUMBER_READERS.items()}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
-from fieldmark.plan import infer
+from fieldmark.plan import infer, value_kinds
 from fieldmark.plan.infer import RuleInferrer
 from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 
@@ -36,6 +36,7 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param("18-03-18", ValueKind.DATE, id="date-with-two-digit-year"),
         pytest.param("2025-01-2025", ValueKind.IMPOSSIBLE_DATE, id="two-years"),
         pytest.param("31-FEB-2024", ValueKind.IMPOSSIBLE_DATE, id="day-that-does-not-exist"),
+        pytest.param("12. März 2018", ValueKind.FOREIGN_DATE, id="date-in-another-language"),
         pytest.param("1'240.50", ValueKind.AMOUNT, id="swiss-amount"),
         pytest.param("INV-100", ValueKind.CODE, id="no-currency-in-front-of-a-number"),
         pytest.param("a@b.org", ValueKind.EMAIL, id="e-mail"),
@@ -160,6 +161,11 @@ def _order(name):
             {**_order("dmy"), "two_digit_years": 1940},
             id="two-digit-years-near-the-others",
         ),
+        pytest.param(
+            ["12. März 2018", "3. Mai 2019", "31.12.2018", "1 Jan 2019"],
+            {"match": "date", "order": "dmy", "locales": ["de"]},
+            id="month-names-of-another-language",
+        ),
         pytest.param(["31/12/2018"] * 20 + ["unknown"], _order("dmy"), id="nearly-all-dates"),
         pytest.param(
             ["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"
@@ -184,6 +190,8 @@ def test_proposals_from_ground_truth_only(values, settings):
 @pytest.mark.parametrize(
     ("name", "values", "settings"),
     [
+        pytest.param("due_date", ["2024-01-31", "Friday"], {"match": "date"}, id="half-are-dates"),
+        pytest.param("due", ["2024-01-31", "Friday"], FUZZY, id="half-are-dates-by-no-name"),
         pytest.param("vendor_name", NAMES, {"match": "name", "threshold": 0.85}, id="names"),
         pytest.param("companies", NAMES, FUZZY, id="unknown-word"),
         pytest.param("name", ["solar cells", "thin films"], FUZZY, id="name-of-no-person"),
@@ -214,6 +222,11 @@ def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch)
     assert 'requires pip install "fieldmark[phone]"' in proposal.reason
 
 
+def test_without_the_extra_no_locale_is_proposed(monkeypatch):
+    monkeypatch.setattr(value_kinds, "_locale_readers", dict)
+    assert "locales" not in _settings(["12. Abril 2018", "13. Abril 2018", "31.12.2018"])["x"]
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -232,6 +245,12 @@ def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch)
             "2 dates, compared by day; the order of 1 is unclear, set it with order: 01/02/2024"
             " (2 values)",
             id="order-unknown",
+        ),
+        pytest.param(
+            ["1 mai 2018", "2 juin 2018"] * 10 + ["le 3 avril 2018"],
+            "21 dates, month names in fr, compared by day; 1 of 21 cannot be read: le 3 avril 2018"
+            " (21 values)",
+            id="month-names",
         ),
         pytest.param(
             ["31/12/18", "31/12/2018"],
