@@ -229,6 +229,7 @@ _DATE_READERS: Final = {Reader(order.value): DateReader(order=order) for order i
 _NUMBER_READERS: Final = {
     Reader(each.value): each for each in NumberFormat if each is not NumberFormat.AUTO
 }
+_NUMERIC_DATE: Final = re.compile(r"[0-9]\s?[./-]\s?[0-9]|[0-9]{8}")
 _READ_NUMBERS: Final = frozenset((Reader.PLAIN_NUMBER, *_NUMBER_READERS))
 
 
@@ -250,7 +251,8 @@ def _readers(text: str) -> frozenset[Reader]:
     found: set[Reader] = set()
     reading = read_day(text)
     # Some dates, such as 25032018, can only be read with an order.
-    found.update(each for each, reader in _DATE_READERS.items() if reader.read(text))
+    if reading is not None or _NUMERIC_DATE.search(text):
+        found.update(each for each, reader in _DATE_READERS.items() if reader.read(text))
     if reading is not None:
         found.add(Reader.DATE)
         if reading.ambiguous:
@@ -261,7 +263,8 @@ def _readers(text: str) -> frozenset[Reader]:
         found.update(_locales_of(text))
     if as_number(text) is not None:
         found.add(Reader.PLAIN_NUMBER)
-    amounts = {each: read_amount(text, form) for each, form in _NUMBER_READERS.items()}
+    formats = {} if read_amount(text) is None else _NUMBER_READERS
+    amounts = {each: read_amount(text, form) for each, form in formats.items()}
     read = {each: amount for each, amount in amounts.items() if amount is not None}
     found.update(read)
     if any(amount.percent for amount in read.values()):
