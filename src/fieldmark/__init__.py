@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
+    from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.rescore import rescore
     from fieldmark.api.runs import RunList, runs
     from fieldmark.api.score import score
@@ -50,6 +51,7 @@ __all__ = [
     "ImproveResult",
     "Inputs",
     "LimitError",
+    "LintResult",
     "ManyResult",
     "MissingExtra",
     "OptionError",
@@ -65,6 +67,7 @@ __all__ = [
     "evaluate",
     "improve",
     "infer",
+    "lint",
     "rescore",
     "runs",
     "score",
@@ -86,6 +89,8 @@ _MODULES: Final = {
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
+    "lint": "fieldmark.api.lint",
+    "LintResult": "fieldmark.api.lint",
     "rescore": "fieldmark.api.rescore",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",

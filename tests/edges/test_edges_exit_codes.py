@@ -169,6 +169,7 @@ def test_unwritable_run_directory_exits_with_74(folder, command):
         *(f"demo --format {form}" for form in OutputFormat),
         "score truth.jsonl candidate.jsonl --no-save --min rqs=1",
         "infer truth.jsonl",
+        "lint truth.jsonl",
         "validate rules.yaml",
         "score --help",
         "--version",
@@ -261,7 +262,7 @@ def test_help_and_version_succeed(command, words):
     assert done.code == (0 if words else 2)
 
 
-@pytest.mark.parametrize("name", ["score", "infer", "validate", "demo"])
+@pytest.mark.parametrize("name", ["score", "infer", "lint", "validate", "demo"])
 def test_every_command_has_help(command, name):
     done = command(name, "--help")
     assert done.code == 0

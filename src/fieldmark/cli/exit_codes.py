@@ -31,7 +31,7 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "success",
-    ExitCode.GATE_FAILED: "a gate failed",
+    ExitCode.GATE_FAILED: "a gate failed, or `lint` has findings",
     ExitCode.BAD_INPUT: "invalid input or usage",
     ExitCode.TOO_MANY_ERRORS: "too many evaluation errors",
     ExitCode.CONTINUE: "--trend: the target is not reached; continue",

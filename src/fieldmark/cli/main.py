@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "report": ("report", "Write an HTML report of a run, or export it."),
     "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
     "infer": ("infer", "Propose a rules file from data."),
+    "lint": ("lint", "Find likely faults in ground truth."),
     "validate": ("validate", "Check eval, rules and strategy files."),
     "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
     "import": ("import_", "Convert eval files of other tools."),

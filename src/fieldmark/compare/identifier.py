@@ -12,7 +12,7 @@ from fieldmark.values.canonical import integer_text
 from fieldmark.values.equality import equal
 from fieldmark.values.text import unified
 
-__all__ = ["Identifier"]
+__all__ = ["Identifier", "letters_and_digits"]
 
 _COERCED: Final = MATCHED._replace(coerced=True)
 
@@ -36,7 +36,7 @@ class Identifier:
         """
         if equal(expected, candidate):
             return MATCHED
-        want, got = _letters_and_digits(expected), _letters_and_digits(candidate)
+        want, got = letters_and_digits(expected), letters_and_digits(candidate)
         if want is None or got is None:
             return WRONG_TYPE
         coerced = isinstance(expected, str) != isinstance(candidate, str)
@@ -45,7 +45,8 @@ class Identifier:
         return WRONG_TYPE if coerced else DIFFERENT
 
 
-def _letters_and_digits(value: JsonValue) -> str | None:
+def letters_and_digits(value: JsonValue) -> str | None:
+    """Return what counts in an identifier, or `None` if the value is not an identifier."""
     if type(value) is int:
         return integer_text(value)
     if not isinstance(value, str):

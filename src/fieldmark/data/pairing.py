@@ -71,14 +71,20 @@ def open_pairs(
     return PairStream(opened, options, quotes=quotes)
 
 
-def open_truth(truth: InputLike, options: Inputs | None = None) -> PairStream:
+def open_truth(
+    truth: InputLike, options: Inputs | None = None, *, unique_ids: bool = True
+) -> PairStream:
     """Open one input as a stream of cases, without candidates unless its rows have them.
+
+    Without `unique_ids`, a duplicate id is no error.
 
     >>> [case.candidate for batch in open_truth([{"a": 1}]).batches() for case in batch]
     [MISSING]
     """
     options = Inputs() if options is None else options
-    return PairStream(open_single_input(truth, options, truth_alone=True), options)
+    stream = PairStream(open_single_input(truth, options, truth_alone=True), options)
+    stream.unique_ids = unique_ids
+    return stream
 
 
 class ToleratedFaults(NamedTuple):
@@ -124,6 +130,7 @@ class PairStream:
     ) -> None:
         self.quotes = quotes
         self.options = options
+        self.unique_ids = True
         self.format_in = options.format_in
         self._truth = opened.truth
         self._candidate = opened.candidate
@@ -262,7 +269,7 @@ class PairStream:
     def _pairs_of_one_input(
         self, batches: Iterator[SideBatch]
     ) -> Iterator[tuple[SideBatch, list[SideValue]]]:
-        named = self._truth.has_ids
+        named = self._truth.has_ids and self.unique_ids
         ids = DuplicateIds(self._truth.source, self._truth.layout)
         for batch in batches:
             if named:

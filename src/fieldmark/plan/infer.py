@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.greedy import Greedy
+from fieldmark.compare.identifier import letters_and_digits
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.value_kinds import (
+    LOCALES,
     Difference,
+    Reader,
     ValueKind,
-    date_formats,
     decimals,
     difference_of,
+    key_words,
     kind_of_value,
+    phone_is_available,
+    readers_of,
 )
 from fieldmark.values.canonical import typed_key
+from fieldmark.values.dates import read_day
+from fieldmark.values.numbers import read_amount
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
-from fieldmark.values.text import plural
+from fieldmark.values.text import exact_text, normalized, plural, shorten
 
 __all__ = ["InferredRule", "RuleInferrer"]
 
@@ -33,9 +41,20 @@ _MAX_ENUMERATION: Final = 20
 _MIN_REPEATS: Final = 5
 _MIN_KEYED_LISTS: Final = 5
 _MIN_KEYED_ITEMS: Final = 20
+_MIN_ALTERNATIVES: Final = 2
+_MAX_MATCH_FIELDS: Final = 2
+_PAIRED_THRESHOLD: Final = 0.5
 _MONEY_DECIMALS: Final = 2
+_MAX_EXAMPLES: Final = 3
+_MAX_SHOWN: Final = 40
+_MAX_NAME_WORDS: Final = 10
+_MIN_ADDRESS_WORDS: Final = 3
+_FIRST_YEAR: Final = 1970
+_CENTURY: Final = 100
 _NEARLY_ALL: Final = 0.95
 """If at least this share of the values is of one kind, the others are exceptions."""
+_MOSTLY: Final = 0.8
+"""If at least this share of the values fits what the name of an attribute says, it is so."""
 _GREEDY: Final = Greedy()
 
 
@@ -108,8 +127,26 @@ class RuleInferrer:
             others = {index: candidate[other] for index, other, _, _ in pairs}
         for index, item in enumerate(expected):
             self._add_value(item, others.get(index, MISSING), path)
+        if len(expected) > 1:
+            self._add_distinct_fields(_objects(expected), path)
         if isinstance(candidate, list):
             self._add_possible_keys(_objects(expected), _objects(candidate), path)
+
+    def _add_distinct_fields(self, items: list[JsonObject], path: str) -> None:
+        """Count in how many items each field has a value, and how many values are distinct."""
+        owner = self._evidence.get(path)
+        if owner is None or not items:
+            return
+        owner.items_in_lists += len(items)
+        names = dict.fromkeys(name for item in items for name in item)
+        for name in names:
+            field = self._evidence.get(join(path, name))
+            if field is not None:
+                values = [item[name] for item in items if name in item]
+                present = [value for value in values if presence(value) is Presence.VALUE]
+                field.items_in_lists += len(present)
+                field.distinct_in_lists += len({typed_key(value) for value in present})
+                owner.item_fields.setdefault(name)
 
     def _add_possible_keys(
         self, expected: list[JsonObject], candidate: list[JsonObject], path: str
@@ -130,14 +167,28 @@ class RuleInferrer:
 
     def _is_acceptable_value(self, path: str) -> bool:
         owner = self._evidence.get(path.removesuffix("[*]"))
-        return path.endswith("[*]") and owner is not None and owner.is_list_of_acceptable_values
+        return path.endswith("[*]") and owner is not None and self._has_alternatives(owner)
+
+    def _has_alternatives(self, evidence: AttributeEvidence) -> bool:
+        """Whether lists contain acceptable values, by their candidates or those of other lists."""
+        if evidence.is_list_of_acceptable_values:
+            return True
+        items = self._evidence.get(f"{evidence.path}[*]")
+        if not evidence.lists or evidence.candidates or items is None or not items.kinds:
+            return False
+        seen = [other for other in self._evidence.values() if other.lists and other.candidates]
+        return len(seen) >= _MIN_ALTERNATIVES and all(
+            other.is_list_of_acceptable_values for other in seen
+        )
 
     def _infer_list(self, path: str, evidence: AttributeEvidence) -> list[InferredRule]:
         items = self._evidence.get(f"{path}[*]")
-        if items is not None and evidence.is_list_of_acceptable_values:
+        if items is not None and self._has_alternatives(evidence):
             settings, reason = _infer_comparator(items)
-            why = f"lists of acceptable values, predictions have one value; {reason}"
-            return [_rule(path, {**settings, "any_of": True}, why, evidence)]
+            why = "lists of acceptable values, predictions have one value"
+            if not evidence.candidates:
+                why = "probably lists of acceptable values like the other lists, but no predictions"
+            return [_rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)]
         if not path:
             return []
         if items is None or not items.objects:
@@ -153,15 +204,41 @@ class RuleInferrer:
             ):
                 why = f"{name} identifies each item on both sides in all {items.keyed_lists} lists"
                 return [_rule(path, {"align": "key", "key": [join("", name)]}, why, evidence)]
-        why = "items aligned by similarity of all their values; order does not matter"
-        return [_rule(path, {"align": "greedy"}, why, evidence)]
+        return [self._infer_match_fields(path, items, evidence)]
+
+    def _infer_match_fields(
+        self, path: str, items: AttributeEvidence, evidence: AttributeEvidence
+    ) -> InferredRule:
+        fields = {name: self._evidence[join(items.path, name)] for name in items.item_fields}
+        names = [name for name, field in fields.items() if field.tells_items_apart(items)]
+        # Text is compared by similarity, so that an item with a misread character is found.
+        names.sort(key=lambda name: -fields[name].share(ValueKind.TEXT))
+        names = names[:_MAX_MATCH_FIELDS]
+        if not any(fields[name].share(ValueKind.TEXT) * 2 > 1 for name in names):
+            why = "items aligned by similarity of all their values; order does not matter"
+            return _rule(path, {"align": "greedy"}, why, evidence)
+        counts = ", ".join(
+            f"{name} ({fields[name].distinct_in_lists:,} distinct in "
+            f"{plural(items.items_in_lists, 'item')})"
+            for name in names
+        )
+        settings: _Settings = {
+            "align": "greedy",
+            "match_fields": [join("", name) for name in names],
+            "threshold": _PAIRED_THRESHOLD,
+        }
+        why = f"items aligned by similarity of {counts}; order does not matter"
+        return _rule(path, settings, why, evidence)
 
 
 @dataclass(slots=True)
 class AttributeEvidence:
     """Statistics of one attribute.
 
-    `formats` are the formats of unambiguous dates, `ambiguous_formats` those of other dates.
+    `readings` count the scalars of the ground truth by the ways in which they can be read, with a
+    few examples; `candidate_readings` those of candidates. `texts` are the first distinct strings.
+    `item_fields` are the names of fields in items of lists, `items_in_lists` and
+    `distinct_in_lists` count values in lists of several items.
     """
 
     path: str
@@ -170,15 +247,29 @@ class AttributeEvidence:
     lists: int = 0
     objects: int = 0
     kinds: Counter[ValueKind] = field(default_factory=Counter)
-    formats: set[str] = field(default_factory=set)
-    ambiguous_formats: set[tuple[str, ...]] = field(default_factory=set)
+    readings: Counter[frozenset[Reader]] = field(default_factory=Counter)
+    examples: dict[frozenset[Reader], list[str]] = field(default_factory=dict)
+    candidate_readings: Counter[frozenset[Reader]] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+    years: tuple[int, int] | None = None
+    with_currency: int = 0
+    currencies: frozenset[str] | None = None
+    proper_names: int = 0
+    postal_addresses: int = 0
+    with_decimal_mark: int = 0
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
     equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
     unequal_kinds: Counter[ValueKind] = field(default_factory=Counter)
     keyed_lists: int = 0
     keyed_items: int = 0
+    candidates: int = 0
+    single_candidates: int = 0
+    items_in_lists: int = 0
+    distinct_in_lists: int = 0
+    item_fields: dict[str, None] = field(default_factory=dict)
     _distinct: set[int] = field(default_factory=set)
+    _distinct_ids: set[int] = field(default_factory=set)
 
     def add(self, expected: JsonValue, candidate: JsonValue | Missing) -> None:
         """Add an expected value and the difference of its candidate."""
@@ -191,34 +282,64 @@ class AttributeEvidence:
         elif isinstance(expected, dict):
             self.objects += 1
         else:
-            kind = kind_of_value(expected)
-            self.kinds[kind] += 1
-            if len(self._distinct) < _MAX_DISTINCT:
-                self._distinct.add(hash(typed_key(expected)))
-            if isinstance(expected, float):
-                self.most_decimals = max(self.most_decimals, decimals(expected))
-            elif kind is ValueKind.DATE:
-                self._add_date(str(expected))
+            self._add_scalar(expected)
         if candidate is not MISSING and presence(candidate) is Presence.VALUE:
+            self.candidates += 1
             self._add_difference(expected, candidate)
 
-    def _add_date(self, text: str) -> None:
-        formats = date_formats(text)
-        if len(formats) == 1:
-            self.formats.update(formats)
-        else:
-            self.ambiguous_formats.add(tuple(formats))
+    def _add_scalar(self, value: JsonValue) -> None:
+        kind = kind_of_value(value)
+        self.kinds[kind] += 1
+        if len(self._distinct) < _MAX_DISTINCT:
+            self._distinct.add(hash(typed_key(value)))
+            self._distinct_ids.add(hash(letters_and_digits(value)))
+        if isinstance(value, float):
+            self.most_decimals = max(self.most_decimals, decimals(value))
+        readers = readers_of(value)
+        self.readings[readers] += 1
+        examples = self.examples.setdefault(readers, [])
+        text = value if isinstance(value, str) else exact_text(value)
+        shown = shorten(text, _MAX_SHOWN)
+        if len(examples) < _MAX_EXAMPLES and shown not in examples:
+            examples.append(shown)
+        if isinstance(value, str):
+            if value in self.texts or len(self.texts) <= _MAX_ENUMERATION:
+                self.texts[value] += 1
+            self.proper_names += _is_proper_name(value)
+            self.postal_addresses += _is_postal_address(value)
+            self.with_decimal_mark += _DECIMAL_MARK.search(value) is not None
+            self._add_meaning(value, readers)
+
+    def _add_meaning(self, text: str, readers: frozenset[Reader]) -> None:
+        """Add the year of a date and the currency of an amount, of either side."""
+        if Reader.DATE in readers and Reader.SHORT_YEAR not in readers:
+            reading = read_day(text)
+            if reading is not None:
+                year = reading.day.year
+                first, last = self.years or (year, year)
+                self.years = min(first, year), max(last, year)
+        elif not readers.isdisjoint(_NUMBER_FORMATS):
+            amount = read_amount(text)
+            if amount is not None and amount.currencies:
+                self.with_currency += 1
+                known = self.currencies
+                meant = amount.currencies
+                self.currencies = meant if known is None else known & meant
 
     def _add_difference(self, expected: JsonValue, candidate: JsonValue) -> None:
         scalar = not isinstance(expected, list | dict)
+        if isinstance(expected, list) and not isinstance(candidate, list | dict):
+            self.single_candidates += 1
         if not scalar and isinstance(candidate, list | dict):
             return
         difference = difference_of(expected, candidate)
         self.differences[difference] += 1
-        if difference is Difference.DATE_FORMAT:
-            self._add_date(str(candidate))
         if not scalar or isinstance(candidate, list | dict):
             return
+        readers = readers_of(candidate)
+        self.candidate_readings[readers] += 1
+        if isinstance(candidate, str):
+            self._add_meaning(candidate, readers)
         if difference is Difference.NONE:
             self.equal_kinds[kind_of_value(expected)] += 1
         else:
@@ -262,9 +383,88 @@ class AttributeEvidence:
 
     @property
     def is_list_of_acceptable_values(self) -> bool:
-        """Whether the ground truth lists acceptable values and candidates have one value."""
-        seen = self.differences[Difference.LISTED] + self.differences[Difference.OTHER]
-        return self.lists > 0 and seen * 2 > self.lists and self.differences[Difference.LISTED] > 0
+        """Whether the ground truth lists acceptable values and most candidates have one value."""
+        listed = self.differences[Difference.LISTED] > 0
+        return self.lists > 0 and listed and self.single_candidates * 2 > self.candidates
+
+    @property
+    def looks_alike_as_identifiers(self) -> bool:
+        """Whether different values have the same letters and digits."""
+        return len(self._distinct_ids) < len(self._distinct)
+
+    def count(self, *wanted: Reader, both_sides: bool = False) -> int:
+        """Return how many scalars one of the readers can read, of ground truth or both sides."""
+        sides = (self.readings, self.candidate_readings) if both_sides else (self.readings,)
+        return sum(
+            number
+            for side in sides
+            for readers, number in side.items()
+            if not readers.isdisjoint(wanted)
+        )
+
+    def examples_of(self, fits: Callable[[frozenset[Reader]], bool]) -> tuple[int, str]:
+        """Return how many scalars have such readers, and the first of them as text."""
+        number = sum(count for readers, count in self.readings.items() if fits(readers))
+        texts = [text for readers, some in self.examples.items() if fits(readers) for text in some]
+        shown = texts[:_MAX_EXAMPLES]
+        more = ", …" if number > len(shown) else ""
+        return number, ", ".join(shown) + more
+
+    def tells_items_apart(self, items: AttributeEvidence) -> bool:
+        """Whether nearly all items of lists have a text here, most different, and found again."""
+        matched = self.differences.total() - self.differences[Difference.OTHER]
+        return (
+            items.items_in_lists >= _MIN_KEYED_LISTS
+            and self.items_in_lists >= _NEARLY_ALL * items.items_in_lists
+            and self.distinct_in_lists >= _NEARLY_ALL * items.items_in_lists
+            and _nearly_all(*_SHORT_TEXTS)(self)
+            and matched >= _MOSTLY * self.differences.total()
+        )
+
+
+_DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
+_SMALL_WORDS: Final = frozenset(
+    (
+        "and",
+        "for",
+        "of",
+        "the",
+        "to",
+        "in",
+        "de",
+        "der",
+        "la",
+        "le",
+        "van",
+        "von",
+        "di",
+        "da",
+        "bin",
+        "al",
+    )
+)
+
+
+def _is_proper_name(text: str) -> bool:
+    """Whether the words of a text are capitalized, as in names of people and companies.
+
+    >>> _is_proper_name("Bank of Canada"), _is_proper_name("solar cells")
+    (True, False)
+    """
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if word not in _SMALL_WORDS]
+    return 0 < len(words) <= _MAX_NAME_WORDS and not any(word[0].islower() for word in words)
+
+
+def _is_postal_address(text: str) -> bool:
+    """Whether a text has several words and a number."""
+    has_number = any(map(str.isdecimal, text))
+    return has_number and len(text.split()) >= _MIN_ADDRESS_WORDS
+
+
+def _is_named(evidence: AttributeEvidence, words: frozenset[str]) -> bool:
+    """Whether the name of the attribute ends with one of these words, also in the plural."""
+    found = key_words(evidence.path)
+    return bool(found) and (found[-1] in words or found[-1].removesuffix("s") in words)
 
 
 def _objects(items: list[JsonValue]) -> list[JsonObject]:
@@ -291,21 +491,28 @@ def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEviden
     return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
 
 
+_Proposal: TypeAlias = tuple[_Settings, str]
+_Fits: TypeAlias = Callable[[AttributeEvidence], bool]
+
+
 class _ComparatorRule(NamedTuple):
-    """The settings for attributes that meet a condition; the first one that fits applies."""
+    """The proposal for attributes that meet a condition; the first one that fits applies."""
 
-    fits: Callable[[AttributeEvidence], bool]
-    settings: Callable[[AttributeEvidence], _Settings]
-    reason: str
+    fits: _Fits
+    propose: Callable[[AttributeEvidence], _Proposal]
 
 
-def _infer_comparator(evidence: AttributeEvidence) -> tuple[_Settings, str]:
+def _infer_comparator(evidence: AttributeEvidence) -> _Proposal:
     """Return the comparator settings for an attribute, and the reason for them."""
     choice = next((choice for choice in _COMPARATOR_RULES if choice.fits(evidence)), _FALLBACK)
-    return choice.settings(evidence), choice.reason
+    return choice.propose(evidence)
 
 
-def _nearly_all(*kinds: ValueKind) -> Callable[[AttributeEvidence], bool]:
+def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], _Proposal]:
+    return lambda _: (settings, reason)
+
+
+def _nearly_all(*kinds: ValueKind) -> _Fits:
     return lambda evidence: evidence.share(*kinds) >= _NEARLY_ALL
 
 
@@ -314,7 +521,7 @@ def _are_numbers(evidence: AttributeEvidence) -> bool:
     return _nearly_all(*_NUMBERS)(evidence) and evidence.gains_by_reading(*readable)
 
 
-def _readable_as(*kinds: ValueKind) -> Callable[[AttributeEvidence], bool]:
+def _readable_as(*kinds: ValueKind) -> _Fits:
     """Nearly all values have these kinds, and parsing them adds matches."""
     return lambda evidence: (
         _nearly_all(*kinds)(evidence)
@@ -323,20 +530,109 @@ def _readable_as(*kinds: ValueKind) -> Callable[[AttributeEvidence], bool]:
     )
 
 
-def _settings(**settings: JsonValue) -> Callable[[AttributeEvidence], _Settings]:
-    return lambda _: settings
+def _unreadable(evidence: AttributeEvidence, *used: Reader) -> str:
+    """Return how many values no reader can read, with examples, for the end of a reason."""
+    number, examples = evidence.examples_of(lambda readers: readers.isdisjoint(used))
+    total = evidence.kinds.total()
+    return f"; {number:,} of {total:,} cannot be read: {examples}" if number else ""
 
 
-def _date_settings(evidence: AttributeEvidence) -> _Settings:
-    """Include the formats only if the day comes first."""
-    seen = set(evidence.formats)
-    day_first = any(name.startswith(("DD/MM/", "DD-MM-", "DD.MM.")) for name in seen)
-    day_first = day_first and not any(name.startswith("MM") for name in seen)
-    for formats in evidence.ambiguous_formats:
-        seen.update(name for name in formats if not day_first or name.startswith("DD"))
-    if not (day_first and evidence.ambiguous_formats):
-        return {"match": "date"}
-    return {"match": "date", "formats": ["ISO", *sorted(seen - {"ISO"})]}
+# --- dates ----------------------------------------------------------------------------------------
+
+_DATES: Final = (ValueKind.DATE, ValueKind.IMPOSSIBLE_DATE, ValueKind.FOREIGN_DATE)
+_ORDERS: Final = (Reader.DATE_MDY, Reader.DATE_DMY, Reader.DATE_YMD)
+_CLEAR_MAJORITY: Final = 4
+"""So many times more dates must be possible in one order only than impossible in it."""
+
+
+def _are_dates(evidence: AttributeEvidence) -> bool:
+    """Whether nearly all values have the form of dates, or half of them if the name says so."""
+    share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
+    named = _is_named(evidence, frozenset({"date"})) and share * 2 >= 1
+    return (
+        ((evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1) or named)
+        and evidence.gains_by_reading(*_DATES)
+        and evidence.candidates_look_like(*_DATES)
+    )
+
+
+def _date_order(evidence: AttributeEvidence) -> Reader | None:
+    """Return the order that dates of numbers have, judging by those with only one reading."""
+    total = evidence.count(*_ORDERS, Reader.DATE, both_sides=True)
+    counts = {order: evidence.count(order, both_sides=True) for order in _ORDERS}
+    best, second = sorted(_ORDERS, key=lambda order: -counts[order])[:2]
+    in_favor, against = total - counts[second], total - counts[best]
+    clear = counts[best] > counts[second] and in_favor >= _CLEAR_MAJORITY * against
+    return best if clear else None
+
+
+def _propose_date(evidence: AttributeEvidence) -> _Proposal:
+    settings: _Settings = {"match": "date"}
+    reason = plural(evidence.kinds.total(), "date")
+    order = _date_order(evidence)
+    if order is not None:
+        settings["order"] = order.value
+        reason += f", order {order}"
+    readers = [Reader.DATE if order is None else order]
+    locale = max(LOCALES, key=lambda each: evidence.count(each, both_sides=True))
+    if evidence.count(locale, both_sides=True):
+        settings["locales"] = [locale.value]
+        reason += f", month names in {locale}"
+        readers.append(locale)
+    reason += ", compared by day"
+    short, _ = evidence.examples_of(lambda readers: Reader.SHORT_YEAR in readers)
+    if evidence.count(Reader.SHORT_YEAR, both_sides=True):
+        first = _first_year(evidence.years)
+        settings["two_digit_years"] = first
+        reason += f"; two-digit years ({short:,}) are {first} to {first + _CENTURY - 1}"
+    if order is None:
+        unclear, examples = evidence.examples_of(lambda readers: Reader.AMBIGUOUS_DATE in readers)
+        if unclear:
+            reason += f"; the order of {unclear:,} is unclear, set it with order: {examples}"
+    return settings, reason + _unreadable(evidence, *readers)
+
+
+def _first_year(years: tuple[int, int] | None) -> int:
+    """Return the first of the hundred years that include all years with four digits."""
+    if years is None:
+        return _FIRST_YEAR
+    first = min(_FIRST_YEAR, years[0] - years[0] % 10)
+    return first if years[1] < first + _CENTURY and first > 0 else _FIRST_YEAR
+
+
+# --- numbers in text ------------------------------------------------------------------------------
+
+_NUMBER_FORMATS: Final = (Reader.NUMBER_US, Reader.NUMBER_EU, Reader.NUMBER_CH, Reader.NUMBER_IN)
+
+
+def _propose_number(evidence: AttributeEvidence) -> _Proposal:
+    """Propose the format that reads the most numbers of both sides, and money with a currency."""
+    counts = {
+        reader: evidence.count(reader, both_sides=True)
+        for reader in (Reader.PLAIN_NUMBER, *_NUMBER_FORMATS)
+    }
+    best = max(counts, key=counts.__getitem__)
+    total = evidence.kinds.total()
+    settings: _Settings = {"match": "numeric_tolerance", "tolerance": 0}
+    reason = f"{plural(total, 'number')} in strings, compared by value"
+    if best is not Reader.PLAIN_NUMBER:
+        settings["number_format"] = best.value
+        reason = f"{plural(total, 'amount')} in {best} format, compared by value"
+        unclear, examples = evidence.examples_of(
+            lambda readers: best in readers and Reader.AMBIGUOUS_NUMBER in readers
+        )
+        if counts[Reader.NUMBER_US] == counts[Reader.NUMBER_EU] and unclear:
+            reason += f"; {unclear:,} mean another number in another format: {examples}"
+    if evidence.with_currency and not evidence.count(Reader.PERCENT, both_sides=True):
+        del settings["tolerance"]
+        settings["match"] = "money"
+        reason += f" and currency ({evidence.with_currency:,} with a currency)"
+        if evidence.currencies is not None and len(evidence.currencies) == 1:
+            settings["currency"] = next(iter(evidence.currencies))
+    return settings, reason + _unreadable(evidence, best)
+
+
+# --- codes and text -------------------------------------------------------------------------------
 
 
 def _is_code(evidence: AttributeEvidence) -> bool:
@@ -346,103 +642,176 @@ def _is_code(evidence: AttributeEvidence) -> bool:
     )
 
 
+def _is_identifier(evidence: AttributeEvidence) -> bool:
+    """Whether separators may differ: the name or predictions say so, and values stay distinct."""
+    return (
+        _nearly_all(*_CODES)(evidence)
+        and not evidence.with_decimal_mark
+        and not evidence.looks_alike_as_identifiers
+        and (
+            _is_named(evidence, _IDENTIFIER_WORDS)
+            or (_is_code(evidence) and _differs_in_form(evidence))
+        )
+    )
+
+
+def _differs_in_form(evidence: AttributeEvidence) -> bool:
+    return evidence.differences[Difference.CASE] + evidence.differences[Difference.WHITESPACE] > 0
+
+
+def _named(words: str, fits: _Fits) -> _Fits:
+    known = frozenset(words.split())
+    return lambda evidence: _is_named(evidence, known) and fits(evidence)
+
+
+def _mostly(count: Callable[[AttributeEvidence], int]) -> _Fits:
+    return lambda evidence: (
+        evidence.kinds.total() > 0 and count(evidence) >= _MOSTLY * evidence.kinds.total()
+    )
+
+
+def _propose_phone(evidence: AttributeEvidence) -> _Proposal:
+    reason = plural(evidence.kinds.total(), "telephone number")
+    if not phone_is_available():
+        why = 'match: phone requires pip install "fieldmark[phone]"'
+        return {"match": "identifier"}, f"{reason}, compared by digits; {why}"
+    note = "one without a country code matches any country; set region to prevent that"
+    return {"match": "phone"}, f"{reason}; {note}{_unreadable(evidence, Reader.PHONE)}"
+
+
+def _propose_enumeration(evidence: AttributeEvidence) -> _Proposal:
+    texts = [text for text, _ in evidence.texts.most_common()]
+    listed = ", ".join(shorten(text, _MAX_SHOWN) for text in texts[:_MAX_EXAMPLES])
+    more = ", …" if len(texts) > _MAX_EXAMPLES else ""
+    reason = f"{plural(evidence.distinct, 'distinct string')}: {listed}{more}"
+    if _differs_in_form(evidence) or len(set(map(normalized, texts))) < len(texts):
+        return {"match": "normalized_text"}, f"{reason}; case and whitespace differ"
+    return {"match": "exact"}, f"{reason}; compared exactly"
+
+
 _NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
-_CODES: Final = (ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT)
-_PLAIN_NUMBERS: Final = (ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
-_US_AMOUNTS: Final = (ValueKind.AMOUNT_US, *_PLAIN_NUMBERS)
-_EU_AMOUNTS: Final = (ValueKind.AMOUNT_EU, *_PLAIN_NUMBERS)
-_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.AMOUNT_US, ValueKind.AMOUNT_EU, *_CODES)
+_CODES: Final = (
+    ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT, ValueKind.IMPOSSIBLE_DATE,
+)  # fmt: skip
+_AMOUNTS: Final = (ValueKind.AMOUNT, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
+_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.FOREIGN_DATE, ValueKind.AMOUNT, *_CODES)
 _TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
+_SHORT_TEXTS: Final = _TEXTS - {ValueKind.LONG_TEXT, ValueKind.YES_OR_NO, ValueKind.AMOUNT}
+_IDENTIFIER_WORDS: Final = frozenset(
+    (
+        "number",
+        "no",
+        "nr",
+        "id",
+        "code",
+        "sku",
+        "gtin",
+        "isbn",
+        "iban",
+        "ref",
+        "reference",
+        "serial",
+        "zip",
+        "four",
+    )
+)
 
 _COMPARATOR_RULES: Final = (
-    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _settings(match="boolean"), "booleans"),
+    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _fixed("booleans", match="boolean")),
     _ComparatorRule(
-        _nearly_all(ValueKind.YES_OR_NO), _settings(match="boolean"), "strings that mean yes or no"
+        _nearly_all(ValueKind.YES_OR_NO), _fixed("strings that mean yes or no", match="boolean")
     ),
     _ComparatorRule(
         lambda evidence: (
             _are_numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= _NEARLY_ALL
         ),
-        _settings(match="numeric_tolerance", tolerance=0),
-        "integers, compared exactly",
+        _fixed("integers, compared exactly", match="numeric_tolerance", tolerance=0),
     ),
     _ComparatorRule(
         lambda evidence: _are_numbers(evidence) and evidence.most_decimals <= _MONEY_DECIMALS,
-        _settings(match="numeric_tolerance", tolerance=0.01),
-        "numbers with at most two decimals, with a tolerance of 0.01",
+        _fixed(
+            "numbers with at most two decimals, equal up to 0.001",
+            match="numeric_tolerance",
+            tolerance=0.001,
+        ),
     ),
     _ComparatorRule(
         _are_numbers,
-        _settings(match="numeric_tolerance", tolerance=0.000001, relative=True),
-        "numbers with many decimals, with a relative tolerance of one millionth",
+        _fixed(
+            "numbers with many decimals, with a relative tolerance of one millionth",
+            match="numeric_tolerance",
+            tolerance=0.000001,
+            relative=True,
+        ),
     ),
-    _ComparatorRule(
-        _readable_as(ValueKind.DATE),
-        _date_settings,
-        "dates, compared by day in any format",
-    ),
+    _ComparatorRule(_are_dates, _propose_date),
     _ComparatorRule(
         _nearly_all(ValueKind.DATE),
-        _settings(match="exact"),
-        "dates, but most predictions that differ cannot be parsed as dates",
+        _fixed("dates, but most predictions that differ cannot be parsed as dates", match="exact"),
     ),
     _ComparatorRule(
-        _nearly_all(ValueKind.EMAIL),
-        _settings(match="normalized_text"),
-        "e-mail addresses, ignoring case",
+        _readable_as(ValueKind.EMAIL), _fixed("e-mail addresses, ignoring case", match="email")
     ),
     _ComparatorRule(
-        _nearly_all(ValueKind.WEB_ADDRESS),
-        _settings(match="exact"),
-        "web addresses, compared exactly",
+        _readable_as(ValueKind.WEB_ADDRESS),
+        _fixed("web addresses, compared after normalization", match="url"),
     ),
     _ComparatorRule(
-        lambda evidence: (
-            _is_code(evidence)
-            and evidence.differences[Difference.CASE] + evidence.differences[Difference.WHITESPACE]
-            > 0
+        _named(
+            "phone telephone tel mobile cell fax",
+            _mostly(lambda evidence: evidence.count(Reader.PHONE)),
         ),
-        _settings(match="normalized_text"),
-        "codes, ignoring case and whitespace, which differ in predictions",
-    ),
-    _ComparatorRule(_is_code, _settings(match="exact"), "codes, compared exactly"),
-    _ComparatorRule(
-        _readable_as(*_PLAIN_NUMBERS),
-        _settings(match="numeric_tolerance", tolerance=0),
-        "numbers in strings, compared by value",
+        _propose_phone,
     ),
     _ComparatorRule(
-        _readable_as(*_US_AMOUNTS),
-        _settings(match="numeric_tolerance", tolerance=0.01, number_format="us"),
-        "amounts such as 1,240.00, compared by value",
+        _is_identifier,
+        _fixed("identifiers, ignoring case and separators; all digits count", match="identifier"),
     ),
-    _ComparatorRule(
-        _readable_as(*_EU_AMOUNTS),
-        _settings(match="numeric_tolerance", tolerance=0.01, number_format="eu"),
-        "amounts such as 1.240,00, compared by value",
-    ),
+    _ComparatorRule(_is_code, _fixed("codes, compared exactly", match="exact")),
+    _ComparatorRule(_readable_as(*_AMOUNTS), _propose_number),
     _ComparatorRule(
         lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
-        _settings(match="exact"),
-        "mostly digits in several formats, compared exactly",
+        _fixed("mostly digits in several formats, compared exactly", match="exact"),
+    ),
+    _ComparatorRule(
+        _named("address addr street", _mostly(lambda evidence: evidence.postal_addresses)),
+        _fixed(
+            "addresses, words in any order and spelling; numbers must be the same",
+            match="address",
+            threshold=0.85,
+        ),
+    ),
+    _ComparatorRule(
+        _named(
+            "name vendor supplier merchant company customer buyer seller author organization "
+            "committee borrower lender employer employee insured agent",
+            _mostly(lambda evidence: evidence.proper_names),
+        ),
+        _fixed(
+            "names, words in any order and spelling; numbers must be the same",
+            match="name",
+            threshold=0.85,
+        ),
     ),
     _ComparatorRule(
         lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
-        _settings(match="normalized_text"),
-        "few distinct strings, ignoring case and whitespace",
+        _propose_enumeration,
     ),
     _ComparatorRule(
         lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
-        _settings(match="semantic", threshold=0.8),
-        "long text, compared by meaning",
+        _fixed("long text, compared by meaning", match="semantic", threshold=0.8),
     ),
     _ComparatorRule(
         _nearly_all(*_TEXTS),
-        _settings(match="fuzzy", threshold=0.85),
-        "short text, with small spelling differences allowed",
+        _fixed(
+            "short text, with small spelling differences; numbers must be the same",
+            match="fuzzy",
+            threshold=0.85,
+            numbers="exact",
+        ),
     ),
 )
 
 _FALLBACK: Final = _ComparatorRule(
-    lambda _: True, _settings(match="exact"), "values of several types, compared exactly"
+    lambda _: True, _fixed("values of several types, compared exactly", match="exact")
 )

@@ -1,32 +1,43 @@
-"""Classify values and the differences between them, to infer rules."""
+"""Classify values and the differences between them, to propose rules and to find faults."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
-from fieldmark.compare.auto import Detected, detect
+from fieldmark.compare.email import Email
 from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.phone import Phone
+from fieldmark.compare.url import Url
+from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue
-from fieldmark.values.dates import DEFAULT_FORMATS, read_day
+from fieldmark.values.date_words import date_words
+from fieldmark.values.dates import DateOrder, DateReader, read_day
 from fieldmark.values.equality import equal
-from fieldmark.values.numbers import NumberFormat, as_number
+from fieldmark.values.numbers import NumberFormat, as_number, read_amount
 from fieldmark.values.text import folded, normalized
 
 __all__ = [
+    "LOCALES",
     "Difference",
+    "Reader",
     "ValueKind",
-    "date_formats",
     "decimals",
     "difference_of",
+    "key_words",
     "kind_of_value",
+    "phone_is_available",
+    "readers_of",
 ]
 
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
 _MAX_CODE: Final = 40
+_MAX_CACHED: Final = 64
+_PHONE_DIGITS: Final = range(7, 16)
 
 
 class ValueKind(StrEnum):
@@ -36,9 +47,10 @@ class ValueKind(StrEnum):
     WHOLE_NUMBER = "integer"
     DECIMAL_NUMBER = "decimal number"
     NUMBER_TEXT = "number in a string"
-    AMOUNT_US = "amount such as 1,240.00"
-    AMOUNT_EU = "amount such as 1.240,00"
+    AMOUNT = "amount such as 1,240.00"
     DATE = "date"
+    IMPOSSIBLE_DATE = "impossible date"
+    FOREIGN_DATE = "date in another language"
     EMAIL = "e-mail address"
     YES_OR_NO = "yes or no"
     WEB_ADDRESS = "web address"
@@ -46,6 +58,31 @@ class ValueKind(StrEnum):
     CODE = "code"
     TEXT = "text"
     LONG_TEXT = "long text"
+
+
+class Reader(StrEnum):
+    """A way to read a scalar; the values name what a proposal sets."""
+
+    DATE = "date"
+    DATE_MDY = "mdy"
+    DATE_DMY = "dmy"
+    DATE_YMD = "ymd"
+    AMBIGUOUS_DATE = "ambiguous date"
+    SHORT_YEAR = "two-digit year"
+    GERMAN_DATE = "de"
+    FRENCH_DATE = "fr"
+    SPANISH_DATE = "es"
+    ITALIAN_DATE = "it"
+    DUTCH_DATE = "nl"
+    PORTUGUESE_DATE = "pt"
+    PLAIN_NUMBER = "number"
+    NUMBER_US = "us"
+    NUMBER_EU = "eu"
+    NUMBER_CH = "ch"
+    NUMBER_IN = "in"
+    AMBIGUOUS_NUMBER = "ambiguous number"
+    PERCENT = "percent"
+    PHONE = "phone"
 
 
 class Difference(StrEnum):
@@ -64,6 +101,21 @@ class Difference(StrEnum):
 _YES_OR_NO: Final = frozenset({"yes", "no", "true", "false", "y", "n"})
 _WEB_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"[0-9]{5,}\Z")
+_DATE_SHAPE: Final = re.compile(
+    r"(?:[0-9]{4}([./-])[0-9]{1,2}\1[0-9]{1,4}|[0-9]{1,2}([./-])[0-9]{1,2}\2[0-9]{4}"
+    r"|[0-9]{1,2}([/-])[0-9]{1,2}\3[0-9]{2}"
+    r"|[0-9]{1,2}[ ./-]?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ./,-]*[0-9]{4})"
+    r"(?:[T ][0-9:.]+Z?)?\Z",
+    re.IGNORECASE,
+)
+"""Text in the form of a date; if it cannot be read, its day, month or year is impossible."""
+_FOREIGN_SHAPE: Final = re.compile(
+    r"(?=.*[^\W\d_]{3})(?=.*\b[0-9]{1,2}\b).{4,40}\b[0-9]{4}\Z", re.DOTALL
+)
+"""Text with a word of at least three letters, a day and a year at its end."""
+_PHONE_SHAPE: Final = re.compile(r"[+(]?[0-9][0-9 ()./\u2011-]*[0-9](?: ?(?:x|ext\.?) ?[0-9]+)?\Z")
+_EMAIL: Final = Email()
+_URL: Final = Url()
 
 
 def _is_code(text: str) -> bool:
@@ -78,15 +130,50 @@ def _is_code(text: str) -> bool:
     )
 
 
+LOCALES: Final = (
+    Reader.GERMAN_DATE,
+    Reader.FRENCH_DATE,
+    Reader.SPANISH_DATE,
+    Reader.ITALIAN_DATE,
+    Reader.DUTCH_DATE,
+    Reader.PORTUGUESE_DATE,
+)
+"""The languages whose month names are tried, the most likely first."""
+
+
+@lru_cache(maxsize=1)
+def _locale_readers() -> Mapping[Reader, DateReader]:
+    """Return the readers of dates in other languages; none if their data is not installed."""
+    try:
+        return {each: DateReader(words=date_words((each.value,))) for each in LOCALES}
+    except MissingExtra:
+        return {}
+
+
+def _locales_of(text: str) -> frozenset[Reader]:
+    """Return the languages in which a text is a date."""
+    text = text.strip()
+    if _FOREIGN_SHAPE.match(text) is None:
+        return frozenset()
+    readers = _locale_readers().items()
+    return frozenset(each for each, reader in readers if reader.read(text) is not None)
+
+
 _TEXT_KINDS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
-    (ValueKind.EMAIL, lambda text: detect(text) is Detected.EMAIL),
+    (ValueKind.EMAIL, lambda text: "@" in text and _EMAIL.compare(text, text).matched),
     (ValueKind.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
     (ValueKind.DATE, lambda text: read_day(text) is not None),
-    (ValueKind.WEB_ADDRESS, lambda text: _WEB_ADDRESS.match(text.strip()) is not None),
+    (ValueKind.IMPOSSIBLE_DATE, lambda text: _DATE_SHAPE.match(text.strip()) is not None),
+    (ValueKind.FOREIGN_DATE, lambda text: bool(_locales_of(text))),
+    (
+        ValueKind.WEB_ADDRESS,
+        lambda text: (
+            _WEB_ADDRESS.match(text.strip()) is not None and _URL.compare(text, text).matched
+        ),
+    ),
     (ValueKind.DIGITS, lambda text: _DIGITS.match(text.strip()) is not None),
     (ValueKind.NUMBER_TEXT, lambda text: as_number(text) is not None),
-    (ValueKind.AMOUNT_US, lambda text: as_number(text, NumberFormat.US) is not None),
-    (ValueKind.AMOUNT_EU, lambda text: as_number(text, NumberFormat.EU) is not None),
+    (ValueKind.AMOUNT, lambda text: as_number(text, NumberFormat.AUTO) is not None),
     (ValueKind.CODE, _is_code),
     (ValueKind.LONG_TEXT, lambda text: len(text) > _LONG_TEXT or len(text.split()) > _MANY_WORDS),
 )
@@ -98,6 +185,8 @@ def kind_of_value(value: JsonValue) -> ValueKind:
 
     >>> kind_of_value("INV-001").value, kind_of_value("1,240.00").value
     ('code', 'amount such as 1,240.00')
+    >>> kind_of_value("2025-01-2025").value
+    'impossible date'
     """
     if isinstance(value, bool):
         return ValueKind.BOOLEAN
@@ -106,6 +195,11 @@ def kind_of_value(value: JsonValue) -> ValueKind:
     if isinstance(value, float):
         return ValueKind.WHOLE_NUMBER if value.is_integer() else ValueKind.DECIMAL_NUMBER
     text = str(value)
+    return _kind_of_text(text) if len(text) <= _MAX_CACHED else _kind_of_text.__wrapped__(text)
+
+
+@lru_cache(maxsize=8192)
+def _kind_of_text(text: str) -> ValueKind:
     return next((kind for kind, predicate in _TEXT_KINDS if predicate(text)), ValueKind.TEXT)
 
 
@@ -131,14 +225,90 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
     return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
 
 
-def date_formats(text: str) -> list[str]:
-    """Return the names of the date formats that match a text, month first before day first.
+_DATE_READERS: Final = {Reader(order.value): DateReader(order=order) for order in DateOrder}
+_NUMBER_READERS: Final = {
+    Reader(each.value): each for each in NumberFormat if each is not NumberFormat.AUTO
+}
+_NUMERIC_DATE: Final = re.compile(r"[0-9]\s?[./-]\s?[0-9]|[0-9]{8}")
+_READ_NUMBERS: Final = frozenset((Reader.PLAIN_NUMBER, *_NUMBER_READERS))
 
-    >>> date_formats("05 MAR 2018"), date_formats("05/03/2018")
-    (['DD MMM YYYY'], ['MM/DD/YYYY', 'DD/MM/YYYY'])
+
+def readers_of(value: JsonValue) -> frozenset[Reader]:
+    """Return the ways in which a scalar can be read, and what is special about it.
+
+    >>> ", ".join(sorted(readers_of("31/12/18")))
+    'ambiguous date, date, dmy, two-digit year, ymd'
     """
-    trimmed = text.strip()
-    return [form.text for form in DEFAULT_FORMATS if form.read(trimmed) is not None]
+    if isinstance(value, str):
+        return _readers(value) if len(value) <= _MAX_CACHED else _readers.__wrapped__(value)
+    return frozenset() if as_number(value) is None else _READ_NUMBERS
+
+
+@lru_cache(maxsize=8192)
+def _readers(text: str) -> frozenset[Reader]:
+    if not any(map(str.isdecimal, text)):
+        return frozenset()
+    found: set[Reader] = set()
+    reading = read_day(text)
+    # Some dates, such as 25032018, can only be read with an order.
+    if reading is not None or _NUMERIC_DATE.search(text):
+        found.update(each for each, reader in _DATE_READERS.items() if reader.read(text))
+    if reading is not None:
+        found.add(Reader.DATE)
+        if reading.ambiguous:
+            found.add(Reader.AMBIGUOUS_DATE)
+        if reading.coerced:
+            found.add(Reader.SHORT_YEAR)
+    else:
+        found.update(_locales_of(text))
+    if as_number(text) is not None:
+        found.add(Reader.PLAIN_NUMBER)
+    formats = {} if read_amount(text) is None else _NUMBER_READERS
+    amounts = {each: read_amount(text, form) for each, form in formats.items()}
+    read = {each: amount for each, amount in amounts.items() if amount is not None}
+    found.update(read)
+    if any(amount.percent for amount in read.values()):
+        found.add(Reader.PERCENT)
+    if len({amount.number for amount in read.values()}) > 1:
+        found.add(Reader.AMBIGUOUS_NUMBER)
+    if _is_phone(text.strip()):
+        found.add(Reader.PHONE)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1)
+def _phone() -> Phone | None:
+    try:
+        return Phone()
+    except MissingExtra:
+        return None
+
+
+def phone_is_available() -> bool:
+    """Whether telephone numbers can be compared."""
+    return _phone() is not None
+
+
+def _is_phone(text: str) -> bool:
+    """Whether a text has the form and the digits of a telephone number."""
+    if _PHONE_SHAPE.match(text) is None or sum(map(str.isdecimal, text)) not in _PHONE_DIGITS:
+        return False
+    phone = _phone()
+    return phone is None or phone.compare(text, text).matched
+
+
+_KEY_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@lru_cache(maxsize=8192)
+def key_words(path: str) -> tuple[str, ...]:
+    """Return the words in the name of an attribute, in lower case.
+
+    >>> key_words("lines[*].unitPrice"), key_words("vendor_name"), key_words("orders[*]")
+    (('unit', 'price'), ('vendor', 'name'), ('orders',))
+    """
+    key = path.removesuffix("[*]").rpartition(".")[2]
+    return tuple(word.lower() for word in _KEY_WORDS.findall(key))
 
 
 def decimals(number: float) -> int:

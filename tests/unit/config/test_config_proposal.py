@@ -34,28 +34,28 @@ FILE = """\
 scope: union
 defaults: {match: exact}
 fields:
-  # codes, compared exactly (1 value)
-  - {path: number, match: exact}
-  # numbers with at most two decimals, with a tolerance of 0.01 (1 value)
-  - {path: total, match: numeric_tolerance, tolerance: 0.01}
-  # dates, compared by day in any format (1 value)
+  # identifiers, ignoring case and separators; all digits count (1 value)
+  - {path: number, match: identifier}
+  # numbers with at most two decimals, equal up to 0.001 (1 value)
+  - {path: total, match: numeric_tolerance, tolerance: 0.001}
+  # 1 date, compared by day (1 value)
   - {path: date, match: date}
-  # short text, with small spelling differences allowed (1 value)
-  - {path: vendor.name, match: fuzzy, threshold: 0.85}
+  # names, words in any order and spelling; numbers must be the same (1 value)
+  - {path: vendor.name, match: name, threshold: 0.85}
   # e-mail addresses, ignoring case (1 value)
-  - {path: "vendor.e-mail", match: normalized_text}
+  - {path: "vendor.e-mail", match: email}
   # items aligned by similarity of all their values; order does not matter (1 value)
   - {path: line_items, align: greedy}
-  # short text, with small spelling differences allowed (2 values)
-  - {path: "line_items[*].description", match: fuzzy, threshold: 0.85}
+  # short text, with small spelling differences; numbers must be the same (2 values)
+  - {path: "line_items[*].description", match: fuzzy, threshold: 0.85, numbers: exact}
   # integers, compared exactly (2 values)
   - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
-  # numbers with at most two decimals, with a tolerance of 0.01 (2 values)
-  - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.01}
+  # numbers with at most two decimals, equal up to 0.001 (2 values)
+  - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.001}
   # scalars, aligned by similarity; order does not matter (1 value)
   - {path: tags, align: greedy}
-  # short text, with small spelling differences allowed (2 values)
-  - {path: "tags[*]", match: fuzzy, threshold: 0.85}
+  # short text, with small spelling differences; numbers must be the same (2 values)
+  - {path: "tags[*]", match: fuzzy, threshold: 0.85, numbers: exact}
   # booleans (1 value)
   - {path: paid, match: boolean}
 """

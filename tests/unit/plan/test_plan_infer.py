@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import fieldmark as fm
+from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
-from fieldmark.plan import infer
+from fieldmark.plan import infer, value_kinds
 from fieldmark.plan.infer import RuleInferrer
 from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 
@@ -22,13 +27,18 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param(7.0, ValueKind.WHOLE_NUMBER, id="integral-float"),
         pytest.param(7.25, ValueKind.DECIMAL_NUMBER, id="decimal"),
         pytest.param("7.25", ValueKind.NUMBER_TEXT, id="number-in-string"),
-        pytest.param("1,240.00", ValueKind.AMOUNT_US, id="american-amount"),
-        pytest.param("$5", ValueKind.AMOUNT_US, id="dollars"),
-        pytest.param("1.240,00", ValueKind.AMOUNT_EU, id="european-amount"),
+        pytest.param("1,240.00", ValueKind.AMOUNT, id="american-amount"),
+        pytest.param("$5", ValueKind.AMOUNT, id="dollars"),
+        pytest.param("1.240,00", ValueKind.AMOUNT, id="european-amount"),
         pytest.param("2024-01-31", ValueKind.DATE, id="iso-date"),
         pytest.param("31/12/2024", ValueKind.DATE, id="date-with-slashes"),
         pytest.param("05 MAR 2018", ValueKind.DATE, id="date-with-month-in-letters"),
         pytest.param("18-03-18", ValueKind.DATE, id="date-with-two-digit-year"),
+        pytest.param("2025-01-2025", ValueKind.IMPOSSIBLE_DATE, id="two-years"),
+        pytest.param("31-FEB-2024", ValueKind.IMPOSSIBLE_DATE, id="day-that-does-not-exist"),
+        pytest.param("12. März 2018", ValueKind.FOREIGN_DATE, id="date-in-another-language"),
+        pytest.param("1'240.50", ValueKind.AMOUNT, id="swiss-amount"),
+        pytest.param("INV-100", ValueKind.CODE, id="no-currency-in-front-of-a-number"),
         pytest.param("a@b.org", ValueKind.EMAIL, id="e-mail"),
         pytest.param("https://a.org/x?y=1", ValueKind.WEB_ADDRESS, id="web-address"),
         pytest.param("Yes", ValueKind.YES_OR_NO, id="yes"),
@@ -84,6 +94,18 @@ def _settings(values, candidates=None):
 
 
 NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
+STREETS = ["12 Main Street, Springfield", "7 Elm Road, Leeds"]
+PHONES = ["(212) 555-0123", "+1 212 555 0199"]
+FUZZY = {"match": "fuzzy", "threshold": 0.85, "numbers": "exact"}
+NORMALIZED = {"match": "normalized_text"}
+
+
+def _format(name):
+    return {"match": "numeric_tolerance", "tolerance": 0, "number_format": name}
+
+
+def _order(name):
+    return {"match": "date", "order": name}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +115,8 @@ NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
         pytest.param([True, False, None], {"match": "boolean"}, id="booleans"),
         pytest.param(["yes", "No"], {"match": "boolean"}, id="yes-or-no"),
         pytest.param([1, 2, 3.0], {"match": "numeric_tolerance", "tolerance": 0}, id="integer"),
-        pytest.param([1, 2.55], {"match": "numeric_tolerance", "tolerance": 0.01}, id="cost"),
+        pytest.param([10**5000], {"match": "numeric_tolerance", "tolerance": 0}, id="huge"),
+        pytest.param([1, 2.55], {"match": "numeric_tolerance", "tolerance": 0.001}, id="cost"),
         pytest.param(
             [1.23456, 2.5],
             {"match": "numeric_tolerance", "tolerance": 0.000001, "relative": True},
@@ -102,52 +125,59 @@ NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
         pytest.param(
             ["1.5", "20"], {"match": "numeric_tolerance", "tolerance": 0}, id="numbers-in-strings"
         ),
-        pytest.param(
-            ["1,240.00", "7.50"],
-            {"match": "numeric_tolerance", "tolerance": 0.01, "number_format": "us"},
-            id="american-amounts",
-        ),
-        pytest.param(
-            ["1.240,00", "7,50"],
-            {"match": "numeric_tolerance", "tolerance": 0.01, "number_format": "eu"},
-            id="european-amounts",
-        ),
-        pytest.param(["2024-01-31", "2024-02-01"], {"match": "date"}, id="dates"),
-        pytest.param(["12/31/2024", "01/02/2024"], {"match": "date"}, id="month-first"),
-        pytest.param(
-            ["31/12/2024", "01/02/2024"],
-            {"match": "date", "formats": ["ISO", "DD/MM/YYYY"]},
-            id="day-first",
-        ),
-        pytest.param(
-            ["31/12/2024", "05 MAR 2018", "01-02-2024"],
-            {"match": "date", "formats": ["ISO", "DD MMM YYYY", "DD-MM-YYYY", "DD/MM/YYYY"]},
-            id="unusual-formats",
-        ),
-        pytest.param(
-            ["05 MAR 2018", "01/02/2024"],
-            {"match": "date"},
-            id="ambiguous-dates",
-        ),
-        pytest.param(
-            ["31/12/2018", "18-03-18", "14-03-18"], {"match": "date"}, id="two-digit-years"
-        ),
-        pytest.param(["31/12/2018"] * 20 + ["unknown"], {"match": "date"}, id="nearly-all-dates"),
+        pytest.param(["1,240.00", "7.50"], _format("us"), id="american-amounts"),
+        pytest.param(["1.240,00", "7,50"], _format("eu"), id="european-amounts"),
+        pytest.param(["1'240.50", "7.50"], _format("ch"), id="swiss-amounts"),
+        pytest.param(["1,23,456.50", "7.50"], _format("in"), id="indian-amounts"),
+        pytest.param(["19%", "7 %"], _format("us"), id="percentages-are-not-money"),
         pytest.param(
             ["EUR 9.00", "$8.20", "1,240.00", "7.50"],
-            {"match": "numeric_tolerance", "tolerance": 0.01, "number_format": "us"},
-            id="amounts-with-currency",
+            {"match": "money", "number_format": "us"},
+            id="money-in-several-currencies",
         ),
+        pytest.param(
+            ["RM 9.00", "7.50"],
+            {"match": "money", "number_format": "us", "currency": "MYR"},
+            id="money-in-one-currency",
+        ),
+        pytest.param(["INV-100", "ABC-100"], {"match": "exact"}, id="codes-are-not-amounts"),
+        pytest.param(["2024-01-31", "2024-02-01"], {"match": "date"}, id="dates"),
+        pytest.param(["12/31/2024", "01/02/2024"], _order("mdy"), id="month-first"),
+        pytest.param(["31/12/2024", "01/02/2024"], _order("dmy"), id="day-first"),
+        pytest.param(
+            ["31/12/2024", "05 MAR 2018"] * 10 + ["25032018"], _order("dmy"), id="no-marks"
+        ),
+        pytest.param(["05 MAR 2018", "01/02/2024"], {"match": "date"}, id="ambiguous-dates"),
+        pytest.param(["31/12/2024", "12/31/2024"], {"match": "date"}, id="both-orders"),
+        pytest.param(["31/12/2024"] * 6 + ["12/31/2024"], _order("dmy"), id="order-with-outlier"),
+        pytest.param(["2025-01-31"] * 6 + ["2025-01-2025"], {"match": "date"}, id="impossible"),
+        pytest.param(
+            ["31/12/2018", "18-03-18", "14-03-18"],
+            {**_order("dmy"), "two_digit_years": 1970},
+            id="two-digit-years",
+        ),
+        pytest.param(
+            ["31/12/1948", "18-03-18"],
+            {**_order("dmy"), "two_digit_years": 1940},
+            id="two-digit-years-near-the-others",
+        ),
+        pytest.param(
+            ["12. März 2018", "3. Mai 2019", "31.12.2018", "1 Jan 2019"],
+            {"match": "date", "order": "dmy", "locales": ["de"]},
+            id="month-names-of-another-language",
+        ),
+        pytest.param(["31/12/2018"] * 20 + ["unknown"], _order("dmy"), id="nearly-all-dates"),
         pytest.param(
             ["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"
         ),
         pytest.param(["9.00"] * 40 + ["18-03-18"] * 10, {"match": "exact"}, id="repeated-digits"),
-        pytest.param(["a@b.org", "C@d.org"], {"match": "normalized_text"}, id="e-mails"),
-        pytest.param(["https://a.org", "http://b.org/x"], {"match": "exact"}, id="web-addresses"),
+        pytest.param(["a@b.org", "C@d.org"], {"match": "email"}, id="e-mails"),
+        pytest.param(["https://a.org", "http://b.org/x"], {"match": "url"}, id="web-addresses"),
         pytest.param(["A-1", "B-2", "77"], {"match": "exact"}, id="codes"),
         pytest.param(["12345", "54321"], {"match": "exact"}, id="digits"),
-        pytest.param(["open", "closed"] * 10, {"match": "normalized_text"}, id="enumeration"),
-        pytest.param(NAMES, {"match": "fuzzy", "threshold": 0.85}, id="short-text"),
+        pytest.param(["open", "closed"] * 10, {"match": "exact"}, id="enumeration"),
+        pytest.param(["open", "Open"] * 10, NORMALIZED, id="enumeration-in-any-case"),
+        pytest.param(NAMES, FUZZY, id="short-text"),
         pytest.param([LONG, LONG[1:]], {"match": "semantic", "threshold": 0.8}, id="long-text"),
         pytest.param([1, "Acme", True], {"match": "exact"}, id="mixed-types"),
         pytest.param([{}, {}], None, id="empty-objects"),
@@ -157,13 +187,192 @@ def test_proposals_from_ground_truth_only(values, settings):
     assert _settings(values).get("x") == settings
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "settings"),
+    [
+        pytest.param("due_date", ["2024-01-31", "Friday"], {"match": "date"}, id="half-are-dates"),
+        pytest.param("due", ["2024-01-31", "Friday"], FUZZY, id="half-are-dates-by-no-name"),
+        pytest.param("vendor_name", NAMES, {"match": "name", "threshold": 0.85}, id="names"),
+        pytest.param("companies", NAMES, FUZZY, id="unknown-word"),
+        pytest.param("name", ["solar cells", "thin films"], FUZZY, id="name-of-no-person"),
+        pytest.param("homeAddress", STREETS, {"match": "address", "threshold": 0.85}, id="address"),
+        pytest.param("address", ["somewhere", "elsewhere"], FUZZY, id="address-without-number"),
+        pytest.param("phone", PHONES, {"match": "phone"}, id="telephone-numbers"),
+        pytest.param("extension", PHONES, {"match": "exact"}, id="telephone-numbers-by-no-name"),
+        pytest.param("invoiceNumber", ["A-1", "B-2"], {"match": "identifier"}, id="identifiers"),
+        pytest.param("number", ["A-1", "A1"], {"match": "exact"}, id="identifiers-told-by-marks"),
+        pytest.param("code", ["A-1.5", "B-2.5"], {"match": "exact"}, id="codes-with-decimals"),
+        pytest.param("zip", ["1234", "9876"], {"match": "identifier"}, id="digits-that-are-codes"),
+    ],
+)
+def test_proposals_by_name_and_values(name, values, settings):
+    inferrer = RuleInferrer()
+    for value in values:
+        inferrer.add({name: value})
+    (proposal,) = inferrer.rules()
+    assert proposal.settings == settings
+
+
+def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch):
+    monkeypatch.setattr(infer, "phone_is_available", lambda: False)
+    inferrer = RuleInferrer()
+    inferrer.add({"phone": PHONES[0]})
+    (proposal,) = inferrer.rules()
+    assert proposal.settings == {"match": "identifier"}
+    assert 'requires pip install "fieldmark[phone]"' in proposal.reason
+
+
+def test_without_the_extra_no_locale_is_proposed(monkeypatch):
+    monkeypatch.setattr(value_kinds, "_locale_readers", dict)
+    assert "locales" not in _settings(["12. Abril 2018", "13. Abril 2018", "31.12.2018"])["x"]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        pytest.param(
+            ["31/12/2024"] * 6 + ["12/28/2017"],
+            "7 dates, order dmy, compared by day; 1 of 7 cannot be read: 12/28/2017 (7 values)",
+            id="date-in-another-order",
+        ),
+        pytest.param(
+            ["2025-01-31"] * 6 + ["2025-01-2025"],
+            "7 dates, compared by day; 1 of 7 cannot be read: 2025-01-2025 (7 values)",
+            id="impossible-date",
+        ),
+        pytest.param(
+            ["05 MAR 2018", "01/02/2024"],
+            "2 dates, compared by day; the order of 1 is unclear, set it with order: 01/02/2024"
+            " (2 values)",
+            id="order-unknown",
+        ),
+        pytest.param(
+            ["1 mai 2018", "2 juin 2018"] * 10 + ["le 3 avril 2018"],
+            "21 dates, month names in fr, compared by day; 1 of 21 cannot be read: le 3 avril 2018"
+            " (21 values)",
+            id="month-names",
+        ),
+        pytest.param(
+            ["31/12/18", "31/12/2018"],
+            "2 dates, order dmy, compared by day; two-digit years (1) are 1970 to 2069 (2 values)",
+            id="two-digit-years",
+        ),
+        pytest.param(
+            ["1,240.00"] * 19 + ["1.240,00"],
+            "20 amounts in us format, compared by value; 1 of 20 cannot be read: 1.240,00"
+            " (20 values)",
+            id="amount-in-another-format",
+        ),
+        pytest.param(
+            ["1,240", "2,500"],
+            "2 amounts in us format, compared by value; 2 mean another number in another format:"
+            " 1,240, 2,500 (2 values)",
+            id="thousands-or-decimals",
+        ),
+        pytest.param(
+            ["RM 5.00", "6.00"],
+            "2 amounts in us format, compared by value and currency (1 with a currency) (2 values)",
+            id="money",
+        ),
+        pytest.param(
+            ["open", "closed", "open", "open", "open"] * 2,
+            "2 distinct strings: open, closed; compared exactly (10 values)",
+            id="enumeration",
+        ),
+    ],
+)
+def test_reasons_name_what_the_rule_cannot_read(values, reason):
+    inferrer = RuleInferrer()
+    for value in values:
+        inferrer.add({"x": value})
+    (proposal,) = inferrer.rules()
+    assert proposal.reason == reason
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "31/12/2024",
+                "12/31/2024",
+                "01/02/2024",
+                "2024-05-06",
+                "31-02-20",
+                "05 MAR 18",
+                "25032018",
+                "soon",
+            ]
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_counts_of_unreadable_dates_agree_with_the_rule(values):
+    values = ["31/12/2024"] * 8 + values
+    inferrer = RuleInferrer()
+    for value in values:
+        inferrer.add({"x": value})
+    (proposal,) = inferrer.rules()
+    if proposal.settings["match"] != "date":
+        return
+    options = {key: value for key, value in proposal.settings.items() if key != "match"}
+    unreadable = sum(not DateMatch(**options).compare(value, value).matched for value in values)
+    assert (f"; {unreadable} of {len(values)} cannot be read" in proposal.reason) == (
+        unreadable > 0
+    )
+
+
+TEXT_WITH_NUMBERS = st.builds(
+    "{} {}{}".format,
+    st.sampled_from(["Unit", "No.", "INV", "Very long name of a street in Springfield"]),
+    st.integers(0, 99),
+    st.sampled_from(["", " b", "-7", ".5"]),
+)
+
+
+@given(
+    st.sampled_from(["x", "name", "address", "number", "phone"]),
+    st.lists(st.tuples(TEXT_WITH_NUMBERS, TEXT_WITH_NUMBERS), min_size=1, max_size=12),
+)
+def test_proposals_for_text_never_accept_other_digits(name, pairs):
+    inferrer = RuleInferrer()
+    for expected, candidate in pairs:
+        inferrer.add({name: expected}, {name: candidate})
+    (proposal,) = inferrer.rules()
+    for expected, candidate in pairs:
+        result = fm.compare(
+            {name: expected}, {name: candidate}, rules={name: dict(proposal.settings)}
+        )
+        same = re.sub("[^0-9]", "", expected) == re.sub("[^0-9]", "", candidate)
+        assert same or result.score < 1
+
+
 def test_codes_in_another_case_in_candidates():
-    assert _settings(["A-1", "B-2"], ["a-1", "B-2"])["x"] == {"match": "normalized_text"}
+    assert _settings(["A-1", "B-2"], ["a-1", "B-2"])["x"] == {"match": "identifier"}
 
 
 def test_lists_of_acceptable_values():
     found = _settings([["5.0", "5"], ["7"], ["8"]], ["5", "7", "9"])
     assert found == {"x": {"match": "numeric_tolerance", "tolerance": 0, "any_of": True}}
+
+
+ONE, TWO = {"a": ["x", "y"], "b": ["z"], "c": ["v", "w"]}, {"a": "x", "b": "z"}
+
+
+@pytest.mark.parametrize(
+    ("candidate", "any_of"),
+    [
+        pytest.param(TWO, ["a", "b", "c"], id="as-in-the-other-lists"),
+        pytest.param({"a": "x"}, ["a"], id="too-few-other-lists"),
+        pytest.param({**TWO, "b": ["z"]}, ["a"], id="another-list-is-a-list"),
+        pytest.param({**TWO, "c": ["v"]}, ["a", "b"], id="candidate-is-a-list"),
+    ],
+)
+def test_lists_without_candidates_follow_the_others(candidate, any_of):
+    inferrer = RuleInferrer()
+    inferrer.add(ONE, candidate)
+    found = [rule.path for rule in inferrer.rules() if "any_of" in rule.settings]
+    assert found == any_of
 
 
 def test_lists_in_both_documents_are_aligned():
@@ -217,6 +426,11 @@ def _but(lists, change):
 
 
 LISTS = _lists(6, 4)
+LINES = [
+    {"item": f"{word} of paper", "n": number}
+    for number, word in enumerate(["Sheets", "Reams", "Boxes", "Pallets", "Rolls"])
+]
+FIELDS = {"align": "greedy", "match_fields": ["item"], "threshold": 0.5}
 GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
 
 
@@ -255,6 +469,14 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
         ),
         pytest.param([[]], None, GREEDY, id="empty-list"),
         pytest.param([["a", "b"]], [["b", "a"]], GREEDY, id="scalars"),
+        pytest.param([LINES], None, FIELDS, id="text-that-differs-between-items"),
+        pytest.param([LINES], [LINES[::-1]], FIELDS, id="text-found-again"),
+        pytest.param([LINES[:4]], None, GREEDY, id="too-few-items-for-match-fields"),
+        pytest.param([LINES + LINES], None, GREEDY, id="repeated-text"),
+        pytest.param([[*LINES, {"n": 1}]], None, GREEDY, id="text-missing-in-an-item"),
+        pytest.param(
+            [LINES], [[{**line, "item": "Zzz"} for line in LINES]], GREEDY, id="text-not-found-again"
+        ),
     ],
 )  # fmt: skip
 def test_alignment_of_lists(expected, candidate, settings):
@@ -282,7 +504,8 @@ def test_reasons_include_counts():
         inferrer.add({"name": expected}, {"name": candidate})
     (proposal,) = inferrer.rules()
     assert proposal.reason == (
-        "short text, with small spelling differences allowed (2 values, 1 empty, different case: 1)"
+        "names, words in any order and spelling; numbers must be the same"
+        " (2 values, 1 empty, different case: 1)"
     )
 
 
