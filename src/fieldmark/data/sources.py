@@ -91,7 +91,7 @@ def _open_jsonl(name: str, dialect: JsonDialect) -> RowSource:
     return JsonlSource.at(name, dialect, size=opened.size)
 
 
-def _open_csv(name: str, dialect: JsonDialect, delimiter: str = ",") -> RowSource:
+def _open_csv(name: str, dialect: JsonDialect, delimiter: str = "") -> RowSource:
     from fieldmark.data.csv_rows import CsvSource
 
     source = CsvSource(name, dialect, delimiter)
