@@ -231,6 +231,12 @@ input_options: Final = _combine(
         "  [default: detect]",
     ),
     option(
+        "--sheet",
+        group=INPUT,
+        metavar="NAME",
+        help="Sheet of Excel workbooks.  [default: the first]",
+    ),
+    option(
         "--parse",
         group=INPUT,
         type=SuggestingChoice([parse.value for parse in Parse]),

@@ -15,13 +15,14 @@ from typing import Final, TypeAlias, cast
 from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
+from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.paths import parse_path
 from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import first_repeated
 
-__all__ = ["Columns", "read_cell", "read_header"]
+__all__ = ["Columns", "add_column_note", "read_cell", "read_header"]
 
 _NAME: Final = r"[^\W\d][\w -]*(?<! )"
 _INDEXES: Final = r"(?:\[(?:0|[1-9]\d{0,5})\])*"
@@ -78,6 +79,14 @@ def read_header(names: Sequence[str], limits: Limits) -> Columns:
         return Columns(tuple(names), None, tuple(places))
     _check_steps(dict(zip(steps, names, strict=True)))
     return Columns(tuple(names), tuple(steps), tuple(places))
+
+
+def add_column_note(source: RowSource, columns: Columns) -> None:
+    """Add a note about columns that are read as nested keys."""
+    nested = columns.nested
+    if nested:
+        more = ", …" if len(nested) > 1 else ""
+        source.add_note(f"columns with paths are nested keys ({nested[0]}{more})")
 
 
 def read_cell(text: str, dialect: JsonDialect) -> JsonValue:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from fieldmark.data.columns import Columns, read_cell, read_header
+from fieldmark.data.columns import Columns, add_column_note, read_cell, read_header
 from fieldmark.data.files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.line_offsets import read_line_blocks
@@ -20,7 +20,7 @@ from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonValue
 
-__all__ = ["CsvSource", "add_column_note"]
+__all__ = ["CsvSource"]
 
 _BLOCK_ROWS: Final = 256
 _SAMPLE_ROWS: Final = 20
@@ -149,14 +149,6 @@ class CsvSource(RowSource):
             raise DataError(
                 f"neither UTF-8 nor Windows-1252: byte 0x{byte:02X}; save it as UTF-8"
             ) from None
-
-
-def add_column_note(source: RowSource, columns: Columns) -> None:
-    """Add a note about columns that are read as nested keys."""
-    nested = columns.nested
-    if nested:
-        more = ", …" if len(nested) > 1 else ""
-        source.add_note(f"columns with paths are nested keys ({nested[0]}{more})")
 
 
 def _detect_delimiter(sample: str) -> str:

@@ -94,7 +94,8 @@ class Inputs:
     """Options for reading rows.
 
     A key that is `None` is detected from the standard names. An empty `id_key` pairs rows by
-    position even if they have ids. With `context`, cases include the additional data of rows.
+    position even if they have ids. `sheet` names the sheet of Excel workbooks. With `context`,
+    cases include the additional data of rows.
     """
 
     id_key: str | None = None
@@ -105,6 +106,7 @@ class Inputs:
     duplicates: Duplicates | str = Duplicates.REFUSE
     context: bool = False
     format_in: InputFormat | str | None = None
+    sheet: str | None = None
     limits: Limits = LIMITS
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ from fieldmark.data.layout import (
 )
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.data.sources import open_source
-from fieldmark.errors import DataError, Location
+from fieldmark.errors import DataError, Location, OptionError
 
 __all__ = ["InputSide", "OpenedInputs", "make_dialect", "open_inputs", "open_single_input"]
 
@@ -86,9 +86,10 @@ def open_single_input(
 
         source = coco_truth(given, dialect)
     else:
-        source = open_source(_pairs_as_rows(given), dialect, side="")
+        source = open_source(_pairs_as_rows(given), dialect, side="", sheet=options.sheet)
     with ExitStack() as on_error:
         on_error.callback(source.close)
+        _check_sheet([source], options)
         if isinstance(source, ValueSource):
             _settle_single(source, options)
         side = _read_sample(source, dialect)
@@ -135,12 +136,14 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             sources = images, coco_candidate(candidate, dialects[1], images)
             notes = []
         else:
-            first = open_source(truth, dialects[0], side=Role.TRUTH.label)
+            label, sheet = Role.TRUTH.label, options.sheet
+            first = open_source(truth, dialects[0], side=label, sheet=sheet)
             on_error.callback(first.close)
             label = Role.CANDIDATE.label
-            second = open_source(candidate, dialects[1], side=label, text=True)
+            second = open_source(candidate, dialects[1], side=label, text=True, sheet=sheet)
             on_error.callback(second.close)
             sources = first, second
+            _check_sheet(sources, options)
             notes = _settle(sources, options)
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role in zip(sides, Role, strict=True):
@@ -156,6 +159,15 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         _decide_pairing(opened, options)
         on_error.pop_all()
         return opened
+
+
+def _check_sheet(sources: Iterable[RowSource], options: Inputs) -> None:
+    """Raise an error if a sheet is named, but no input is a workbook."""
+    if options.sheet is not None:
+        from fieldmark.data.xlsx_rows import XlsxSource
+
+        if not any(isinstance(source, XlsxSource) for source in sources):
+            raise OptionError("sheet", "no input is an Excel workbook")
 
 
 def _is_same_file(one: InputLike, other: InputLike) -> bool:
