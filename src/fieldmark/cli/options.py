@@ -207,7 +207,13 @@ input_options: Final = _combine(
         metavar="FORMAT",
         help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
     ),
-    option("--id", "id_key", group=INPUT, metavar="KEY", help="Key of the id in each row."),
+    option(
+        "--id",
+        "id_key",
+        group=INPUT,
+        metavar="KEY[,KEY]",
+        help="Key of the id in each row; a key can be a path such as sample.id.",
+    ),
     option(
         "--expected",
         "expected_key",
@@ -229,6 +235,13 @@ input_options: Final = _combine(
         metavar="LAYOUT",
         help=f"Layout of .json files: {_choices([rows.value for rows in RowsAre])}."
         "  [default: detect]",
+    ),
+    option(
+        "--group-by",
+        group=INPUT,
+        metavar="KEY[,KEY]",
+        help="Columns of CSV, Excel and Parquet files with one row per line item; rows with the "
+        "same value are one document.",
     ),
     option(
         "--sheet",

@@ -39,6 +39,7 @@ class CsvSource(RowSource):
     """
 
     has_lines: ClassVar[bool] = True
+    is_table: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
     delimiter: str = ""
     encoding: str = field(default=_UTF8, init=False)

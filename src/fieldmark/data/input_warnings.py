@@ -177,7 +177,7 @@ def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list
         if keys:
             name = ".".join(keys)
             hint = f"set the {_KEY_OPTIONS[role]} key to {name!r} to read them"
-            if len(keys) > 1 or candidate is None or side.layout.value_key is not None:
+            if candidate is None or side.layout.value_key is not None:
                 hint = f"replace each row by its {name!r} to read them"
             return [f"{_prefix(side)}the {_NOUNS[role]} appear to be in {name!r}; {hint}"]
     return []

@@ -93,9 +93,10 @@ LIMITS: Final = Limits()
 class Inputs:
     """Options for reading rows.
 
-    A key that is `None` is detected from the standard names. An empty `id_key` pairs rows by
-    position even if they have ids. `sheet` names the sheet of Excel workbooks. With `context`,
-    cases include the additional data of rows.
+    A key that is `None` is detected from the standard names; a key can be a path, and `id_key` can
+    be several keys separated by commas. An empty `id_key` pairs rows by position even if they have
+    ids. `group_by` is the column by which rows of tables are grouped into documents, and `sheet`
+    the sheet of Excel workbooks. With `context`, cases include the additional data of rows.
     """
 
     id_key: str | None = None
@@ -107,6 +108,7 @@ class Inputs:
     context: bool = False
     format_in: InputFormat | str | None = None
     sheet: str | None = None
+    group_by: str | None = None
     limits: Limits = LIMITS
 
     def __post_init__(self) -> None:
@@ -122,7 +124,7 @@ class Inputs:
                 raise OptionError(option, f"must be one of: {', '.join(words)}; got {value!r}")
         if self.format_in is not None and self.rows is not None:
             raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
-        for option in ("expected_key", "candidate_key"):
+        for option in ("expected_key", "candidate_key", "group_by"):
             if getattr(self, option) == "":
                 raise OptionError(option, "must not be empty")
 

@@ -95,7 +95,7 @@ def detect_layout(
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
     prefix = "" if name in ("", role.label) else f"{name}: "
-    if named is None and not is_envelope(row):
+    if named is None and not is_envelope(row.keys() - {options.id_key}):
         key = _first_present(row, own)
         if key is None or not isinstance(row[key], dict):
             return Layout(id_key=id_key), []
@@ -123,7 +123,7 @@ def detect_paired_layout(
         note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
         return layout, [note] if name else []
     found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
-    if None not in found and not is_envelope(row):
+    if None not in found and not is_envelope(row.keys() - {options.id_key}):
         raise DataError(
             f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
             "set the expected and candidate keys",
@@ -139,7 +139,7 @@ def detect_paired_layout(
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     """Return the keys of the truth and the candidate in a row, if it contains both."""
     named = options.expected_key is not None or options.candidate_key is not None
-    if not named and not is_envelope(row):
+    if not named and not is_envelope(row.keys() - {options.id_key}):
         return None
     expected_keys = (options.expected_key,) if options.expected_key else EXPECTED_KEYS
     candidate_keys = (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS

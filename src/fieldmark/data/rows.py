@@ -36,12 +36,13 @@ class RowSource(ABC):
     """The rows of one side of a comparison.
 
     `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
-    `json_cells` if some of them were JSON. `notes` say how the rows are read. The place of a row is
-    its line number if `has_lines` is true, otherwise its row number. `files` must be closed; they
-    include the copy for reading rows out of order.
+    `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
+    rows are read. The place of a row is its line number if `has_lines` is true, otherwise its row
+    number. `files` must be closed; they include the copy for reading rows out of order.
     """
 
     has_lines: ClassVar[bool] = False
+    is_table: ClassVar[bool] = False
     name: str
     text_cells: bool = field(default=False, init=False)
     json_cells: bool = field(default=False, init=False)

@@ -89,9 +89,10 @@ def open_single_input(
         source = open_source(_pairs_as_rows(given), dialect, side="", sheet=options.sheet)
     with ExitStack() as on_error:
         on_error.callback(source.close)
-        _check_sheet([source], options)
+        _check_tables([source], options)
         if isinstance(source, ValueSource):
             _settle_single(source, options)
+        source = _derive(source, options, options.expected_key, options.candidate_key)
         side = _read_sample(source, dialect)
         try:
             layout, notes = detect_paired_layout(side.sample, options, name=source.name)
@@ -143,8 +144,12 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             second = open_source(candidate, dialects[1], side=label, text=True, sheet=sheet)
             on_error.callback(second.close)
             sources = first, second
-            _check_sheet(sources, options)
+            _check_tables(sources, options)
             notes = _settle(sources, options)
+            sources = (
+                _derive(first, options, options.expected_key),
+                _derive(second, options, options.candidate_key),
+            )
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role in zip(sides, Role, strict=True):
             layout, found = detect_layout(side.sample, role, options, name=side.source.name)
@@ -161,13 +166,42 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         return opened
 
 
-def _check_sheet(sources: Iterable[RowSource], options: Inputs) -> None:
-    """Raise an error if a sheet is named, but no input is a workbook."""
+def _check_tables(sources: Iterable[RowSource], options: Inputs) -> None:
+    """Raise an error if an option is for tables, but no input is one."""
+    sources = list(sources)
+    if options.group_by is not None and not any(source.is_table for source in sources):
+        raise OptionError("group_by", "no input is a table (CSV, Excel or Parquet)")
     if options.sheet is not None:
         from fieldmark.data.xlsx_rows import XlsxSource
 
         if not any(isinstance(source, XlsxSource) for source in sources):
             raise OptionError("sheet", "no input is an Excel workbook")
+
+
+def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowSource:
+    """Return the rows of a source grouped, and with nested and composite keys looked up."""
+    grouped = options.group_by is not None and source.is_table
+    id_key = options.id_key if _may_be_derived(options.id_key) else None
+    nested = tuple(key for key in value_keys if key is not None and _may_be_derived(key))
+    if not (grouped or nested or id_key is not None):
+        return source
+    from fieldmark.data.derived_rows import GroupedSource, KeyedSource
+    from fieldmark.data.directories import DirectorySource
+
+    if grouped:
+        key = options.id_key or ID_KEYS[0]
+        source = GroupedSource(source.name, source, options.group_by or "", key)
+    if id_key is None and not nested:
+        return source
+    keyed = KeyedSource(source.name, source, id_key, nested)
+    # The ids of files are not in their rows, so rows cannot be read out of order from a copy.
+    keyed.in_memory = keyed.in_memory or isinstance(source, DirectorySource)
+    return keyed
+
+
+def _may_be_derived(key: str | None) -> bool:
+    """Return whether a key may be a path or consist of several keys."""
+    return key is not None and any(each in key for each in ".[,")
 
 
 def _is_same_file(one: InputLike, other: InputLike) -> bool:

@@ -43,6 +43,7 @@ class XlsxSource(RowSource):
     """Rows of a sheet, by default the first; the place of a row is its number in the sheet."""
 
     has_lines: ClassVar[bool] = True
+    is_table: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
     sheet: str | None = None
     formulas: bool = field(default=False, init=False)

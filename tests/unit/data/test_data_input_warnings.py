@@ -181,7 +181,7 @@ def test_documents_below_a_key_are_a_warning(candidate, warned):
             TRUTH,
             [{"id": row["id"], "response": {"data": row}} for row in TRUTH],
             "the predictions appear to be in 'response.data'; "
-            "replace each row by its 'response.data' to read them",
+            "set the candidate key to 'response.data' to read them",
             id="two-wrappers",
         ),
         pytest.param(
