@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN
-from fieldmark.data.inputs import Duplicates, InputFormat, Inputs, Parse, RowsAre
+from fieldmark.data.inputs import CandidateJson, Duplicates, InputFormat, Inputs, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError, with_hint
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
@@ -257,6 +257,21 @@ input_options: Final = _combine(
         show_default=True,
         metavar="MODE",
         help="Parsing of model output: lenient (extract JSON from text) or strict.",
+    ),
+    option(
+        "--candidate-json",
+        group=INPUT,
+        type=SuggestingChoice([each.value for each in CandidateJson]),
+        default=CandidateJson.ONLY.value,
+        show_default=True,
+        metavar="WHICH",
+        help="JSON to read from model output: only (exactly one), or last.",
+    ),
+    option(
+        "--repair",
+        group=INPUT,
+        is_flag=True,
+        help="Repair model output that is almost JSON; such predictions are counted and marked.",
     ),
     option(
         "--duplicates",

@@ -12,6 +12,7 @@ from fieldmark.errors import OptionError
 
 __all__ = [
     "LIMITS",
+    "CandidateJson",
     "Coverage",
     "Duplicates",
     "InputFormat",
@@ -48,6 +49,13 @@ class Parse(StrEnum):
 
     LENIENT = "lenient"
     STRICT = "strict"
+
+
+class CandidateJson(StrEnum):
+    """Which JSON of model output is the prediction: there must be `only` one, or it is the last."""
+
+    ONLY = "only"
+    LAST = "last"
 
 
 class Duplicates(StrEnum):
@@ -96,7 +104,8 @@ class Inputs:
     A key that is `None` is detected from the standard names; a key can be a path, and `id_key` can
     be several keys separated by commas. An empty `id_key` pairs rows by position even if they have
     ids. `group_by` is the column by which rows of tables are grouped into documents, and `sheet`
-    the sheet of Excel workbooks. With `context`, cases include the additional data of rows.
+    the sheet of Excel workbooks. With `repair`, model output that is almost JSON is repaired. With
+    `context`, cases include the additional data of rows.
     """
 
     id_key: str | None = None
@@ -104,6 +113,8 @@ class Inputs:
     candidate_key: str | None = None
     rows: RowsAre | str | None = None
     parse: Parse | str = Parse.LENIENT
+    candidate_json: CandidateJson | str = CandidateJson.ONLY
+    repair: bool = False
     duplicates: Duplicates | str = Duplicates.REFUSE
     context: bool = False
     format_in: InputFormat | str | None = None
@@ -115,6 +126,7 @@ class Inputs:
         closed: tuple[tuple[str, type[StrEnum]], ...] = (
             ("rows", RowsAre),
             ("parse", Parse),
+            ("candidate_json", CandidateJson),
             ("duplicates", Duplicates),
             ("format_in", InputFormat),
         )
@@ -122,6 +134,13 @@ class Inputs:
             value = getattr(self, option)
             if value is not None and value not in list(words):
                 raise OptionError(option, f"must be one of: {', '.join(words)}; got {value!r}")
+        if self.parse == Parse.STRICT:
+            for option, value in (
+                ("candidate_json", self.candidate_json == CandidateJson.LAST),
+                ("repair", self.repair),
+            ):
+                if value:
+                    raise OptionError(option, "cannot be combined with strict parsing")
         if self.format_in is not None and self.rows is not None:
             raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
         for option in ("expected_key", "candidate_key", "group_by"):
@@ -133,7 +152,8 @@ class Inputs:
 class Coverage:
     """The number of cases, and how many of them could not be read or paired.
 
-    `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates.
+    `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates,
+    `repaired` the number of candidates that were not JSON before their repair.
     """
 
     total: int = 0
@@ -141,6 +161,7 @@ class Coverage:
     unparseable: int = 0
     invalid_truth: int = 0
     unexpected: int = 0
+    repaired: int = 0
 
     def add(self, other: Coverage) -> None:
         """Add the counts of another part of the input."""

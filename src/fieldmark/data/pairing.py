@@ -17,11 +17,11 @@ from fieldmark.data.input_warnings import (
     warn_non_finite,
     warn_unreadable_sides,
 )
-from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse, Role
+from fieldmark.data.inputs import CandidateJson, Coverage, InputLike, Inputs, Role
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
-from fieldmark.data.model_text import read_candidate, read_expected
+from fieldmark.data.model_text import REPAIRED, read_candidate, read_expected
 from fieldmark.data.rows import RowSource
 from fieldmark.data.sides import (
     InputSide,
@@ -253,6 +253,9 @@ class PairStream:
     def _add_final_warnings(self) -> None:
         self.structural += warn_unreadable_sides(self.coverage, self.sides)
         self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
+        if repaired := self.coverage.repaired:
+            verb = "was" if repaired == 1 else "were"
+            self.warnings.append(f"{plural(repaired, 'prediction')} {verb} not JSON and repaired")
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -336,9 +339,8 @@ class CaseBuilder:
 
     __slots__ = (
         "_before",
-        "_dialect",
         "_keep_context",
-        "_parse",
+        "_read_candidate",
         "_truth",
         "_truth_dialect",
         "as_text",
@@ -352,9 +354,14 @@ class CaseBuilder:
         self, truth: RowSource, dialect: JsonDialect, options: Inputs, *, before: int = 0
     ) -> None:
         self._truth = truth
-        self._dialect = dialect
         self._truth_dialect = make_dialect(Role.TRUTH, options)
-        self._parse: Parse | str = options.parse
+        self._read_candidate = partial(
+            read_candidate,
+            dialect=dialect,
+            parse=options.parse,
+            last=options.candidate_json == CandidateJson.LAST,
+            repair=options.repair,
+        )
         self._keep_context = options.context
         self._before = before
         self.coverage = Coverage()
@@ -421,11 +428,10 @@ class CaseBuilder:
         elif isinstance(candidate, str):
             truth = cast("JsonValue", expected)
             try:
-                candidate, parsed_from = read_candidate(
-                    truth, candidate, self._dialect, self._parse
-                )
+                candidate, parsed_from = self._read_candidate(truth, candidate)
             except DataError as error:
                 candidate = RowFault(error.message)
+            self.coverage.repaired += parsed_from == REPAIRED
         if isinstance(candidate, RowFault):
             if candidate.input is CaseInput.MISSING:
                 self.coverage.missing += 1
