@@ -15,7 +15,15 @@ from click.core import ParameterSource
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN
-from fieldmark.data.inputs import CandidateJson, Duplicates, InputFormat, Inputs, Parse, RowsAre
+from fieldmark.data.inputs import (
+    CandidateJson,
+    Duplicates,
+    InputFormat,
+    Inputs,
+    Parse,
+    Preset,
+    RowsAre,
+)
 from fieldmark.errors import ConfigError, OptionError, with_hint
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
@@ -206,6 +214,14 @@ input_options: Final = _combine(
         type=SuggestingChoice([form.value for form in InputFormat]),
         metavar="FORMAT",
         help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
+    ),
+    option(
+        "--from",
+        "preset",
+        group=INPUT,
+        type=SuggestingChoice([preset.value for preset in Preset]),
+        metavar="TOOL",
+        help=f"Read exports of a tool: {_choices([preset.value for preset in Preset])}.",
     ),
     option(
         "--id",

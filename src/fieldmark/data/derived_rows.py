@@ -23,7 +23,7 @@ from fieldmark.errors import DataError, Location
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import is_path, parse_path, resolve, without
 
-__all__ = ["GroupedSource", "KeyedSource"]
+__all__ = ["DerivedSource", "GroupedSource", "KeyedSource"]
 
 _ITEMS: Final = "items"
 _ITEM_COLUMN: Final = re.compile(r"(?P<list>[^\[\].]+)\[\]\.(?P<field>.+)\Z", re.DOTALL)
@@ -32,7 +32,7 @@ _BLOCK_ROWS: Final = 256
 
 
 @dataclass(slots=True)
-class _DerivedSource(RowSource):
+class DerivedSource(RowSource):
     """The rows of another source, changed; places are those of the other source."""
 
     source: RowSource
@@ -63,7 +63,7 @@ class _DerivedSource(RowSource):
 
 
 @dataclass(slots=True)
-class KeyedSource(_DerivedSource):
+class KeyedSource(DerivedSource):
     """Rows with additional keys for the values at nested keys, and for composite ids."""
 
     id_key: str | None = None
@@ -88,7 +88,7 @@ class KeyedSource(_DerivedSource):
 
 
 @dataclass(slots=True)
-class GroupedSource(_DerivedSource):
+class GroupedSource(DerivedSource):
     """Adjacent rows with the same key as one document with a list.
 
     Columns such as `lines[].amount` are the keys of the items; the other columns must be equal in

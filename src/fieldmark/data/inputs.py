@@ -20,6 +20,7 @@ __all__ = [
     "Inputs",
     "Limits",
     "Parse",
+    "Preset",
     "Role",
     "RowsAre",
 ]
@@ -71,6 +72,20 @@ class InputFormat(StrEnum):
     COCO = "coco"
 
 
+class Preset(StrEnum):
+    """Tools and services whose exports can be read."""
+
+    LANGSMITH = "langsmith"
+    BRAINTRUST = "braintrust"
+    OPENAI_EVALS = "openai-evals"
+    PROMPTFOO = "promptfoo"
+    INSPECT = "inspect"
+    TEXTRACT = "textract"
+    AZURE_DI = "azure-di"
+    GOOGLE_DOCAI = "google-docai"
+    MINDEE = "mindee"
+
+
 class RowsAre(StrEnum):
     """What a JSON file contains: one document, an object of documents by id, or a list of rows."""
 
@@ -104,8 +119,9 @@ class Inputs:
     A key that is `None` is detected from the standard names; a key can be a path, and `id_key` can
     be several keys separated by commas. An empty `id_key` pairs rows by position even if they have
     ids. `group_by` is the column by which rows of tables are grouped into documents, and `sheet`
-    the sheet of Excel workbooks. With `repair`, model output that is almost JSON is repaired. With
-    `context`, cases include the additional data of rows.
+    the sheet of Excel workbooks. A `preset` reads exports of another tool. With `repair`, model
+    output that is almost JSON is repaired. With `context`, cases include the additional data of
+    rows.
     """
 
     id_key: str | None = None
@@ -118,6 +134,7 @@ class Inputs:
     duplicates: Duplicates | str = Duplicates.REFUSE
     context: bool = False
     format_in: InputFormat | str | None = None
+    preset: Preset | str | None = None
     sheet: str | None = None
     group_by: str | None = None
     limits: Limits = LIMITS
@@ -129,6 +146,7 @@ class Inputs:
             ("candidate_json", CandidateJson),
             ("duplicates", Duplicates),
             ("format_in", InputFormat),
+            ("preset", Preset),
         )
         for option, words in closed:
             value = getattr(self, option)
@@ -143,6 +161,8 @@ class Inputs:
                     raise OptionError(option, "cannot be combined with strict parsing")
         if self.format_in is not None and self.rows is not None:
             raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
+        if self.preset is not None and not (self.rows is self.format_in is self.group_by is None):
+            raise OptionError("preset", "cannot be combined with rows, format_in or group_by")
         for option in ("expected_key", "candidate_key", "group_by"):
             if getattr(self, option) == "":
                 raise OptionError(option, "must not be empty")

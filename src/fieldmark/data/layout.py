@@ -114,7 +114,7 @@ def detect_paired_layout(
     sample: RowBlock, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
     """Return the layout of rows with both sides, and notes for the user."""
-    row = first_object(sample, options.expected_key or options.candidate_key) or {}
+    row = first_object(sample, options.expected_key, options.candidate_key) or {}
     both = paired_keys(row, options)
     if both is not None:
         expected, candidate = both
@@ -148,10 +148,11 @@ def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     return None if expected is None or candidate is None else (expected, candidate)
 
 
-def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
-    """Return the first row that is an object, preferably one with a key."""
+def first_object(block: RowBlock, *keys: str | None) -> JsonObject | None:
+    """Return the first row that is an object, preferably one with all keys."""
     objects = [row for row in block.rows if isinstance(row, dict)]
-    return next((row for row in objects if key in row), objects[0] if objects else None)
+    named = set(filter(None, keys))
+    return next((row for row in objects if named <= row.keys()), objects[0] if objects else None)
 
 
 def _find_id_key(row: JsonObject, options: Inputs, name: str) -> str | None:

@@ -14,7 +14,7 @@ from fieldmark.data.input_warnings import (
     warn_nested_documents,
     warn_truth_as_predictions,
 )
-from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
+from fieldmark.data.inputs import InputLike, Inputs, Preset, Role, RowsAre
 from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
@@ -90,6 +90,9 @@ def open_single_input(
     with ExitStack() as on_error:
         on_error.callback(source.close)
         _check_tables([source], options)
+        if options.preset is not None:
+            roles = (Role.TRUTH,) if truth_alone else tuple(Role)
+            source, options = _read_preset(source, options, *roles)
         if isinstance(source, ValueSource):
             _settle_single(source, options)
         source = _derive(source, options, options.expected_key, options.candidate_key)
@@ -130,12 +133,14 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
     dialects = make_dialect(Role.TRUTH, options), make_dialect(Role.CANDIDATE, options)
     with ExitStack() as on_error:
         sources: tuple[RowSource, RowSource]
+        keys: tuple[Inputs, Inputs]
+        notes: list[str]
         if options.format_in is not None:
             from fieldmark.data.coco import coco_candidate, coco_truth
 
             images = coco_truth(truth, dialects[0])
             sources = images, coco_candidate(candidate, dialects[1], images)
-            notes = []
+            keys, notes = (options, options), []
         else:
             label, sheet = Role.TRUTH.label, options.sheet
             first = open_source(truth, dialects[0], side=label, sheet=sheet)
@@ -145,14 +150,15 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             on_error.callback(second.close)
             sources = first, second
             _check_tables(sources, options)
-            notes = _settle(sources, options)
+            sources, keys, notes = _read_presets(sources, options)
+            notes += _settle(sources, options)
             sources = (
-                _derive(first, options, options.expected_key),
-                _derive(second, options, options.candidate_key),
+                _derive(sources[0], keys[0], keys[0].expected_key),
+                _derive(sources[1], keys[1], keys[1].candidate_key),
             )
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
-        for side, role in zip(sides, Role, strict=True):
-            layout, found = detect_layout(side.sample, role, options, name=side.source.name)
+        for side, role, named in zip(sides, Role, keys, strict=True):
+            layout, found = detect_layout(side.sample, role, named, name=side.source.name)
             side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
             notes += found
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
@@ -164,6 +170,55 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         _decide_pairing(opened, options)
         on_error.pop_all()
         return opened
+
+
+def _read_presets(
+    sources: tuple[RowSource, RowSource], options: Inputs
+) -> tuple[tuple[RowSource, RowSource], tuple[Inputs, Inputs], list[str]]:
+    """Read the inputs that are exports of the named tool, which must be at least one."""
+    if options.preset is None:
+        return sources, (options, options), []
+    read: list[tuple[RowSource, Inputs]] = []
+    notes: list[str] = []
+    error: DataError | None = None
+    for source, role in zip(sources, Role, strict=True):
+        if isinstance(source, ObjectSource) and iter(source.objects) is source.objects:
+            read.append((source, options))  # it can be read only once
+            continue
+        try:
+            read.append(_read_preset(source, options, role))
+            notes.append(f"{source.name}: read as an export of {options.preset}")
+        except DataError as refused:
+            error = refused
+            read.append((source, options))
+    if not notes:
+        message = f"no input is a file that --from {options.preset} can read"
+        raise error or DataError(message)
+    return (read[0][0], read[1][0]), (read[0][1], read[1][1]), notes
+
+
+def _read_preset(source: RowSource, options: Inputs, *roles: Role) -> tuple[RowSource, Inputs]:
+    """Return the rows of an export, and the options with the keys of the sides that it has."""
+    from fieldmark.data.presets import read_preset
+
+    converted = read_preset(source, Preset(options.preset or ""))
+    sample = next(converted.blocks(), None)
+    rows = [] if sample is None else [row for row in sample.rows if isinstance(row, dict)]
+    expected, candidate = options.expected_key, options.candidate_key
+    if candidate is None and any("candidate" in row for row in rows):
+        candidate = "candidate"
+    if expected is None and any("expected" in row for row in rows):
+        expected = "expected"
+    elif expected is None and roles == (Role.TRUTH,):
+        expected, candidate = candidate, None  # the response of a service as ground truth
+    named = {Role.TRUTH: (expected, "ground truth"), Role.CANDIDATE: (candidate, "predictions")}
+    for role in roles:
+        key, noun = named[role]
+        if key is None:
+            listed = ", ".join(sorted(rows[0])[:8]) if rows else ""
+            message = f"the export has no {noun}; add another input, or name their key ({listed})"
+            raise DataError(message, Location(source.name))
+    return converted, replace(options, expected_key=expected, candidate_key=candidate)
 
 
 def _check_tables(sources: Iterable[RowSource], options: Inputs) -> None:
