@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
-from fieldmark.data.inputs import Parse
+from fieldmark.data.inputs import CandidateJson, Inputs, Parse
 from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonValue
+from fieldmark.values.text import plural
 
-__all__ = ["REPAIRED", "ParsedText", "parse_model_text", "read_candidate", "read_expected"]
+__all__ = [
+    "REPAIRED",
+    "ParsedText",
+    "candidate_reader",
+    "parse_model_text",
+    "read_candidate",
+    "read_expected",
+    "warn_repaired",
+]
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that starts JSON rather than a remark in brackets."""
@@ -64,6 +75,21 @@ def read_candidate(
         if isinstance(expected, dict | list):
             raise
         return ParsedText(text)
+
+
+def candidate_reader(
+    options: Inputs, dialect: JsonDialect
+) -> Callable[[JsonValue, str], ParsedText]:
+    """Return a function that reads a candidate that was given as text, with these options."""
+    last = options.candidate_json == CandidateJson.LAST
+    return partial(
+        read_candidate, dialect=dialect, parse=options.parse, last=last, repair=options.repair
+    )
+
+
+def warn_repaired(count: int) -> str:
+    """Return the warning about candidates that were repaired."""
+    return f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} not JSON and repaired"
 
 
 def parse_model_text(

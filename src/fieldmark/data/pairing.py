@@ -17,11 +17,11 @@ from fieldmark.data.input_warnings import (
     warn_non_finite,
     warn_unreadable_sides,
 )
-from fieldmark.data.inputs import CandidateJson, Coverage, InputLike, Inputs, Role
+from fieldmark.data.inputs import Coverage, InputLike, Inputs, Role
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
-from fieldmark.data.model_text import REPAIRED, read_candidate, read_expected
+from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
 from fieldmark.data.rows import RowSource
 from fieldmark.data.sides import (
     InputSide,
@@ -253,9 +253,8 @@ class PairStream:
     def _add_final_warnings(self) -> None:
         self.structural += warn_unreadable_sides(self.coverage, self.sides)
         self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
-        if repaired := self.coverage.repaired:
-            verb = "was" if repaired == 1 else "were"
-            self.warnings.append(f"{plural(repaired, 'prediction')} {verb} not JSON and repaired")
+        if self.coverage.repaired:
+            self.warnings.append(warn_repaired(self.coverage.repaired))
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -355,13 +354,7 @@ class CaseBuilder:
     ) -> None:
         self._truth = truth
         self._truth_dialect = make_dialect(Role.TRUTH, options)
-        self._read_candidate = partial(
-            read_candidate,
-            dialect=dialect,
-            parse=options.parse,
-            last=options.candidate_json == CandidateJson.LAST,
-            repair=options.repair,
-        )
+        self._read_candidate = candidate_reader(options, dialect)
         self._keep_context = options.context
         self._before = before
         self.coverage = Coverage()

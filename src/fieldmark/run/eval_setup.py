@@ -50,6 +50,8 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
         id_key=spec.id_key,
         expected_key=spec.expected_key,
         candidate_key="candidate" if both else spec.candidate_key,
+        candidate_json=spec.candidate_json,
+        repair=spec.repair,
         context=True,
         format_in=spec.format_in,
     )

@@ -328,6 +328,7 @@ class _Session:
                 chain.from_iterable(upcoming),
                 warn=self._target_warnings.append,
                 dialect=self._dialect,
+                reading=self._stream.options,
             )
             self._stack.enter_context(closing(produced))
             upcoming = segments(([case] for case in produced), self._size)

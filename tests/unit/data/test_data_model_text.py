@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import time
 
 import pytest
@@ -232,3 +233,30 @@ def test_repaired_predictions_are_marked_and_counted(tmp_path):
 def test_strict_parsing_excludes_other_ways(option):
     with pytest.raises(OptionError, match="cannot be combined with strict parsing"):
         Inputs(parse="strict", **option)
+
+
+@pytest.mark.parametrize("source", ["candidates", "target"])
+@pytest.mark.parametrize(
+    ("key", "output", "warned"),
+    [
+        pytest.param("repair: true", '{"a": 1,}', True, id="repair"),
+        pytest.param("candidate_json: last", '{"a": 0} or {"a": 1}', False, id="last"),
+    ],
+)
+def test_eval_files_set_how_model_output_is_read(tmp_path, source, key, output, warned):
+    (tmp_path / "answer.json").write_text(json.dumps([{"id": "x", "output": output}]))
+    (tmp_path / "answer.py").write_text(f"print({output!r})\n")
+    where = {
+        "candidates": "candidates: answer.json",
+        "target": f"target: {{command: [{sys.executable}, answer.py]}}",
+    }
+    file = tmp_path / "t.eval.yaml"
+    file.write_text(
+        f"cases: [{{id: x, expected: {{a: 1}}}}]\n{where[source]}\n{key}\n"
+        "evaluators: [{name: f, type: field_accuracy, fields: [{path: a}]}]\n"
+    )
+    run = fm.evaluate(file)
+    assert run.summary.mean_score == 1.0
+    assert ("1 prediction was not JSON and repaired" in run.summary.warnings) is warned
+    file.write_text(file.read_text().replace(f"{key}\n", ""))
+    assert fm.evaluate(file).summary.cases.unparseable == 1
