@@ -80,6 +80,7 @@ class Preset(StrEnum):
     OPENAI_EVALS = "openai-evals"
     PROMPTFOO = "promptfoo"
     INSPECT = "inspect"
+    LABELSTUDIO = "labelstudio"
     TEXTRACT = "textract"
     AZURE_DI = "azure-di"
     GOOGLE_DOCAI = "google-docai"

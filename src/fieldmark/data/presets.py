@@ -426,12 +426,91 @@ def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
     raise _not(Preset.INSPECT, f"sample {sample.get('id')!r} refers to a missing attachment")
 
 
+_TASK_TYPES: Final = ("choices", "textarea", "number", "rating", "datetime", "taxonomy")
+_WITHOUT_CONTENT: Final = ("relation", "rectangle")
+"""Links between regions, and the boxes of regions whose labels follow."""
+_CONTENT_KEYS: Final = {"textarea": "text"}
+
+
+def _label_studio(value: JsonValue) -> list[JsonObject]:
+    tasks = [value] if isinstance(value, dict) and "data" in value else _objects(value)
+    if not tasks or not all("annotations" in task or "predictions" in task for task in tasks):
+        found = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
+        raise _not(Preset.LABELSTUDIO, found)
+    rows: list[JsonObject] = []
+    for place, task in enumerate(tasks, start=1):
+        row = {**task}
+        if "id" in task:
+            row["id"] = str(task["id"])
+        kept = [each for each in _objects(task.get("annotations")) if not each.get("was_cancelled")]
+        verified = [each for each in kept if each.get("ground_truth")]
+        where = f"task {row.get('id', place)}"
+        for key, listed in (
+            ("expected", verified or kept),
+            ("candidate", _objects(task.get("predictions"))),
+        ):
+            if len(listed) > 1:
+                noun = "annotations" if key == "expected" else "predictions"
+                hint = "mark one as ground truth" if key == "expected" else "export only one model"
+                raise _not(Preset.LABELSTUDIO, f"{where} has {len(listed)} {noun}; {hint}")
+            if listed:
+                row[key] = _task_document(_objects(listed[0].get("result")))
+        rows.append(row)
+    return rows
+
+
+def _task_document(results: Iterable[JsonObject]) -> JsonObject:
+    """Return the answers by control, the texts of regions by label, and regions without text."""
+    regions: dict[str, dict[str, JsonValue]] = {}
+    fields: list[tuple[str, JsonValue]] = []
+    results = list(results)
+    placed = {str(each.get("id")) for each in results if _is_region(each)}
+    for place, result in enumerate(results):
+        kind, value = str(result.get("type")), result.get("value")
+        if kind in _WITHOUT_CONTENT or not isinstance(value, dict):
+            continue
+        name = str(result.get("id", f"#{place}"))
+        if kind in _TASK_TYPES:
+            content = value.get(_CONTENT_KEYS.get(kind, kind))
+            if name in placed:
+                regions.setdefault(name, {})["text"] = _joined(content)
+            else:
+                if isinstance(content, list) and len(content) == 1:
+                    content = content[0]
+                fields.append((str(result.get("from_name")), content))
+        elif kind.endswith("labels"):
+            region = regions.setdefault(name, {})
+            region["class"] = _joined(value.get(kind))
+            region |= {"text": value["text"]} if "text" in value else {}
+            region |= {"score": result["score"]} if "score" in result else {}
+            if "width" in value:
+                region["bbox"] = [value.get(each) for each in ("x", "y", "width", "height")]
+        else:
+            raise _not(Preset.LABELSTUDIO, f"results of the type {kind!r} are not supported")
+    fields += [
+        (str(each.get("class")), each["text"]) for each in regions.values() if "text" in each
+    ]
+    boxes: list[JsonValue] = [each for each in regions.values() if "text" not in each]
+    return {**_collect(fields), **({"regions": boxes} if boxes else {})}
+
+
+def _is_region(result: JsonObject) -> bool:
+    value = result.get("value")
+    return isinstance(value, dict) and ("width" in value or "start" in value)
+
+
+def _joined(value: JsonValue) -> JsonValue:
+    """Return a list of texts as one text."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+
 _READERS: Final[Mapping[Preset, _Reader]] = {
     Preset.LANGSMITH: _langsmith,
     Preset.BRAINTRUST: _braintrust,
     Preset.OPENAI_EVALS: _openai_evals,
     Preset.PROMPTFOO: _promptfoo,
     Preset.INSPECT: _inspect,
+    Preset.LABELSTUDIO: _label_studio,
     Preset.TEXTRACT: _textract,
     Preset.AZURE_DI: _azure,
     Preset.GOOGLE_DOCAI: _google,

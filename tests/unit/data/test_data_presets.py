@@ -349,7 +349,79 @@ def test_thoughts_in_messages_of_inspect_are_left_out():
     assert case.candidate == {"a": 1}
 
 
+def label_studio(name):
+    path = SAMPLES / f"label-studio/{name}.json"
+    return cases_of(open_truth(path, Inputs(preset="labelstudio")))
+
+
+def test_boxes_of_label_studio_are_regions_with_scores():
+    path = SAMPLES / "label-studio/tasks-with-ground-truth.json"
+    first, *_ = cases_of(open_pairs(path, None, Inputs(preset="labelstudio")))
+    assert first.expected == {"regions": [{"class": "Car", "bbox": [80.62, 24.26, 3.12, 3.6]}]}
+    [region] = first.candidate["regions"]
+    assert (region["class"], round(region["score"], 3)) == ("Car", 0.231)
+
+
+def test_named_entities_of_label_studio_are_texts_by_label():
+    [case] = label_studio("ner-annotation")
+    assert (case.id, case.expected) == ("1", {"Date": "February 22"})
+
+
+def test_answers_of_label_studio_are_fields():
+    [case] = label_studio("export-full")
+    assert list(case.expected) == ["uri_selection"]
+    assert case.expected["uri_selection"].startswith("Yes ")
+
+
+def test_regions_and_text_of_the_whole_task_of_label_studio():
+    first, second, skipped = label_studio("export-document-regions-textarea")
+    assert first.expected["doclang"].startswith("<doclang>")
+    assert first.expected["regions"] == [
+        {"class": "Section-header", "bbox": [5.0, 10.0, 40.0, 15.0]}
+    ]
+    assert second.expected == {"regions": [{"class": "Text", "bbox": [1, 2, 3, 4]}]}
+    assert skipped.input is CaseInput.INVALID_TRUTH  # its only annotation was cancelled
+
+
+def test_a_transcription_belongs_to_the_label_of_its_region():
+    box = {"x": 1, "y": 1, "width": 2, "height": 2}
+    result = [
+        {"id": "r", "type": "rectangle", "from_name": "b", "value": box},
+        {"id": "r", "type": "labels", "from_name": "l", "value": {**box, "labels": ["Total"]}},
+        {"id": "r", "type": "textarea", "from_name": "t", "value": {**box, "text": ["12", "EUR"]}},
+        {"type": "relation", "from_id": "r", "to_id": "r"},
+        {"id": "c", "type": "choices", "from_name": "kind", "value": {"choices": ["a", "b"]}},
+    ]
+    task = {"id": 1, "data": {}, "annotations": [{"result": result}]}
+    [case] = cases_of(open_truth([task], Inputs(preset="labelstudio")))
+    assert case.expected == {"kind": ["a", "b"], "Total": "12\nEUR"}
+
+
 UNKNOWN = [
+    pytest.param(
+        "labelstudio",
+        [{"id": 1, "text": "x", "label": "y"}],
+        "not as JSON-MIN",
+        id="labelstudio-min",
+    ),
+    pytest.param(
+        "labelstudio",
+        {"data": {}, "id": 7, "annotations": [{}, {}]},
+        "task 7 has 2 annotations; mark one",
+        id="labelstudio-annotations",
+    ),
+    pytest.param(
+        "labelstudio",
+        {"data": {}, "annotations": [], "predictions": [{}, {}]},
+        "task 1 has 2 predictions; export only one",
+        id="labelstudio-predictions",
+    ),
+    pytest.param(
+        "labelstudio",
+        {"data": {}, "annotations": [{"result": [{"type": "brush", "value": {}}]}]},
+        "type 'brush' are not supported",
+        id="labelstudio-type",
+    ),
     pytest.param(
         "inspect",
         {"version": 3, "eval": {}, "samples": [{}]},
