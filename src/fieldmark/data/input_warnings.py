@@ -44,7 +44,7 @@ _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "multi-line JSON; use the extension .json",
     ),
     (re.compile(r"\s*<"), "XML or HTML, which is not supported"),
-    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML, which is not supported"),
+    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML; use the extension .yaml"),
     (re.compile(r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)"), "TSV; use the extension .tsv"),
     (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; use the extension .csv"),
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.errors import OptionError
+from fieldmark.model.json import JsonValue
 
 __all__ = [
     "LIMITS",
@@ -20,17 +21,26 @@ __all__ = [
     "Inputs",
     "Limits",
     "Parse",
+    "ParsedFile",
     "Preset",
     "Role",
     "RowsAre",
 ]
 
-InputLike: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
+InputLike: TypeAlias = "str | Path | ParsedFile | Mapping[str, object] | Iterable[object]"
 """A path, `-` for standard input, an open file, one JSON object, or rows."""
 
 _MEGABYTE: Final = 1 << 20
 _MAX_DEPTH: Final = 200
 """Beyond this depth, the parsers could exceed their recursion limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A file that was parsed to one JSON value, as YAML files are."""
+
+    name: str
+    value: JsonValue
 
 
 class Role(StrEnum):

@@ -14,7 +14,7 @@ from fieldmark.data.input_warnings import (
     warn_nested_documents,
     warn_truth_as_predictions,
 )
-from fieldmark.data.inputs import InputLike, Inputs, Preset, Role, RowsAre
+from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Preset, Role, RowsAre
 from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
@@ -118,7 +118,7 @@ def open_single_input(
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
-    if isinstance(given, str | Path | Mapping) or is_stream(given):
+    if isinstance(given, str | Path | ParsedFile | Mapping) or is_stream(given):
         return given
     return (
         {"expected": row[0], "candidate": row[1]}

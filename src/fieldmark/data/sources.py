@@ -20,7 +20,7 @@ from fieldmark.data.files import (
     open_stdin,
     read_whole,
 )
-from fieldmark.data.inputs import Duplicates, InputLike
+from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
 from fieldmark.data.json_documents import ObjectSource, ValueSource, ensure_documents, to_json_value
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
@@ -64,6 +64,8 @@ def open_source(
         if suffix in _WORKBOOKS:
             return _open_workbook(str(given), dialect, sheet)
         return _BY_SUFFIX.get(suffix, _open_json)(str(given), dialect)
+    if isinstance(given, ParsedFile):
+        return ValueSource(given.name, given.value)
     if isinstance(given, Mapping):
         try:
             value = to_json_value(given, dialect)
