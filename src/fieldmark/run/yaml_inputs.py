@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, overload
 
-from fieldmark.config.files import load_file
 from fieldmark.data.inputs import InputLike, ParsedFile
 
 __all__ = ["with_yaml"]
@@ -25,4 +24,6 @@ def with_yaml(given: InputLike | None) -> InputLike | None:
     """Return an input, or its content if it is a YAML file."""
     if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
         return given
+    from fieldmark.config.files import load_file  # rarely needed
+
     return ParsedFile(str(given), load_file(given).value)
