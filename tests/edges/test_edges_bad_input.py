@@ -165,8 +165,15 @@ def test_byte_order_mark_is_accepted(files):
     assert case.candidate == {"a": 1}
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+@pytest.mark.parametrize(
+    ("suffix", "encoding"),
+    [
+        (suffix, encoding)
+        for suffix in ("jsonl", "json", "csv")
+        for encoding in ("utf-16", "utf-16-le", "latin-1")
+        if (suffix, encoding) != ("csv", "latin-1")  # read as Windows-1252
+    ],
+)
 def test_other_encodings_are_rejected_with_a_hint(files, suffix, encoding):
     content = {"csv": "id,é\n1,é\n"}.get(suffix, '{"id": 1, "é": "é"}').encode(encoding)
     truth, candidate = files(content, content, suffix)

@@ -12,6 +12,7 @@ from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.infer import RuleInferrer
 from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.run.yaml_inputs import with_yaml
 
 __all__ = ["infer"]
 
@@ -28,6 +29,7 @@ def infer(
     """
     inferrer = RuleInferrer()
     options = read_inputs(inputs)
+    truth, candidate = with_yaml(truth), with_yaml(candidate)
     stream = (
         open_truth(truth, options) if candidate is None else open_pairs(truth, candidate, options)
     )

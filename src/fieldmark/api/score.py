@@ -18,6 +18,7 @@ from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
+from fieldmark.run.yaml_inputs import with_yaml
 
 __all__ = ["score", "score_with"]
 
@@ -121,7 +122,8 @@ def _prepare(options: RunOptions) -> PreparedRun:
     gates = RunGates.of(options, settings.gates)
     gates.check_names(settings)
     sources = [each for each in (options.truth, options.candidate) if each is not None]
-    stream = open_pairs(options.truth, options.candidate, options.inputs, quotes=options.values)
+    truth, candidate = with_yaml(options.truth), with_yaml(options.candidate)
+    stream = open_pairs(truth, candidate, options.inputs, quotes=options.values)
     size = segment_size(stream.case_bytes)
     saved, manifest = options.out is not None or options.resume, None
     if saved or options.baseline is not None:

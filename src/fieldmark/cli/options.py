@@ -15,7 +15,15 @@ from click.core import ParameterSource
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN
-from fieldmark.data.inputs import Duplicates, InputFormat, Inputs, Parse, RowsAre
+from fieldmark.data.inputs import (
+    CandidateJson,
+    Duplicates,
+    InputFormat,
+    Inputs,
+    Parse,
+    Preset,
+    RowsAre,
+)
 from fieldmark.errors import ConfigError, OptionError, with_hint
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
@@ -207,7 +215,21 @@ input_options: Final = _combine(
         metavar="FORMAT",
         help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
     ),
-    option("--id", "id_key", group=INPUT, metavar="KEY", help="Key of the id in each row."),
+    option(
+        "--from",
+        "preset",
+        group=INPUT,
+        type=SuggestingChoice([preset.value for preset in Preset]),
+        metavar="TOOL",
+        help=f"Read exports of a tool: {_choices([preset.value for preset in Preset])}.",
+    ),
+    option(
+        "--id",
+        "id_key",
+        group=INPUT,
+        metavar="KEY[,KEY]",
+        help="Key of the id in each row; a key can be a path such as sample.id.",
+    ),
     option(
         "--expected",
         "expected_key",
@@ -231,6 +253,19 @@ input_options: Final = _combine(
         "  [default: detect]",
     ),
     option(
+        "--group-by",
+        group=INPUT,
+        metavar="KEY[,KEY]",
+        help="Columns of CSV, Excel and Parquet files with one row per line item; rows with the "
+        "same value are one document.",
+    ),
+    option(
+        "--sheet",
+        group=INPUT,
+        metavar="NAME",
+        help="Sheet of Excel workbooks.  [default: the first]",
+    ),
+    option(
         "--parse",
         group=INPUT,
         type=SuggestingChoice([parse.value for parse in Parse]),
@@ -238,6 +273,21 @@ input_options: Final = _combine(
         show_default=True,
         metavar="MODE",
         help="Parsing of model output: lenient (extract JSON from text) or strict.",
+    ),
+    option(
+        "--candidate-json",
+        group=INPUT,
+        type=SuggestingChoice([each.value for each in CandidateJson]),
+        default=CandidateJson.ONLY.value,
+        show_default=True,
+        metavar="WHICH",
+        help="JSON to read from model output: only (exactly one), or last.",
+    ),
+    option(
+        "--repair",
+        group=INPUT,
+        is_flag=True,
+        help="Repair model output that is almost JSON; such predictions are counted and marked.",
     ),
     option(
         "--duplicates",

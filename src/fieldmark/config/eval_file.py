@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target, case_id
@@ -236,6 +236,15 @@ _CONCURRENCY: Final = ConfigKey(
     default=4,
     minimum=1,
 )
+_CANDIDATE_JSON: Final = ConfigKey(
+    "candidate_json",
+    Literal["only", "last"],
+    "Which JSON of model output is the prediction: only (exactly one), or last.",
+    default="only",
+)
+_REPAIR: Final = ConfigKey(
+    "repair", bool, "Whether model output that is almost JSON is repaired.", default=False
+)
 _TAGS: Final = replace(_CASE_TAGS, description="Tags of the evaluation.")
 _METADATA: Final = replace(
     _CASE_METADATA,
@@ -248,6 +257,8 @@ EVAL_KEYS: Final = KeyTable(
     ConfigKey("cases", description="The cases with their ground truth.", schema=_cases_schema),
     ConfigKey("candidates", str, "A file or directory with the predictions."),
     _TARGET,
+    _CANDIDATE_JSON,
+    _REPAIR,
     CONVENTION,
     ConfigKey(
         "rules",
@@ -307,6 +318,8 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         **source._asdict(),
         candidates=_read_path(located, "candidates", context),
         target=_TARGET.read(located, context),
+        candidate_json=_CANDIDATE_JSON.read(located, context),
+        repair=_REPAIR.read(located, context),
         convention=convention,
         rules=_with_default(rules, convention, context)
         if located.value_of("rules") is not None

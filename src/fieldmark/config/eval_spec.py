@@ -85,6 +85,8 @@ class EvalSpec:
     expected_key: str | None = None
     candidate_key: str | None = None
     format_in: str | None = None
+    candidate_json: str = "only"
+    repair: bool = False
     tags: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()

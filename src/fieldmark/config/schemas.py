@@ -361,7 +361,8 @@ def _result_row() -> JsonObject:
             ),
             "note": {"type": "string"},
             "parsed_from": _described(
-                {"enum": ["fence", "text"]}, "Where the JSON was found in the model output."
+                {"enum": ["fence", "text", "repaired"]},
+                "Where the JSON was found in the model output, or that it was repaired.",
             ),
             "tags": _STRINGS,
             "fallback": _described(

@@ -1,76 +1,137 @@
-"""CSV files: a header, then one row per case; all cells are strings."""
+"""CSV files: a header, then one row per case; cells are strings, or JSON objects and arrays.
+
+The delimiter and the encoding are detected: the delimiter from the first rows, the encoding from
+the whole file, because a file that starts with ASCII says nothing about the rest.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from fieldmark.data.columns import Columns, add_column_note, read_cell, read_header
 from fieldmark.data.files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.line_offsets import read_line_blocks
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.model.json import JsonValue
 from fieldmark.values.json_limits import check_paths
-from fieldmark.values.strict_json import first_repeated
 
 __all__ = ["CsvSource"]
 
 _BLOCK_ROWS: Final = 256
+_SAMPLE_ROWS: Final = 20
+_UTF8: Final = "utf-8"
+_WINDOWS: Final = "cp1252"
+_DELIMITERS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_DELIMITER_LINE: Final = re.compile(r"sep=([,;\t|])\r?\n?\Z")
+"""The line before the header with which Excel names the delimiter."""
 
 
 @dataclass(slots=True)
 class CsvSource(RowSource):
-    """Rows of a CSV file with a header; the place of a row is its last line."""
+    """Rows of a CSV file with a header; the place of a row is its last line.
+
+    Without a `delimiter`, it is detected.
+    """
 
     has_lines: ClassVar[bool] = True
+    is_table: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
-    delimiter: str = ","
+    delimiter: str = ""
+    encoding: str = field(default=_UTF8, init=False)
 
     def __post_init__(self) -> None:
         self.text_cells = True
         opened = self.open_file()
         self.bytes_total = opened.size
-        opened.close()
+        try:
+            sample = self._detect_encoding(opened)
+        finally:
+            opened.close()
+        if not self.delimiter:
+            self.delimiter = _detect_delimiter(sample)
+            if self.delimiter != ",":
+                self.add_note(f"columns separated by {_DELIMITERS[self.delimiter]}")
 
     def blocks(self) -> Iterator[RowBlock]:
         """Read the rows after the header, without blank lines."""
         opened = self.open_file()
         csv.field_size_limit(self.dialect.limits.line_bytes)
         reader = csv.reader(self._lines(opened), delimiter=self.delimiter, strict=True)
-        header: list[str] | None = None
+        columns: Columns | None = None
         rows: list[Row] = []
         places: list[int] = []
         try:
             for cells in reader:
                 if not cells:
                     continue
-                if header is None:
-                    header = cells
-                    name = first_repeated(header)
-                    if name is not None:
-                        raise DataError(f"duplicate column {name!r}", self.location(1))
-                    try:
-                        check_paths(dict.fromkeys(header), self.dialect.limits)
-                    except LimitError as error:
-                        raise with_location(error, self.location(1)) from None
+                if columns is None:
+                    columns = read_header(cells, self.dialect.limits)
+                    add_column_note(self, columns)
                     continue
-                if len(cells) > len(header):
-                    reason = f"{len(cells)} cells, but the header has {len(header)}"
-                    rows.append(UnreadableRow(reason))
-                else:
-                    rows.append(dict(zip(header, cells, strict=False)))
+                rows.append(self._row(cells, columns))
                 places.append(reader.line_num)
                 if len(rows) == _BLOCK_ROWS:
                     yield RowBlock(rows, places)
                     rows, places = [], []
         except csv.Error as error:
             raise DataError(f"invalid CSV: {error}", self.location(reader.line_num)) from None
+        except DataError as error:
+            location = error.location if error.location != Location() else self.location(1)
+            raise with_location(error, location) from None
         finally:
             opened.close()
         if rows:
             yield RowBlock(rows, places)
+
+    def _row(self, cells: list[str], columns: Columns) -> Row:
+        if len(cells) > len(columns.names):
+            return UnreadableRow(f"{len(cells)} cells, but the header has {len(columns.names)}")
+        values: list[JsonValue] = [*cells]
+        has_json = False
+        for place in columns.json_places[: len(cells)]:
+            text = cells[place]
+            if text[:1] in ("{", "["):
+                try:
+                    value = read_cell(text, self.dialect)
+                except DataError as error:
+                    return UnreadableRow(f"column {columns.names[place]!r}: {error.message}")
+                has_json = has_json or value is not text
+                values[place] = value
+        document = columns.document(values)
+        if has_json:
+            self.json_cells = True
+            try:
+                check_paths(document, self.dialect.limits)
+            except LimitError as error:
+                return UnreadableRow(error.message)
+        return document
+
+    def _detect_encoding(self, opened: InputFile) -> str:
+        """Return the first lines, after reading the whole file to find its encoding.
+
+        A file with valid UTF-8 beside invalid bytes is damaged rather than in another encoding.
+        """
+        sample = b""
+        non_ascii = False
+        for block in read_line_blocks(opened.stream, self.dialect.limits.line_bytes, self.name):
+            sample = sample or block.raw
+            if block.raw.isascii():
+                continue
+            valid = block.raw.decode(_UTF8, "ignore")
+            if valid.encode() != block.raw:
+                damaged = non_ascii or not valid.isascii() or b"\0" in sample
+                if not damaged:
+                    self.encoding = _WINDOWS
+                    self.add_note("not UTF-8, read as Windows-1252")
+                break
+            non_ascii = True
+        return sample.decode(self.encoding, "replace").removeprefix("\ufeff")
 
     def _lines(self, opened: InputFile) -> Iterator[str]:
         """Yield the lines with their line feeds; other line separators are not line ends."""
@@ -78,11 +139,57 @@ class CsvSource(RowSource):
         for block in read_line_blocks(opened.stream, limit, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)
             try:
-                text = decode(block.raw)
+                text = self._decode(block.raw)
             except DataError as error:
                 raise with_location(error, Location(self.name)) from None
             *lines, rest = text.split("\n")
-            for line in lines:
-                yield f"{line}\n"
+            for number, line in enumerate(lines, block.first):
+                # A blank line is not a row, so that the line numbers stay the same.
+                yield "\n" if number == 1 and _DELIMITER_LINE.match(line) else f"{line}\n"
             if rest:
                 yield rest
+
+    def _decode(self, raw: bytes) -> str:
+        if self.encoding == _UTF8:
+            return decode(raw)
+        try:
+            return raw.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            byte = raw[error.start]
+            raise DataError(
+                f"neither UTF-8 nor Windows-1252: byte 0x{byte:02X}; save it as UTF-8"
+            ) from None
+
+
+def _detect_delimiter(sample: str) -> str:
+    """Return the delimiter with which most of the first rows have as many cells as the header.
+
+    Among equals, it is the one with the most columns, then the first of the table.
+    """
+    *lines, rest = sample.split("\n")
+    lines = lines or [rest]
+    named = _DELIMITER_LINE.match(lines[0])
+    if named is not None:
+        return named.group(1)
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        rows = _first_rows(lines, delimiter)
+        if not rows or len(rows[0]) == 1:
+            return 0, 0
+        agreeing = sum(len(row) == len(rows[0]) for row in rows)
+        return agreeing / len(rows), len(rows[0])
+
+    return max(_DELIMITERS, key=fit)
+
+
+def _first_rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader((f"{line}\n" for line in lines), delimiter=delimiter):
+            if row:
+                rows.append(row)
+            if len(rows) == _SAMPLE_ROWS:
+                break
+    except csv.Error:
+        pass  # reported when the rows are read
+    return rows

@@ -44,7 +44,7 @@ _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "multi-line JSON; use the extension .json",
     ),
     (re.compile(r"\s*<"), "XML or HTML, which is not supported"),
-    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML, which is not supported"),
+    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML; use the extension .yaml"),
     (re.compile(r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)"), "TSV; use the extension .tsv"),
     (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; use the extension .csv"),
 )
@@ -177,7 +177,7 @@ def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list
         if keys:
             name = ".".join(keys)
             hint = f"set the {_KEY_OPTIONS[role]} key to {name!r} to read them"
-            if len(keys) > 1 or candidate is None or side.layout.value_key is not None:
+            if candidate is None or side.layout.value_key is not None:
                 hint = f"replace each row by its {name!r} to read them"
             return [f"{_prefix(side)}the {_NOUNS[role]} appear to be in {name!r}; {hint}"]
     return []

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fieldmark.errors import OptionError
+from fieldmark.model.json import JsonValue
 from fieldmark.values.json_limits import LIMITS, Limits
 
 __all__ = [
     "LIMITS",
+    "CandidateJson",
     "Coverage",
     "Duplicates",
     "InputFormat",
@@ -20,12 +22,22 @@ __all__ = [
     "Inputs",
     "Limits",
     "Parse",
+    "ParsedFile",
+    "Preset",
     "Role",
     "RowsAre",
 ]
 
-InputLike: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
+InputLike: TypeAlias = "str | Path | ParsedFile | Mapping[str, object] | Iterable[object]"
 """A path, `-` for standard input, an open file, one JSON object, or rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A file that was parsed to one JSON value, as YAML files are."""
+
+    name: str
+    value: JsonValue
 
 
 class Role(StrEnum):
@@ -47,6 +59,13 @@ class Parse(StrEnum):
     STRICT = "strict"
 
 
+class CandidateJson(StrEnum):
+    """Which JSON of model output is the prediction: there must be `only` one, or it is the last."""
+
+    ONLY = "only"
+    LAST = "last"
+
+
 class Duplicates(StrEnum):
     """How duplicate keys in an object are handled."""
 
@@ -58,6 +77,21 @@ class InputFormat(StrEnum):
     """Formats of other tools: `coco` is for object detection."""
 
     COCO = "coco"
+
+
+class Preset(StrEnum):
+    """Tools and services whose exports can be read."""
+
+    LANGSMITH = "langsmith"
+    BRAINTRUST = "braintrust"
+    OPENAI_EVALS = "openai-evals"
+    PROMPTFOO = "promptfoo"
+    INSPECT = "inspect"
+    LABELSTUDIO = "labelstudio"
+    TEXTRACT = "textract"
+    AZURE_DI = "azure-di"
+    GOOGLE_DOCAI = "google-docai"
+    MINDEE = "mindee"
 
 
 class RowsAre(StrEnum):
@@ -72,8 +106,12 @@ class RowsAre(StrEnum):
 class Inputs:
     """Options for reading rows.
 
-    A key that is `None` is detected from the standard names. An empty `id_key` pairs rows by
-    position even if they have ids. With `context`, cases include the additional data of rows.
+    A key that is `None` is detected from the standard names; a key can be a path, and `id_key` can
+    be several keys separated by commas. An empty `id_key` pairs rows by position even if they have
+    ids. `group_by` is the column by which rows of tables are grouped into documents, and `sheet`
+    the sheet of Excel workbooks. A `preset` reads exports of another tool. With `repair`, model
+    output that is almost JSON is repaired. With `context`, cases include the additional data of
+    rows.
     """
 
     id_key: str | None = None
@@ -81,25 +119,41 @@ class Inputs:
     candidate_key: str | None = None
     rows: RowsAre | str | None = None
     parse: Parse | str = Parse.LENIENT
+    candidate_json: CandidateJson | str = CandidateJson.ONLY
+    repair: bool = False
     duplicates: Duplicates | str = Duplicates.REFUSE
     context: bool = False
     format_in: InputFormat | str | None = None
+    preset: Preset | str | None = None
+    sheet: str | None = None
+    group_by: str | None = None
     limits: Limits = LIMITS
 
     def __post_init__(self) -> None:
         closed: tuple[tuple[str, type[StrEnum]], ...] = (
             ("rows", RowsAre),
             ("parse", Parse),
+            ("candidate_json", CandidateJson),
             ("duplicates", Duplicates),
             ("format_in", InputFormat),
+            ("preset", Preset),
         )
         for option, words in closed:
             value = getattr(self, option)
             if value is not None and value not in list(words):
                 raise OptionError(option, f"must be one of: {', '.join(words)}; got {value!r}")
+        if self.parse == Parse.STRICT:
+            for option, value in (
+                ("candidate_json", self.candidate_json == CandidateJson.LAST),
+                ("repair", self.repair),
+            ):
+                if value:
+                    raise OptionError(option, "cannot be combined with strict parsing")
         if self.format_in is not None and self.rows is not None:
             raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
-        for option in ("expected_key", "candidate_key"):
+        if self.preset is not None and not (self.rows is self.format_in is self.group_by is None):
+            raise OptionError("preset", "cannot be combined with rows, format_in or group_by")
+        for option in ("expected_key", "candidate_key", "group_by"):
             if getattr(self, option) == "":
                 raise OptionError(option, "must not be empty")
 
@@ -108,7 +162,8 @@ class Inputs:
 class Coverage:
     """The number of cases, and how many of them could not be read or paired.
 
-    `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates.
+    `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates,
+    `repaired` the number of candidates that were not JSON before their repair.
     """
 
     total: int = 0
@@ -116,6 +171,7 @@ class Coverage:
     unparseable: int = 0
     invalid_truth: int = 0
     unexpected: int = 0
+    repaired: int = 0
 
     def add(self, other: Coverage) -> None:
         """Add the counts of another part of the input."""

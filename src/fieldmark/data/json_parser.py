@@ -63,6 +63,7 @@ _OTHER_ENCODINGS: Final = {
 _ONLY_EXACT: Final = re.compile(rb"NaN|Infinity|\\u[dD]|[eE][+-]?[0-9]{3}|[0-9]{100}")
 """Text that orjson rejects but the exact parser accepts contains one of these."""
 BOM: Final = b"\xef\xbb\xbf"
+_COMMENTS: Final = ("#", "//", "/*")
 _HEAD_BYTES: Final = 1024
 _SHOWN_KEY: Final = 80
 _EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
@@ -256,6 +257,8 @@ def _describe(error: json.JSONDecodeError, text: str) -> str:
     if is_blank(text):
         return BLANK_LINE.reason
     line = f"line {error.lineno}, " if error.lineno > 1 else ""
+    if text.startswith(_COMMENTS, error.pos):
+        return f"invalid JSON: comments are not allowed ({line}column {error.colno})"
     problem = error.msg[:1].lower() + error.msg[1:]
     ended = error.pos >= len(text.rstrip()) and "unexpected end" not in problem
     cut = " (unexpected end)" if ended else ""

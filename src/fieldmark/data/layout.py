@@ -7,7 +7,7 @@ rows returns the ids and documents of one side.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
@@ -38,6 +38,7 @@ __all__ = [
     "detect_paired_layout",
     "first_object",
     "id_text",
+    "is_envelope",
     "paired_keys",
 ]
 
@@ -74,6 +75,11 @@ class Layout:
     context: bool = False
 
 
+def is_envelope(keys: Iterable[str]) -> bool:
+    """Return whether rows with these keys are envelopes rather than documents."""
+    return _ENVELOPE_KEYS.issuperset(keys)
+
+
 def detect_layout(
     sample: RowBlock, role: Role, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
@@ -89,7 +95,7 @@ def detect_layout(
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
     prefix = "" if name in ("", role.label) else f"{name}: "
-    if named is None and not row.keys() <= _ENVELOPE_KEYS:
+    if named is None and not is_envelope(row.keys() - {options.id_key}):
         key = _first_present(row, own)
         if key is None or not isinstance(row[key], dict):
             return Layout(id_key=id_key), []
@@ -108,7 +114,7 @@ def detect_paired_layout(
     sample: RowBlock, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
     """Return the layout of rows with both sides, and notes for the user."""
-    row = first_object(sample, options.expected_key or options.candidate_key) or {}
+    row = first_object(sample, options.expected_key, options.candidate_key) or {}
     both = paired_keys(row, options)
     if both is not None:
         expected, candidate = both
@@ -117,7 +123,7 @@ def detect_paired_layout(
         note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
         return layout, [note] if name else []
     found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
-    if None not in found and not row.keys() <= _ENVELOPE_KEYS:
+    if None not in found and not is_envelope(row.keys() - {options.id_key}):
         raise DataError(
             f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
             "set the expected and candidate keys",
@@ -133,7 +139,7 @@ def detect_paired_layout(
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     """Return the keys of the truth and the candidate in a row, if it contains both."""
     named = options.expected_key is not None or options.candidate_key is not None
-    if not named and not row.keys() <= _ENVELOPE_KEYS:
+    if not named and not is_envelope(row.keys() - {options.id_key}):
         return None
     expected_keys = (options.expected_key,) if options.expected_key else EXPECTED_KEYS
     candidate_keys = (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS
@@ -142,10 +148,11 @@ def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     return None if expected is None or candidate is None else (expected, candidate)
 
 
-def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
-    """Return the first row that is an object, preferably one with a key."""
+def first_object(block: RowBlock, *keys: str | None) -> JsonObject | None:
+    """Return the first row that is an object, preferably one with all keys."""
     objects = [row for row in block.rows if isinstance(row, dict)]
-    return next((row for row in objects if key in row), objects[0] if objects else None)
+    named = set(filter(None, keys))
+    return next((row for row in objects if named <= row.keys()), objects[0] if objects else None)
 
 
 def _find_id_key(row: JsonObject, options: Inputs, name: str) -> str | None:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
-from fieldmark.data.inputs import Parse
+from fieldmark.data.inputs import CandidateJson, Inputs, Parse
 from fieldmark.data.json_parser import JsonDialect, parse_text
-from fieldmark.errors import DataError
+from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonValue
+from fieldmark.values.text import plural
 
-__all__ = ["ParsedText", "parse_model_text", "read_candidate", "read_expected"]
+__all__ = [
+    "REPAIRED",
+    "ParsedText",
+    "candidate_reader",
+    "parse_model_text",
+    "read_candidate",
+    "read_expected",
+    "warn_repaired",
+]
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that starts JSON rather than a remark in brackets."""
@@ -18,12 +29,19 @@ _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _FENCE_START: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
 _JSON_TEXT: Final = re.compile(rf"\s*(?:```[ \t]*[\w-]*\s*)?(?:{_OPENER.pattern})")
 """The start of text that is a JSON object or array, also in a code fence."""
+REPAIRED: Final = "repaired"
+_THOUGHTS: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL)
+_UNFINISHED_THOUGHTS: Final = re.compile(r"\s*<(?:think|thinking|thought|reasoning)>")
+_END_OF_THOUGHTS: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>")
 _FENCE_WIDTH: Final = 64
 """The number of characters before and after a value that are searched for a code fence."""
 
 
 class ParsedText(NamedTuple):
-    """A value and where it was found: in a `fence`, in the `text`, or empty for the whole text."""
+    """A value and where it was found: in a `fence`, in the `text`, or empty for the whole text.
+
+    It is `repaired` if the text was not JSON.
+    """
 
     value: JsonValue
     parsed_from: str = ""
@@ -37,7 +55,13 @@ def read_expected(value: JsonValue, dialect: JsonDialect) -> JsonValue:
 
 
 def read_candidate(
-    expected: JsonValue, text: str, dialect: JsonDialect, parse: Parse | str = Parse.LENIENT
+    expected: JsonValue,
+    text: str,
+    dialect: JsonDialect,
+    parse: Parse | str = Parse.LENIENT,
+    *,
+    last: bool = False,
+    repair: bool = False,
 ) -> ParsedText:
     """Return a candidate that was given as text; if the expected value is a string, so is it.
 
@@ -46,25 +70,86 @@ def read_candidate(
     if isinstance(expected, str):
         return ParsedText(text)
     try:
-        return parse_model_text(text, dialect, parse)
+        return parse_model_text(text, dialect, parse, last=last, repair=repair)
     except DataError:
         if isinstance(expected, dict | list):
             raise
         return ParsedText(text)
 
 
+def candidate_reader(
+    options: Inputs, dialect: JsonDialect
+) -> Callable[[JsonValue, str], ParsedText]:
+    """Return a function that reads a candidate that was given as text, with these options."""
+    last = options.candidate_json == CandidateJson.LAST
+    return partial(
+        read_candidate, dialect=dialect, parse=options.parse, last=last, repair=options.repair
+    )
+
+
+def warn_repaired(count: int) -> str:
+    """Return the warning about candidates that were repaired."""
+    return f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} not JSON and repaired"
+
+
 def parse_model_text(
-    text: str, dialect: JsonDialect, parse: Parse | str = Parse.LENIENT
+    text: str,
+    dialect: JsonDialect,
+    parse: Parse | str = Parse.LENIENT,
+    *,
+    last: bool = False,
+    repair: bool = False,
 ) -> ParsedText:
-    """Parse strict JSON, or the only JSON object or array in the text."""
+    """Parse strict JSON, or the only JSON object or array in the text.
+
+    With `last`, the text may contain several, of which the last is parsed. What a model thought
+    before its answer is skipped. With `repair`, text that is almost JSON is repaired.
+    """
     try:
         return ParsedText(parse_text(text, dialect))
     except DataError:
         if parse == Parse.STRICT:
             raise
+    answer = _without_thoughts(text)
+    try:
+        return _find_json(answer, dialect, last=last)
+    except LimitError:
+        raise
+    except DataError as error:
+        if not repair:
+            raise
+        try:
+            return _find_repaired(answer, dialect, last=last)
+        except DataError:
+            raise error from None
+
+
+def _without_thoughts(text: str) -> str:
+    """Return a text without the blocks of thoughts at its start; the first may lack its start."""
+    while (thoughts := _THOUGHTS.match(text)) is not None:
+        text = text[thoughts.end() :]
+    if _UNFINISHED_THOUGHTS.match(text):
+        raise DataError("the text ends before the answer, within the thoughts of the model")
+    end = _END_OF_THOUGHTS.search(text)
+    if end is None or _is_in_json(text, end.start()):
+        return text
+    return text[end.end() :]
+
+
+def _is_in_json(text: str, place: int) -> bool:
+    """Return whether a place in a text is inside a JSON object or array."""
+    try:
+        return any(start < place < end for start, end in _find_spans(text))
+    except DataError:
+        return False
+
+
+def _find_json(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
     spans = _find_spans(text)
     if not spans:
         raise DataError("the text contains no JSON object or array")
+    if last:
+        spans = spans[-1:]
     values = [parse_text(text[start:end], dialect) for start, end in spans]
     if len(values) > 1:
         raise DataError(f"the text contains {len(values)} JSON values, expected exactly one")
@@ -72,6 +157,15 @@ def parse_model_text(
     before, after = text[max(0, start - _FENCE_WIDTH) : start], text[end : end + _FENCE_WIDTH]
     fenced = _FENCE_START.search(before) is not None and after.lstrip().startswith("```")
     return ParsedText(values[0], "fence" if fenced else "text")
+
+
+def _find_repaired(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
+    from fieldmark.data.json_repair import repaired_texts
+
+    texts = repaired_texts(text)
+    if len(texts) != 1 and not (last and texts):
+        raise DataError("nothing to repair")
+    return ParsedText(parse_text(texts[-1], dialect), REPAIRED)
 
 
 def _find_spans(text: str) -> list[tuple[int, int]]:

@@ -17,11 +17,11 @@ from fieldmark.data.input_warnings import (
     warn_non_finite,
     warn_unreadable_sides,
 )
-from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse, Role
+from fieldmark.data.inputs import Coverage, InputLike, Inputs, Role
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
-from fieldmark.data.model_text import read_candidate, read_expected
+from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
 from fieldmark.data.rows import RowSource
 from fieldmark.data.sides import (
     InputSide,
@@ -147,12 +147,24 @@ class PairStream:
         self._first_non_finite = ""
         for side in self.sides:
             self.warnings += side.source.warnings
-        truth, candidate = opened.truth.source, opened.candidate
-        if candidate is not None and truth.text_cells != candidate.source.text_cells:
-            self._builder.candidate_as_text = truth.text_cells
-            self._builder.expected_as_text = (
-                candidate.source.text_cells and candidate.layout.value_key is None
-            )
+        for side in self.sides:
+            self.notes += side.source.notes
+        self._compare_as_text(opened)
+
+    def _compare_as_text(self, opened: OpenedInputs) -> None:
+        """Decide whether numbers and booleans are compared as strings, as with a CSV file."""
+        if opened.candidate is None:
+            return
+        truth, candidate = opened.truth, opened.candidate
+        documents = [side.layout.value_key is None for side in (truth, candidate)]
+        texts = [side.source for side in (truth, candidate) if side.source.text_cells]
+        if len(texts) == len(self.sides):
+            self._builder.as_text = any(documents) and not all(documents)
+            self._builder.text_sources = texts if all(documents) else ()
+        elif texts:
+            text_side = truth if truth.source.text_cells else candidate
+            self._builder.as_text = text_side.layout.value_key is None
+            self._builder.candidate_as_text = truth.source.text_cells
             self.notes.append("one input is CSV; numbers and booleans are compared as strings")
 
     @property
@@ -254,6 +266,8 @@ class PairStream:
     def _add_final_warnings(self) -> None:
         self.structural += warn_unreadable_sides(self.coverage, self.sides)
         self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
+        if self.coverage.repaired:
+            self.warnings.append(warn_repaired(self.coverage.repaired))
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -330,34 +344,36 @@ class CaseBuilder:
     """Builds cases from the rows of both sides, and counts rows that cannot be read.
 
     Cases without an id are numbered, starting after `before`. With `keeps_lines`, documents may be
-    lines, which cases contain as `unparsed`.
+    lines, which cases contain as `unparsed`. With `as_text`, numbers and booleans of both sides are
+    strings; with `candidate_as_text`, those of candidates whose expected value is a string. If both
+    sides are `text_sources`, numbers in JSON cells are strings like those in other cells.
     """
 
     __slots__ = (
         "_before",
-        "_dialect",
         "_keep_context",
-        "_parse",
+        "_read_candidate",
         "_truth",
         "_truth_dialect",
+        "as_text",
         "candidate_as_text",
         "coverage",
-        "expected_as_text",
         "keeps_lines",
+        "text_sources",
     )
 
     def __init__(
         self, truth: RowSource, dialect: JsonDialect, options: Inputs, *, before: int = 0
     ) -> None:
         self._truth = truth
-        self._dialect = dialect
         self._truth_dialect = make_dialect(Role.TRUTH, options)
-        self._parse: Parse | str = options.parse
+        self._read_candidate = candidate_reader(options, dialect)
         self._keep_context = options.context
         self._before = before
         self.coverage = Coverage()
-        self.expected_as_text = False
+        self.as_text = False
         self.candidate_as_text = False
+        self.text_sources: Sequence[RowSource] = ()
         self.keeps_lines = False
 
     def build(self, batch: SideBatch, candidates: list[SideValue]) -> list[Case]:
@@ -366,7 +382,8 @@ class CaseBuilder:
         self.coverage.total += len(batch)
         tags = batch.tags if batch.tags is not None else repeat(())
         contexts = batch.contexts if batch.contexts is not None else repeat(None)
-        as_text = self.expected_as_text or self.candidate_as_text
+        self.as_text = self.as_text or any(source.json_cells for source in self.text_sources)
+        as_text = self.as_text or self.candidate_as_text
         plain = _PLAIN_TYPES | LINES if self.keeps_lines else _PLAIN_TYPES
         parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
             map(type, candidates)
@@ -409,7 +426,7 @@ class CaseBuilder:
             reason = expected.reason if isinstance(expected, RowFault) else "no ground truth"
             note = f"{where}: {reason}"
             return Case(name, None, MISSING, CaseInput.INVALID_TRUTH, note, "", tags)
-        if self.expected_as_text:
+        if self.as_text:
             expected = _scalars_as_text(cast("JsonValue", expected))
         read, parsed_from = (CaseInput.OK, ""), ""
         if candidate is MISSING:
@@ -417,11 +434,10 @@ class CaseBuilder:
         elif isinstance(candidate, str):
             truth = cast("JsonValue", expected)
             try:
-                candidate, parsed_from = read_candidate(
-                    truth, candidate, self._dialect, self._parse
-                )
+                candidate, parsed_from = self._read_candidate(truth, candidate)
             except DataError as error:
                 candidate = RowFault(error.message)
+            self.coverage.repaired += parsed_from == REPAIRED
         if isinstance(candidate, RowFault):
             if candidate.input is CaseInput.MISSING:
                 self.coverage.missing += 1
@@ -433,7 +449,8 @@ class CaseBuilder:
             return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=unparsed)
         documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
         truth, found = documents  # neither is a line
-        if self.candidate_as_text and found is not MISSING and not isinstance(found, str):
+        as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))
+        if as_text and found is not MISSING and not isinstance(found, str):
             found = _scalars_as_text(found)
         return Case(name, truth, found, *read, parsed_from, tags)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
@@ -34,6 +34,7 @@ _Converter: TypeAlias = Callable[[object], object]
 class ParquetSource(RowSource):
     """Rows of a Parquet file; absent values are null."""
 
+    is_table: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
     rows: int = field(default=0, init=False)
     converters: dict[str, _Converter] = field(default_factory=dict, init=False)

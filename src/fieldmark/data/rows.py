@@ -35,23 +35,33 @@ class RowBlock:
 class RowSource(ABC):
     """The rows of one side of a comparison.
 
-    `in_memory` is true if all rows are in memory, `text_cells` if all values are strings (CSV). The
-    place of a row is its line number if `has_lines` is true, otherwise its row number. `files` must
-    be closed; they include the copy for reading rows out of order.
+    `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
+    `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
+    rows are read. The place of a row is its line number if `has_lines` is true, otherwise its row
+    number. `files` must be closed; they include the copy for reading rows out of order.
     """
 
     has_lines: ClassVar[bool] = False
+    is_table: ClassVar[bool] = False
     name: str
     text_cells: bool = field(default=False, init=False)
+    json_cells: bool = field(default=False, init=False)
     in_memory: bool = field(default=False, init=False)
     bytes_total: int = field(default=0, init=False)
     bytes_read: int = field(default=0, init=False)
+    notes: list[str] = field(default_factory=list, init=False)
     warnings: list[str] = field(default_factory=list, init=False)
     files: list[IO[bytes] | InputFile] = field(default_factory=list, init=False)
 
     @abstractmethod
     def blocks(self) -> Iterator[RowBlock]:
         """Read the rows from the start, a few hundred at a time."""
+
+    def add_note(self, text: str) -> None:
+        """Add a note about how the rows are read, once."""
+        note = f"{self.name}: {text}"
+        if note not in self.notes:
+            self.notes.append(note)
 
     def open_file(self) -> InputFile:
         """Open the file; `close` closes it if it is still open."""

@@ -14,7 +14,7 @@ from fieldmark.data.input_warnings import (
     warn_nested_documents,
     warn_truth_as_predictions,
 )
-from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
+from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Preset, Role, RowsAre
 from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
@@ -27,7 +27,7 @@ from fieldmark.data.layout import (
 )
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.data.sources import open_source
-from fieldmark.errors import DataError, Location
+from fieldmark.errors import DataError, Location, OptionError
 
 __all__ = ["InputSide", "OpenedInputs", "make_dialect", "open_inputs", "open_single_input"]
 
@@ -86,11 +86,16 @@ def open_single_input(
 
         source = coco_truth(given, dialect)
     else:
-        source = open_source(_pairs_as_rows(given), dialect, side="")
+        source = open_source(_pairs_as_rows(given), dialect, side="", sheet=options.sheet)
     with ExitStack() as on_error:
         on_error.callback(source.close)
+        _check_tables([source], options)
+        if options.preset is not None:
+            roles = (Role.TRUTH,) if truth_alone else tuple(Role)
+            source, options = _read_preset(source, options, *roles)
         if isinstance(source, ValueSource):
             _settle_single(source, options)
+        source = _derive(source, options, options.expected_key, options.candidate_key)
         side = _read_sample(source, dialect)
         try:
             layout, notes = detect_paired_layout(side.sample, options, name=source.name)
@@ -113,7 +118,7 @@ def open_single_input(
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
-    if isinstance(given, str | Path | Mapping) or is_stream(given):
+    if isinstance(given, str | Path | ParsedFile | Mapping) or is_stream(given):
         return given
     return (
         {"expected": row[0], "candidate": row[1]}
@@ -128,23 +133,32 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
     dialects = make_dialect(Role.TRUTH, options), make_dialect(Role.CANDIDATE, options)
     with ExitStack() as on_error:
         sources: tuple[RowSource, RowSource]
+        keys: tuple[Inputs, Inputs]
+        notes: list[str]
         if options.format_in is not None:
             from fieldmark.data.coco import coco_candidate, coco_truth
 
             images = coco_truth(truth, dialects[0])
             sources = images, coco_candidate(candidate, dialects[1], images)
-            notes = []
+            keys, notes = (options, options), []
         else:
-            first = open_source(truth, dialects[0], side=Role.TRUTH.label)
+            label, sheet = Role.TRUTH.label, options.sheet
+            first = open_source(truth, dialects[0], side=label, sheet=sheet)
             on_error.callback(first.close)
             label = Role.CANDIDATE.label
-            second = open_source(candidate, dialects[1], side=label, text=True)
+            second = open_source(candidate, dialects[1], side=label, text=True, sheet=sheet)
             on_error.callback(second.close)
             sources = first, second
-            notes = _settle(sources, options)
+            _check_tables(sources, options)
+            sources, keys, notes = _read_presets(sources, options)
+            notes += _settle(sources, options)
+            sources = (
+                _derive(sources[0], keys[0], keys[0].expected_key),
+                _derive(sources[1], keys[1], keys[1].candidate_key),
+            )
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
-        for side, role in zip(sides, Role, strict=True):
-            layout, found = detect_layout(side.sample, role, options, name=side.source.name)
+        for side, role, named in zip(sides, Role, keys, strict=True):
+            layout, found = detect_layout(side.sample, role, named, name=side.source.name)
             side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
             notes += found
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
@@ -156,6 +170,93 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         _decide_pairing(opened, options)
         on_error.pop_all()
         return opened
+
+
+def _read_presets(
+    sources: tuple[RowSource, RowSource], options: Inputs
+) -> tuple[tuple[RowSource, RowSource], tuple[Inputs, Inputs], list[str]]:
+    """Read the inputs that are exports of the named tool, which must be at least one."""
+    if options.preset is None:
+        return sources, (options, options), []
+    read: list[tuple[RowSource, Inputs]] = []
+    notes: list[str] = []
+    error: DataError | None = None
+    for source, role in zip(sources, Role, strict=True):
+        if isinstance(source, ObjectSource) and iter(source.objects) is source.objects:
+            read.append((source, options))  # it can be read only once
+            continue
+        try:
+            read.append(_read_preset(source, options, role))
+            notes.append(f"{source.name}: read as an export of {options.preset}")
+        except DataError as refused:
+            error = refused
+            read.append((source, options))
+    if not notes:
+        message = f"no input is a file that --from {options.preset} can read"
+        raise error or DataError(message)
+    return (read[0][0], read[1][0]), (read[0][1], read[1][1]), notes
+
+
+def _read_preset(source: RowSource, options: Inputs, *roles: Role) -> tuple[RowSource, Inputs]:
+    """Return the rows of an export, and the options with the keys of the sides that it has."""
+    from fieldmark.data.presets import read_preset
+
+    converted = read_preset(source, Preset(options.preset or ""))
+    sample = next(converted.blocks(), None)
+    rows = [] if sample is None else [row for row in sample.rows if isinstance(row, dict)]
+    expected, candidate = options.expected_key, options.candidate_key
+    if candidate is None and any("candidate" in row for row in rows):
+        candidate = "candidate"
+    if expected is None and any("expected" in row for row in rows):
+        expected = "expected"
+    elif expected is None and roles == (Role.TRUTH,):
+        expected, candidate = candidate, None  # the response of a service as ground truth
+    named = {Role.TRUTH: (expected, "ground truth"), Role.CANDIDATE: (candidate, "predictions")}
+    for role in roles:
+        key, noun = named[role]
+        if key is None:
+            listed = ", ".join(sorted(rows[0])[:8]) if rows else ""
+            message = f"the export has no {noun}; add another input, or name their key ({listed})"
+            raise DataError(message, Location(source.name))
+    return converted, replace(options, expected_key=expected, candidate_key=candidate)
+
+
+def _check_tables(sources: Iterable[RowSource], options: Inputs) -> None:
+    """Raise an error if an option is for tables, but no input is one."""
+    sources = list(sources)
+    if options.group_by is not None and not any(source.is_table for source in sources):
+        raise OptionError("group_by", "no input is a table (CSV, Excel or Parquet)")
+    if options.sheet is not None:
+        from fieldmark.data.xlsx_rows import XlsxSource
+
+        if not any(isinstance(source, XlsxSource) for source in sources):
+            raise OptionError("sheet", "no input is an Excel workbook")
+
+
+def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowSource:
+    """Return the rows of a source grouped, and with nested and composite keys looked up."""
+    grouped = options.group_by is not None and source.is_table
+    id_key = options.id_key if _may_be_derived(options.id_key) else None
+    nested = tuple(key for key in value_keys if key is not None and _may_be_derived(key))
+    if not (grouped or nested or id_key is not None):
+        return source
+    from fieldmark.data.derived_rows import GroupedSource, KeyedSource
+    from fieldmark.data.directories import DirectorySource
+
+    if grouped:
+        key = options.id_key or ID_KEYS[0]
+        source = GroupedSource(source.name, source, options.group_by or "", key)
+    if id_key is None and not nested:
+        return source
+    keyed = KeyedSource(source.name, source, id_key, nested)
+    # The ids of files are not in their rows, so rows cannot be read out of order from a copy.
+    keyed.in_memory = keyed.in_memory or isinstance(source, DirectorySource)
+    return keyed
+
+
+def _may_be_derived(key: str | None) -> bool:
+    """Return whether a key may be a path or consist of several keys."""
+    return key is not None and any(each in key for each in ".[,")
 
 
 def _is_same_file(one: InputLike, other: InputLike) -> bool:

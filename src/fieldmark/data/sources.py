@@ -20,7 +20,7 @@ from fieldmark.data.files import (
     open_stdin,
     read_whole,
 )
-from fieldmark.data.inputs import Duplicates, InputLike
+from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
 from fieldmark.data.json_documents import ObjectSource, ValueSource, ensure_documents, to_json_value
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
@@ -32,15 +32,21 @@ from fieldmark.model.json import JsonObject
 __all__ = ["open_source"]
 
 _PEEK_BYTES: Final = 1 << 12
+_WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))
 _JSON_START: Final = re.compile(r"\s*[\[{]")
 
 
 def open_source(
-    given: InputLike, dialect: JsonDialect, *, side: str, text: bool = False
+    given: InputLike,
+    dialect: JsonDialect,
+    *,
+    side: str,
+    text: bool = False,
+    sheet: str | None = None,
 ) -> RowSource:
     """Open the rows of one side; `side` is its name if it has no file name.
 
-    With `text`, rows in memory may be model output.
+    With `text`, rows in memory may be model output. `sheet` names the sheet of a workbook.
     """
     if isinstance(given, str | Path):
         if str(given) == STDIN:
@@ -54,7 +60,12 @@ def open_source(
             from fieldmark.data.directories import DirectorySource
 
             return DirectorySource(str(given), dialect)
-        return _BY_SUFFIX.get(format_suffix(path), _open_json)(str(given), dialect)
+        suffix = format_suffix(path)
+        if suffix in _WORKBOOKS:
+            return _open_workbook(str(given), dialect, sheet)
+        return _BY_SUFFIX.get(suffix, _open_json)(str(given), dialect)
+    if isinstance(given, ParsedFile):
+        return ValueSource(given.name, given.value)
     if isinstance(given, Mapping):
         try:
             value = to_json_value(given, dialect)
@@ -91,7 +102,7 @@ def _open_jsonl(name: str, dialect: JsonDialect) -> RowSource:
     return JsonlSource.at(name, dialect, size=opened.size)
 
 
-def _open_csv(name: str, dialect: JsonDialect, delimiter: str = ",") -> RowSource:
+def _open_csv(name: str, dialect: JsonDialect, delimiter: str = "") -> RowSource:
     from fieldmark.data.csv_rows import CsvSource
 
     source = CsvSource(name, dialect, delimiter)
@@ -106,6 +117,14 @@ def _open_parquet(name: str, dialect: JsonDialect) -> RowSource:
     from fieldmark.data.parquet import ParquetSource
 
     return ParquetSource(name, dialect)
+
+
+def _open_workbook(name: str, dialect: JsonDialect, sheet: str | None) -> RowSource:
+    if is_compressed(Path(name)):
+        raise DataError("compressed workbooks are not supported", Location(name))
+    from fieldmark.data.xlsx_rows import XlsxSource
+
+    return XlsxSource(name, dialect, sheet)
 
 
 def _open_json(name: str, dialect: JsonDialect) -> RowSource:

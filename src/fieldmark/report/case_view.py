@@ -53,6 +53,11 @@ __all__ = [
 ]
 
 _VERDICT_STYLES: Final = {"pass": "green", "partial": "yellow", "fail": "bold red"}
+_PARSED_FROM: Final = {
+    "fence": "JSON extracted from text (fence)",
+    "text": "JSON extracted from text (text)",
+    "repaired": "prediction was not JSON and repaired",
+}
 _ERROR_STYLE: Final = "bold red"
 _MAX_LINES: Final = 200
 _MAX_TEXT_LENGTH: Final = 20_000
@@ -158,7 +163,7 @@ def _head(case: CaseResult) -> Iterator[Text]:
     facts = (
         mistake_counts(case.stats.errors),
         "" if case.input == "ok" else input_text(case.input),
-        f"JSON extracted from text ({case.case.parsed_from})" if case.case.parsed_from else "",
+        _PARSED_FROM.get(case.case.parsed_from, ""),
         f"tags: {', '.join(case.tags)}" if case.tags else "",
         "a list was too long for its aligner and was aligned by a faster one"
         if case.outcomes.fallback

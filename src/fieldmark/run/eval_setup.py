@@ -22,6 +22,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.evaluator_runner import unready_judges
 from fieldmark.run.targets.target import TargetSource, file_digest
+from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean
 
@@ -50,6 +51,8 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
         id_key=spec.id_key,
         expected_key=spec.expected_key,
         candidate_key="candidate" if both else spec.candidate_key,
+        candidate_json=spec.candidate_json,
+        repair=spec.repair,
         context=True,
         format_in=spec.format_in,
     )
@@ -58,11 +61,11 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
 def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
     """Open the cases, with their candidates unless a target produces them."""
     given = spec.cases
-    truth = [_row(case) for case in given] if isinstance(given, tuple) else given
+    truth = [_row(case) for case in given] if isinstance(given, tuple) else with_yaml(given)
     if spec.target is not None:
         return open_truth(truth, reading)
     if spec.candidates is not None:
-        return open_pairs(truth, spec.candidates, reading)
+        return open_pairs(truth, with_yaml(spec.candidates), reading)
     if isinstance(given, tuple) and all(case.candidate is MISSING for case in given):
         raise ConfigError.of(_NO_CANDIDATES, spec.location, _ADD_CANDIDATES)
     return open_pairs(truth, None, reading)
@@ -77,7 +80,7 @@ def with_optional_truth(spec: EvalSpec) -> EvalSpec:
     if spec.needs_expected or elsewhere or not isinstance(spec.cases, Path) or spec.format_in:
         return spec
     keys = CANDIDATE_KEYS if spec.candidate_key is None else (spec.candidate_key,)
-    with closing(open_truth(spec.cases, eval_inputs(spec))) as stream:
+    with closing(open_truth(with_yaml(spec.cases), eval_inputs(spec))) as stream:
         [side] = stream.sides
         if not side.has_ids or side.layout.value_key not in keys:
             return spec

@@ -30,12 +30,6 @@ from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, spl
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.options import RunOptions
-from fieldmark.run.partition_worker import (
-    NumberedPartition,
-    PartitionResult,
-    PartitionWorker,
-    WorkerJob,
-)
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
@@ -49,6 +43,7 @@ if TYPE_CHECKING:
     from fieldmark.run.detection import RegionTotals
     from fieldmark.run.eval_setup import CaseSelection
     from fieldmark.run.evaluator_runner import EvaluatorRunner
+    from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, WorkerJob
     from fieldmark.run.resume import StoredResults
     from fieldmark.store.writer import RunDirectory
     from fieldmark.wire.manifest import Manifest
@@ -328,6 +323,7 @@ class _Session:
                 chain.from_iterable(upcoming),
                 warn=self._target_warnings.append,
                 dialect=self._dialect,
+                reading=self._stream.options,
             )
             self._stack.enter_context(closing(produced))
             upcoming = segments(([case] for case in produced), self._size)
@@ -358,6 +354,7 @@ class _Session:
         """
         from fieldmark.data.duplicate_ids import DuplicateIds
         from fieldmark.data.partitions import partition
+        from fieldmark.run.partition_worker import WorkerJob
 
         ids, statistics = DuplicateIds(), list[ReadStatistics]()
         for careful in (False, True):
@@ -396,6 +393,7 @@ class _Session:
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
     ) -> Iterator[PartitionResult]:
         """Yield the results in order; this process does the first segment, workers the rest."""
+        from fieldmark.run.partition_worker import PartitionWorker
         from fieldmark.run.process_pool import run_in_processes
 
         todo = islice(partitions, self._next, None)

@@ -87,8 +87,8 @@ def test_one_common_id_is_enough(candidate):
     [
         pytest.param("id,total\ninv-1,1\n", "CSV; use the extension .csv", id="csv"),
         pytest.param("id\ttotal\ninv-1\t1\n", "TSV; use the extension .tsv", id="tsv"),
-        pytest.param("- id: inv-1\n  total: 1\n", "YAML, which is not supported", id="yaml"),
-        pytest.param("---\nid: 1\n", "YAML, which is not supported", id="yaml-with-separator"),
+        pytest.param("- id: inv-1\n  total: 1\n", "YAML; use the extension .yaml", id="yaml"),
+        pytest.param("---\nid: 1\n", "YAML; use the extension .yaml", id="yaml-with-separator"),
         pytest.param("<a>\n</a>\n", "XML or HTML, which is not supported", id="xml"),
         pytest.param(
             '{\n  "id": "inv-1",\n}\n',
@@ -181,7 +181,7 @@ def test_documents_below_a_key_are_a_warning(candidate, warned):
             TRUTH,
             [{"id": row["id"], "response": {"data": row}} for row in TRUTH],
             "the predictions appear to be in 'response.data'; "
-            "replace each row by its 'response.data' to read them",
+            "set the candidate key to 'response.data' to read them",
             id="two-wrappers",
         ),
         pytest.param(

@@ -395,3 +395,24 @@ def test_values_that_are_nested_too_deeply_are_rechecked():
 def test_compiled_check_rejects_other_arguments(wrong):
     with pytest.raises(TypeError):
         _scan.may_mislead(*wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("# x", id="hash"),
+        pytest.param("// x", id="slashes"),
+        pytest.param("/* x */ {}", id="block"),
+        pytest.param('{"a": 1} // x', id="after-the-value"),
+        pytest.param('{"a": 1,\n // x\n "b": 2}', id="inside"),
+    ],
+)
+def test_comments_are_named_in_the_message(text):
+    with pytest.raises(DataError, match="invalid JSON: comments are not allowed"):
+        parse_json(text.encode())
+
+
+def test_text_that_contains_a_hash_is_not_called_a_comment():
+    with pytest.raises(DataError) as caught:
+        parse_json(b'{"a": "#" 1}')
+    assert "comments" not in str(caught.value)

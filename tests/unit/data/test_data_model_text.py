@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import sys
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data.inputs import Role
+import fieldmark as fm
+from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.json_repair import repaired_texts
 from fieldmark.data.model_text import parse_model_text
-from fieldmark.errors import DataError
+from fieldmark.errors import DataError, OptionError
+from json_strategies import any_json
 
 CANDIDATE = JsonDialect(role=Role.CANDIDATE)
 
@@ -81,3 +86,177 @@ def test_hostile_text_is_parsed_quickly(text):
 def test_any_text_is_parsed_or_a_data_error(text):
     with contextlib.suppress(DataError):
         parse_model_text(text, CANDIDATE)
+
+
+THOUGHTS = 'Draft: {"a": 0}. Better {"a": 1}.'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param(f'<think>{THOUGHTS}</think>{{"a": 1}}', {"a": 1}, id="think"),
+        pytest.param(f"\n<thinking>{THOUGHTS}</thinking>\nSo [1, 2]", [1, 2], id="thinking"),
+        pytest.param("<think>x</think><think>{}</think>[]", [], id="two-blocks"),
+        pytest.param(f'{THOUGHTS}</think>{{"a": 1}}', {"a": 1}, id="without-start"),
+        pytest.param('{"a": [</think>{"a": 1}', {"a": 1}, id="broken-json-in-thoughts"),
+        pytest.param('OK {"a": "x</think>", "b": [1]}', {"a": "x</think>", "b": [1]}, id="in-text"),
+        pytest.param('{"a": "<think>x</think>"}', {"a": "<think>x</think>"}, id="in-json"),
+    ],
+)
+def test_thoughts_before_the_answer_are_skipped(text, value):
+    assert parse_model_text(text, CANDIDATE).value == value
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["only", "last"])
+def test_text_that_ends_within_thoughts_has_no_answer(last):
+    with pytest.raises(DataError, match="ends before the answer"):
+        parse_model_text('<think>Perhaps {"a": 1}', CANDIDATE, last=last, repair=True)
+
+
+FENCES = '```json\n{"a": 1}\n```\nNo, wait:\n```json\n{"a": 2}\n```'
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "parsed_from"),
+    [
+        pytest.param(FENCES, {"a": 2}, "fence", id="fences"),
+        pytest.param('First {"a": 1}, then [2].', [2], "text", id="text"),
+        pytest.param('{"a": 1,} and {"a": 2}', {"a": 2}, "text", id="earlier-is-not-json"),
+        pytest.param('{"a": 1}', {"a": 1}, "", id="one"),
+    ],
+)
+def test_the_last_json_is_read_when_asked(text, value, parsed_from):
+    assert parse_model_text(text, CANDIDATE, last=True) == (value, parsed_from)
+
+
+def test_the_last_json_must_be_valid():
+    with pytest.raises(DataError, match="invalid JSON"):
+        parse_model_text('{"a": 1} and {"a": 2,}', CANDIDATE, last=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param('{"a": 1,}', {"a": 1}, id="trailing-comma"),
+        pytest.param('[{"a": [1, 2, ], }, ]', [{"a": [1, 2]}], id="trailing-commas"),
+        pytest.param("{'a': 'x'}", {"a": "x"}, id="single-quotes"),
+        pytest.param("""{'a': 'it\\'s "x"'}""", {"a": 'it\'s "x"'}, id="quotes-in-quotes"),
+        pytest.param("{'a': True, 'b': None}", {"a": True, "b": None}, id="python"),
+        pytest.param('{"a": "True", "b": "x,}",}', {"a": "True", "b": "x,}"}, id="strings"),
+        pytest.param('Here: ```json\n{"a": 1,}\n``` Done.', {"a": 1}, id="fence"),
+        pytest.param('```json\n{"a": [1, 2\n```', {"a": [1, 2]}, id="fence-without-brackets"),
+        pytest.param('{"a": {"b": 1}', {"a": {"b": 1}}, id="bracket"),
+        pytest.param('{"a": 1, "b": "cut o', {"a": 1}, id="cut-string"),
+        pytest.param('{"a": 1, "b": 12', {"a": 1}, id="cut-number"),
+        pytest.param('{"a": 1, "b": tru', {"a": 1}, id="cut-word"),
+        pytest.param('{"a": 1, "b":', {"a": 1}, id="cut-value"),
+        pytest.param('{"a": 1, "b"', {"a": 1}, id="cut-member"),
+        pytest.param('{"a": 1,', {"a": 1}, id="cut-object"),
+        pytest.param('{"a": ["x", "y"', {"a": ["x", "y"]}, id="cut-list-of-strings"),
+        pytest.param("{'a': 1}</think>{'a': 2}", {"a": 2}, id="thoughts"),
+    ],
+)
+def test_repair(text, value):
+    assert parse_model_text(text, CANDIDATE, repair=True) == (value, "repaired")
+    with pytest.raises(DataError):
+        parse_model_text(text, CANDIDATE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("no JSON at all", id="prose"),
+        pytest.param('{"a": 1 "b": 2}', id="missing-comma"),
+        pytest.param('{"a": [1}', id="wrong-bracket"),
+        pytest.param('{"a": 1, "a": 2,}', id="duplicate-key"),
+        pytest.param('{"a": 1,} {"a": 2,}', id="two-values"),
+        pytest.param('{"a": 1,,}', id="two-commas"),
+        pytest.param("{'a': 'it's'}", id="ambiguous-quotes"),
+        pytest.param('{"a": x}', id="unknown-word"),
+    ],
+)
+def test_what_is_not_repaired_keeps_its_message(text):
+    with pytest.raises(DataError) as plain:
+        parse_model_text(text, CANDIDATE)
+    with pytest.raises(DataError) as repaired:
+        parse_model_text(text, CANDIDATE, repair=True)
+    assert str(plain.value) == str(repaired.value)
+
+
+def test_the_last_of_several_values_is_repaired():
+    text = "{'a': 1} and {'a': 2,}"
+    assert parse_model_text(text, CANDIDATE, last=True, repair=True) == ({"a": 2}, "repaired")
+
+
+def test_valid_json_is_never_called_repaired():
+    assert parse_model_text('x {"a": 1}', CANDIDATE, repair=True) == ({"a": 1}, "text")
+
+
+@given(any_json)
+def test_json_is_not_changed_by_repair(value):
+    text = json.dumps([value])
+    (repaired,) = repaired_texts(text)
+    assert json.loads(repaired) == json.loads(text)
+
+
+@given(any_json, st.data())
+def test_text_cut_at_any_place_is_repaired_or_refused(value, data):
+    text = json.dumps({"a": value})
+    cut = text[: data.draw(st.integers(6, len(text)))]
+    with contextlib.suppress(DataError):
+        assert isinstance(parse_model_text(cut, CANDIDATE, repair=True).value, dict | list)
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, "{'a': " * 50_000, "'" * 100_000, '["' * 50_000])
+def test_hostile_text_is_refused_in_linear_time(text):
+    with pytest.raises(DataError):
+        parse_model_text("x " + text, CANDIDATE, last=True, repair=True)
+
+
+def test_repaired_predictions_are_marked_and_counted(tmp_path):
+    rows = [
+        {"id": "a", "expected": {"a": 1}, "output": '{"a": 1,}'},
+        {"id": "b", "expected": {"a": 1}, "output": '{"a": 1}'},
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(rows))
+    run = fm.score(path, inputs={"repair": True}, out=tmp_path / "run")
+    assert "1 prediction was not JSON and repaired" in run.summary.warnings
+    stored = [
+        json.loads(line) for line in (tmp_path / "run/results.jsonl").read_text().splitlines()
+    ]
+    assert [row.get("parsed_from") for row in stored] == ["repaired", None]
+    assert fm.score(path).summary.cases.unparseable == 1
+
+
+@pytest.mark.parametrize("option", [{"repair": True}, {"candidate_json": "last"}])
+def test_strict_parsing_excludes_other_ways(option):
+    with pytest.raises(OptionError, match="cannot be combined with strict parsing"):
+        Inputs(parse="strict", **option)
+
+
+@pytest.mark.parametrize("source", ["candidates", "target"])
+@pytest.mark.parametrize(
+    ("key", "output", "warned"),
+    [
+        pytest.param("repair: true", '{"a": 1,}', True, id="repair"),
+        pytest.param("candidate_json: last", '{"a": 0} or {"a": 1}', False, id="last"),
+    ],
+)
+def test_eval_files_set_how_model_output_is_read(tmp_path, source, key, output, warned):
+    (tmp_path / "answer.json").write_text(json.dumps([{"id": "x", "output": output}]))
+    (tmp_path / "answer.py").write_text(f"print({output!r})\n")
+    where = {
+        "candidates": "candidates: answer.json",
+        "target": f"target: {{command: [{sys.executable}, answer.py]}}",
+    }
+    file = tmp_path / "t.eval.yaml"
+    file.write_text(
+        f"cases: [{{id: x, expected: {{a: 1}}}}]\n{where[source]}\n{key}\n"
+        "evaluators: [{name: f, type: field_accuracy, fields: [{path: a}]}]\n"
+    )
+    run = fm.evaluate(file)
+    assert run.summary.mean_score == 1.0
+    assert ("1 prediction was not JSON and repaired" in run.summary.warnings) is warned
+    file.write_text(file.read_text().replace(f"{key}\n", ""))
+    assert fm.evaluate(file).summary.cases.unparseable == 1

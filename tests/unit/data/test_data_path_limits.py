@@ -181,3 +181,13 @@ def test_lower_limits_apply_to_lines_of_one_form(tmp_path):
     inputs = Inputs(limits=Limits(key_characters=49))
     result = fm.score(tmp_path / "t.jsonl", tmp_path / "c.jsonl", inputs=inputs)
     assert result.summary.cases.invalid_truth == 1
+
+
+def test_json_in_a_cell_counts_below_its_column(tmp_path):
+    column, cell = "k" * 3_000, json.dumps([0] * 2_000)
+    truth, found = tmp_path / "truth.csv", tmp_path / "found.csv"
+    truth.write_text(f"id,{column}\n1,a\n2,b\n")
+    found.write_text(f'id,{column}\n1,"{cell}"\n2,b\n')
+    run = fm.score(truth, found)
+    assert (run.summary.cases.missing, run.summary.cases.perfect) == (1, 1)
+    assert "row not paired: the paths of all values have" in run.summary.warnings[0]

@@ -12,15 +12,15 @@ from queue import SimpleQueue
 from typing import Final, TypeAlias, cast
 
 from fieldmark.config.eval_spec import Target
-from fieldmark.data.inputs import Role
+from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
-from fieldmark.data.model_text import read_candidate
+from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
 from fieldmark.errors import DataError
 from fieldmark.judges.judge_protocol import judge_request
 from fieldmark.judges.retry import Backoff, call_with_retries
 from fieldmark.model.case import Case, CaseContext, CaseInput
-from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.targets.cache import TargetCache
 from fieldmark.run.targets.target import TargetCall, TargetResponse, TargetSource
 
@@ -73,6 +73,7 @@ def produce_candidates(
     *,
     warn: Callable[[str], None] = lambda _: None,
     dialect: JsonDialect | None = None,
+    reading: Inputs | None = None,
     backoff: Backoff | None = None,
 ) -> Generator[Case, None, None]:
     """Yield every case with a candidate, in order; only a few cases are in memory at a time.
@@ -83,6 +84,8 @@ def produce_candidates(
     """
     source = cast("TargetSource", target.source)
     used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
+    read = candidate_reader(reading or Inputs(), used_dialect)
+    repaired = 0
     size = max(1, target.concurrency)
     with source.opened(target.timeout) as call_once, closing(ThreadPool(size)) as pool:
         call = _with_retries(call_once, max(0, target.retries), backoff or Backoff(), pool)
@@ -95,9 +98,15 @@ def produce_candidates(
             task = partial(call, target_request(case)) if needed else None
             waiting.append((case, None if task is None else pool.submit(task)))
             if len(waiting) >= size * _CASES_PER_THREAD:
-                yield _produced_case(*waiting.popleft(), used_dialect)
+                produced = _produced_case(*waiting.popleft(), used_dialect, read)
+                repaired += produced.parsed_from == REPAIRED
+                yield produced
         while waiting:
-            yield _produced_case(*waiting.popleft(), used_dialect)
+            produced = _produced_case(*waiting.popleft(), used_dialect, read)
+            repaired += produced.parsed_from == REPAIRED
+            yield produced
+    if repaired:
+        warn(warn_repaired(repaired))
 
 
 def target_request(case: Case) -> JsonObject:
@@ -132,7 +141,12 @@ def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: Thread
     return retrying_call
 
 
-def _produced_case(case: Case, future: Future[TargetResponse] | None, dialect: JsonDialect) -> Case:
+def _produced_case(
+    case: Case,
+    future: Future[TargetResponse] | None,
+    dialect: JsonDialect,
+    read: Callable[[JsonValue, str], ParsedText],
+) -> Case:
     if future is None:
         return case
     response = future.result()
@@ -144,7 +158,7 @@ def _produced_case(case: Case, future: Future[TargetResponse] | None, dialect: J
         value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
         return case._replace(candidate=value)
     try:
-        found = read_candidate(case.expected, response.text, dialect)
+        found = read(case.expected, response.text)
     except DataError as error:
         return case._replace(input=CaseInput.PARSE_ERROR, note=error.message)
     return case._replace(candidate=found.value, parsed_from=found.parsed_from)

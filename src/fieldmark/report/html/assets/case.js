@@ -7,6 +7,12 @@ const INPUTS = {
   failed: "The target failed to produce a prediction.",
 };
 
+const PARSED_FROM = {
+  fence: "The prediction was extracted from a fenced code block.",
+  text: "The prediction was extracted from surrounding text.",
+  repaired: "The prediction was not valid JSON and was repaired.",
+};
+
 function caseView(rank, { run, opened, go }) {
   const line = run.cases.lines[rank];
   const [id, score, verdict, status, input, tags, mistakes, vacuous] = line;
@@ -27,7 +33,7 @@ function caseView(rank, { run, opened, go }) {
         tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}`),
     view && view.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(view.note))),
-    view && view.parsed_from && el("p", { class: "quiet" }, view.parsed_from === "fence" ? "The prediction was extracted from a fenced code block." : "The prediction was extracted from surrounding text."),
+    view && view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
     view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
     view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
     view ? openedParts(view) : el("p", { class: "notice" }, notOpened(run.cases)));

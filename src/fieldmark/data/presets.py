@@ -1,0 +1,518 @@
+"""Exports of other tools and responses of services as rows with an id and both sides.
+
+The rows of evaluation tools keep the keys of the export, so that other keys can be named; those of
+services contain only the prediction, without confidences and boxes. A file in another form, or in
+an unknown version of a format, is an error that says what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+from fieldmark.data.derived_rows import DerivedSource
+from fieldmark.data.directories import DirectorySource
+from fieldmark.data.inputs import Preset
+from fieldmark.data.json_documents import ValueSource
+from fieldmark.data.json_parser import Row, UnreadableRow
+from fieldmark.data.rows import RowBlock, RowSource, with_location
+from fieldmark.errors import DataError, Location
+from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.values.paths import resolve
+
+__all__ = ["read_preset"]
+
+_Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
+_LINE_ITEMS: Final = "line_items"
+
+
+def read_preset(source: RowSource, preset: Preset) -> RowSource:
+    """Return the rows of an export; raise an error if the source is not such an export."""
+    reader = _READERS[preset]
+    if isinstance(source, DirectorySource):
+        converted = _PresetDirectory(source.name, source, reader)
+        first = next(converted.blocks()).rows[0]
+        if isinstance(first, UnreadableRow):
+            raise DataError(first.reason, source.location(0))
+        return converted
+    rows = [row for block in source.blocks() for row in block.rows]
+    value: JsonValue = source.value if isinstance(source, ValueSource) else None
+    if not isinstance(source, ValueSource):
+        unreadable = next((row for row in rows if isinstance(row, UnreadableRow)), None)
+        if unreadable is not None:
+            raise DataError(unreadable.reason, Location(source.name))
+        value = cast("list[JsonValue]", rows)
+    try:
+        found = reader(value)
+        if not found:
+            raise _not(preset, "no rows in the export")
+    except DataError as error:
+        raise with_location(error, Location(source.name)) from None
+    source.close()
+    converted_file = ValueSource(source.name, cast("list[JsonValue]", found))
+    converted_file.bytes_total = converted_file.bytes_read = source.bytes_total
+    return converted_file
+
+
+@dataclass(slots=True)
+class _PresetDirectory(DerivedSource):
+    """A directory with one document of a service per file."""
+
+    reader: _Reader
+
+    def __post_init__(self) -> None:
+        DerivedSource.__post_init__(self)
+        self.in_memory = True
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Read the documents; a file with several is unreadable."""
+        for block in self._source_blocks():
+            yield RowBlock(list(map(self._row, block.rows)), block.places, block.ids)
+
+    def _row(self, row: Row) -> Row:
+        if isinstance(row, UnreadableRow):
+            return row
+        try:
+            rows = self.reader(row)
+        except DataError as error:
+            return UnreadableRow(error.message)
+        if len(rows) != 1:
+            return UnreadableRow(f"expected one document in the file, got {len(rows)}")
+        return {key: value for key, value in rows[0].items() if key != "id"}
+
+
+def _not(preset: Preset, reason: str) -> DataError:
+    return DataError(f"not an export that --from {preset} can read: {reason}")
+
+
+def _objects(value: JsonValue) -> list[JsonObject]:
+    """Return the objects of a list, or nothing if it is something else."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return []
+    return cast("list[JsonObject]", value)
+
+
+def _at(value: JsonValue, path: str) -> JsonValue:
+    """Return the value at a path, or null."""
+    found = resolve(value, path)
+    return None if isinstance(found, Missing) else found
+
+
+def _collect(pairs: Iterable[tuple[str, JsonValue]]) -> JsonObject:
+    """Return fields by name; a name with several different values has a list of them."""
+    values: dict[str, list[JsonValue]] = {}
+    for name, value in pairs:
+        found = values.setdefault(name, [])
+        if value not in found:
+            found.append(value)
+    return {name: each[0] if len(each) == 1 else each for name, each in values.items()}
+
+
+# --- services -------------------------------------------------------------------------------------
+
+
+def _textract(value: JsonValue) -> list[JsonObject]:
+    expenses = _objects(_at(value, "ExpenseDocuments"))
+    if expenses:
+        several = len(expenses) > 1
+        return [
+            {**({"id": str(place)} if several else {}), "candidate": _expense(each)}
+            for place, each in enumerate(expenses, start=1)
+        ]
+    blocks = {str(block.get("Id")): block for block in _objects(_at(value, "Blocks"))}
+    document = {**_textract_forms(blocks), **_textract_queries(blocks)}
+    if not document:
+        found = "no ExpenseDocuments, and no forms or queries in Blocks"
+        raise _not(Preset.TEXTRACT, found)
+    return [{"candidate": document}]
+
+
+def _expense(expense: JsonObject) -> JsonObject:
+    document = _collect(map(_expense_field, _objects(expense.get("SummaryFields"))))
+    items: list[JsonValue] = []
+    for group in _objects(expense.get("LineItemGroups")):
+        for item in _objects(group.get("LineItems")):
+            fields = map(_expense_field, _objects(item.get("LineItemExpenseFields")))
+            # The text of the whole row repeats its cells.
+            items.append(_collect(each for each in fields if each[0] != "EXPENSE_ROW"))
+    return {**document, _LINE_ITEMS: items}
+
+
+def _expense_field(field: JsonObject) -> tuple[str, JsonValue]:
+    """Return the type and the text of a field; one of another type has its printed label."""
+    name = str(_at(field, "Type.Text"))
+    label = _at(field, "LabelDetection.Text")
+    text = _at(field, "ValueDetection.Text")
+    return (label if name == "OTHER" and isinstance(label, str) and label else name), text
+
+
+def _related(block: JsonObject, kind: str) -> list[str]:
+    relations = _objects(block.get("Relationships"))
+    return [
+        str(each)
+        for relation in relations
+        if relation.get("Type") == kind
+        for each in cast("list[JsonValue]", relation.get("Ids") or [])
+    ]
+
+
+def _textract_forms(blocks: Mapping[str, JsonObject]) -> JsonObject:
+    fields: list[tuple[str, JsonValue]] = []
+    for block in blocks.values():
+        kinds = block.get("EntityTypes")
+        if block.get("BlockType") == "KEY_VALUE_SET" and isinstance(kinds, list) and "KEY" in kinds:
+            values = [blocks[each] for each in _related(block, "VALUE") if each in blocks]
+            texts = [_block_text(each, blocks) for each in values]
+            name = str(_block_text(block, blocks) or "").rstrip(": ")
+            fields.append(
+                (name, texts[0] if len(texts) == 1 else " ".join(map(str, texts)) or None)
+            )
+    return _collect(fields)
+
+
+def _block_text(block: JsonObject, blocks: Mapping[str, JsonObject]) -> JsonValue:
+    """Return the words of a block, or whether its check box is selected."""
+    children = [blocks[each] for each in _related(block, "CHILD") if each in blocks]
+    boxes = [each for each in children if each.get("BlockType") == "SELECTION_ELEMENT"]
+    words = [str(each["Text"]) for each in children if "Text" in each]
+    if boxes and not words:
+        return boxes[0].get("SelectionStatus") == "SELECTED"
+    return " ".join(words) or None
+
+
+def _textract_queries(blocks: Mapping[str, JsonObject]) -> JsonObject:
+    fields: list[tuple[str, JsonValue]] = []
+    for block in blocks.values():
+        if block.get("BlockType") == "QUERY":
+            name = _at(block, "Query.Alias") or _at(block, "Query.Text")
+            answers = [blocks[each] for each in _related(block, "ANSWER") if each in blocks]
+            fields.append((str(name), answers[0].get("Text") if answers else None))
+    return _collect(fields)
+
+
+def _azure(value: JsonValue) -> list[JsonObject]:
+    status = _at(value, "status")
+    if isinstance(status, str) and status != "succeeded":
+        raise _not(Preset.AZURE_DI, f"the status of the analysis is {status!r}")
+    result = _at(value, "analyzeResult")
+    result = value if result is None else result
+    documents = _objects(_at(result, "documents")) or _objects(_at(result, "documentResults"))
+    if not documents:
+        version = _at(result, "apiVersion") or _at(result, "version")
+        found = f" (version {version})" if version else ""
+        raise _not(Preset.AZURE_DI, f"no documents or documentResults in analyzeResult{found}")
+    several = len(documents) > 1
+    return [
+        {**({"id": str(place)} if several else {}), "candidate": _azure_fields(each.get("fields"))}
+        for place, each in enumerate(documents, start=1)
+    ]
+
+
+def _azure_fields(fields: JsonValue) -> JsonObject:
+    if not isinstance(fields, dict):
+        raise _not(Preset.AZURE_DI, "a document without fields")
+    return {name: _azure_value(field) for name, field in fields.items()}
+
+
+def _azure_value(field: JsonValue) -> JsonValue:
+    """Return the typed value of a field, or its printed text if it has none."""
+    if not isinstance(field, dict):
+        return None
+    key = next((key for key in field if key.startswith("value")), None)
+    if key is None:
+        return field.get("content", field.get("text"))
+    value = field[key]
+    if key == "valueArray" and isinstance(value, list):
+        return [_azure_value(each) for each in value]
+    if key == "valueObject":
+        return _azure_fields(value)
+    return value
+
+
+def _google(value: JsonValue) -> list[JsonObject]:
+    document = _at(value, "document")
+    document = value if document is None else document
+    if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
+        raise _not(Preset.GOOGLE_DOCAI, "no list of entities in the document")
+    return [{"candidate": _entities(_objects(document["entities"]))}]
+
+
+def _entities(entities: Iterable[JsonObject]) -> JsonObject:
+    """Return entities by type; those with properties are always lists of objects."""
+    plain: list[tuple[str, JsonValue]] = []
+    grouped: dict[str, list[JsonValue]] = {}
+    for entity in entities:
+        kind = entity.get("type", entity.get("type_"))
+        if not isinstance(kind, str):
+            raise _not(Preset.GOOGLE_DOCAI, "an entity without a type")
+        name = kind.rpartition("/")[2]
+        properties = _objects(entity.get("properties"))
+        if properties:
+            grouped.setdefault(name, []).append(_entities(properties))
+            continue
+        normalized = entity.get("normalizedValue", entity.get("normalized_value"))
+        text = _at(normalized, "text") or entity.get("mentionText", entity.get("mention_text"))
+        plain.append((name, text.strip() if isinstance(text, str) else text))
+    return {**_collect(plain), **grouped}
+
+
+_MINDEE_DETAILS: Final = frozenset(
+    ("confidence", "polygon", "bounding_box", "page_id", "raw", "reconstructed")
+)
+
+
+def _mindee(value: JsonValue) -> list[JsonObject]:
+    prediction = _at(value, "document.inference.prediction")
+    if not isinstance(prediction, dict):
+        found = "no document.inference.prediction, as in responses of API version 1"
+        raise _not(Preset.MINDEE, found)
+    return [{"candidate": {name: _mindee_value(each) for name, each in prediction.items()}}]
+
+
+def _mindee_value(field: JsonValue) -> JsonValue:
+    if isinstance(field, list):
+        return [_mindee_value(each) for each in field]
+    if not isinstance(field, dict):
+        return field
+    if "values" in field:
+        contents = [each.get("content") for each in _objects(field["values"])]
+        return contents if len(contents) > 1 else next(iter(contents), None)
+    rest = {key: each for key, each in field.items() if key not in _MINDEE_DETAILS}
+    return rest["value"] if rest.keys() == {"value"} else rest
+
+
+# --- evaluation tools -----------------------------------------------------------------------------
+
+
+def _langsmith(value: JsonValue) -> list[JsonObject]:
+    examples = _objects(_at(value, "examples")) or _objects(value)
+    if not examples or not all("inputs" in each for each in examples):
+        raise _not(Preset.LANGSMITH, "no list of examples with inputs")
+    rows: list[JsonObject] = []
+    for example in examples:
+        row = dict(example)
+        reference = example.get("reference_outputs", _at(example, "reference_example.outputs"))
+        if reference is not None:
+            row |= {"expected": reference, "candidate": example.get("outputs")}
+        elif "outputs" in example:
+            row["expected"] = example["outputs"]
+        rows.append(row)
+    return rows
+
+
+def _braintrust(value: JsonValue) -> list[JsonObject]:
+    rows = [
+        row
+        for row in _objects(value)
+        # Other spans are steps of a task.
+        if not row.get("span_parents")
+        and row.get("span_id") == row.get("root_span_id")
+        and ("output" in row or "expected" in row)
+    ]
+    if not rows:
+        raise _not(Preset.BRAINTRUST, "no rows with output or expected")
+    return [_renamed(row, {"output": "candidate"}) for row in rows]
+
+
+def _renamed(row: JsonObject, names: Mapping[str, str]) -> JsonObject:
+    return {**row, **{new: row[old] for old, new in names.items() if old in row}}
+
+
+def _openai_evals(value: JsonValue) -> list[JsonObject]:
+    rows = _objects(value)
+    if any("spec" in row for row in rows):
+        found = [
+            {
+                "id": row.get("sample_id"),
+                "expected": _at(row, "data.expected"),
+                "candidate": _at(row, "data.sampled"),
+            }
+            for row in rows
+            if row.get("type") == "match"
+        ]
+        if not found:
+            raise _not(Preset.OPENAI_EVALS, "the log has no events of the type match")
+        return found
+    if rows and all("ideal" in row and "input" in row for row in rows):
+        return [_renamed(row, {"ideal": "expected"}) for row in rows]
+    if rows and all("item" in row and "data_source_idx" in row for row in rows):
+        several = len({str(row.get("run_id")) for row in rows}) > 1
+        return [_hosted_item(row, several=several) for row in rows]
+    raise _not(Preset.OPENAI_EVALS, "neither a log of oaieval, nor samples, nor output items")
+
+
+def _hosted_item(row: JsonObject, *, several: bool) -> JsonObject:
+    number = str(row["data_source_idx"])
+    made = {**row, "id": f"{row.get('run_id')}/{number}" if several else number}
+    outputs = _objects(_at(row, "sample.outputs"))
+    if outputs and not _at(row, "sample.error"):
+        made["candidate"] = outputs[-1].get("content")
+    return made
+
+
+_PROMPTFOO_VERSIONS: Final = (1, 2, 3, 4)
+
+
+def _promptfoo(value: JsonValue) -> list[JsonObject]:
+    outer = _at(value, "results")
+    results = _objects(outer) or _objects(_at(outer, "results"))
+    version = _at(value, "version") or _at(outer, "version")
+    if not results:
+        raise _not(Preset.PROMPTFOO, "no list of results")
+    if version not in _PROMPTFOO_VERSIONS:
+        raise _not(Preset.PROMPTFOO, f"unknown version {version!r}")
+    prompts = {(str(each.get("promptIdx")), str(_at(each, "provider.id"))) for each in results}
+    rows: list[JsonObject] = []
+    for place, result in enumerate(results):
+        number = str(result.get("testIdx", place))
+        several = len(prompts) > 1
+        row: JsonObject = {
+            **result,
+            "id": f"{number}/{result.get('promptIdx')}" if several else number,
+        }
+        output = _at(result, "response.output")
+        if output is not None:
+            row["candidate"] = output
+        checks = _objects(_at(result, "testCase.assert"))
+        equals = [each.get("value") for each in checks if each.get("type") == "equals"]
+        if equals:
+            row["expected"] = equals[0]
+        rows.append(row)
+    return rows
+
+
+_INSPECT_VERSION: Final = 2
+_ATTACHMENTS: Final = ("attachment://", "tc://")
+
+
+def _inspect(value: JsonValue) -> list[JsonObject]:
+    if not isinstance(value, dict) or "eval" not in value:
+        raise _not(Preset.INSPECT, "no log of an evaluation")
+    if value.get("version") != _INSPECT_VERSION:
+        raise _not(Preset.INSPECT, f"unknown version {value.get('version')!r}")
+    samples = _objects(value.get("samples"))
+    if not samples:
+        raise _not(Preset.INSPECT, f"no samples (status {value.get('status')!r})")
+    epochs = {sample.get("epoch") for sample in samples if isinstance(sample.get("epoch"), int)}
+    rows: list[JsonObject] = []
+    for sample in samples:
+        name = str(sample.get("id"))
+        row: JsonObject = {**sample, "id": name}
+        if len(epochs) > 1:
+            row["id"] = f"{name}/{sample.get('epoch')}"
+        row["expected"] = _inspect_text(sample.get("target"), sample)
+        content = _at(sample, "output.choices[0].message.content")
+        if isinstance(content, list):
+            content = "".join(
+                str(part.get("text")) for part in _objects(content) if part.get("type") == "text"
+            )
+        if content is not None:
+            row["candidate"] = _inspect_text(content, sample)
+        rows.append(row)
+    return rows
+
+
+def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
+    """Return a text that may be stored elsewhere in the sample; a list of one text is the text."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, str) or not value.startswith(_ATTACHMENTS):
+        return value
+    digest = value.partition("://")[2]
+    for stored in (sample.get("attachments"), _at(sample, "transcript.content")):
+        if isinstance(stored, dict) and digest in stored:
+            return stored[digest]
+    raise _not(Preset.INSPECT, f"sample {sample.get('id')!r} refers to a missing attachment")
+
+
+_TASK_TYPES: Final = ("choices", "textarea", "number", "rating", "datetime", "taxonomy")
+_WITHOUT_CONTENT: Final = ("relation", "rectangle")
+"""Links between regions, and the boxes of regions whose labels follow."""
+_CONTENT_KEYS: Final = {"textarea": "text"}
+
+
+def _label_studio(value: JsonValue) -> list[JsonObject]:
+    tasks = [value] if isinstance(value, dict) and "data" in value else _objects(value)
+    if not tasks or not all("annotations" in task or "predictions" in task for task in tasks):
+        found = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
+        raise _not(Preset.LABELSTUDIO, found)
+    rows: list[JsonObject] = []
+    for place, task in enumerate(tasks, start=1):
+        row = {**task}
+        if "id" in task:
+            row["id"] = str(task["id"])
+        kept = [each for each in _objects(task.get("annotations")) if not each.get("was_cancelled")]
+        verified = [each for each in kept if each.get("ground_truth")]
+        where = f"task {row.get('id', place)}"
+        for key, listed in (
+            ("expected", verified or kept),
+            ("candidate", _objects(task.get("predictions"))),
+        ):
+            if len(listed) > 1:
+                noun = "annotations" if key == "expected" else "predictions"
+                hint = "mark one as ground truth" if key == "expected" else "export only one model"
+                raise _not(Preset.LABELSTUDIO, f"{where} has {len(listed)} {noun}; {hint}")
+            if listed:
+                row[key] = _task_document(_objects(listed[0].get("result")))
+        rows.append(row)
+    return rows
+
+
+def _task_document(results: Iterable[JsonObject]) -> JsonObject:
+    """Return the answers by control, the texts of regions by label, and regions without text."""
+    regions: dict[str, dict[str, JsonValue]] = {}
+    fields: list[tuple[str, JsonValue]] = []
+    results = list(results)
+    placed = {str(each.get("id")) for each in results if _is_region(each)}
+    for place, result in enumerate(results):
+        kind, value = str(result.get("type")), result.get("value")
+        if kind in _WITHOUT_CONTENT or not isinstance(value, dict):
+            continue
+        name = str(result.get("id", f"#{place}"))
+        if kind in _TASK_TYPES:
+            content = value.get(_CONTENT_KEYS.get(kind, kind))
+            if name in placed:
+                regions.setdefault(name, {})["text"] = _joined(content)
+            else:
+                if isinstance(content, list) and len(content) == 1:
+                    content = content[0]
+                fields.append((str(result.get("from_name")), content))
+        elif kind.endswith("labels"):
+            region = regions.setdefault(name, {})
+            region["class"] = _joined(value.get(kind))
+            region |= {"text": value["text"]} if "text" in value else {}
+            region |= {"score": result["score"]} if "score" in result else {}
+            if "width" in value:
+                region["bbox"] = [value.get(each) for each in ("x", "y", "width", "height")]
+        else:
+            raise _not(Preset.LABELSTUDIO, f"results of the type {kind!r} are not supported")
+    fields += [
+        (str(each.get("class")), each["text"]) for each in regions.values() if "text" in each
+    ]
+    boxes: list[JsonValue] = [each for each in regions.values() if "text" not in each]
+    return {**_collect(fields), **({"regions": boxes} if boxes else {})}
+
+
+def _is_region(result: JsonObject) -> bool:
+    value = result.get("value")
+    return isinstance(value, dict) and ("width" in value or "start" in value)
+
+
+def _joined(value: JsonValue) -> JsonValue:
+    """Return a list of texts as one text."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+
+_READERS: Final[Mapping[Preset, _Reader]] = {
+    Preset.LANGSMITH: _langsmith,
+    Preset.BRAINTRUST: _braintrust,
+    Preset.OPENAI_EVALS: _openai_evals,
+    Preset.PROMPTFOO: _promptfoo,
+    Preset.INSPECT: _inspect,
+    Preset.LABELSTUDIO: _label_studio,
+    Preset.TEXTRACT: _textract,
+    Preset.AZURE_DI: _azure,
+    Preset.GOOGLE_DOCAI: _google,
+    Preset.MINDEE: _mindee,
+}

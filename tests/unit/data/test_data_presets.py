@@ -1,0 +1,499 @@
+"""Exports of other tools and responses of services, read from real samples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fieldmark.data.inputs import Inputs, Preset
+from fieldmark.data.pairing import open_pairs, open_truth
+from fieldmark.errors import DataError, OptionError
+from fieldmark.model.case import CaseInput
+from fieldmark.model.json import MISSING
+
+SAMPLES = Path(__file__).parents[2] / "data/tool-exports"
+
+
+def cases_of(stream):
+    return [case for batch in stream.batches() for case in batch]
+
+
+def prediction_of(preset, given):
+    stream = open_pairs([{"a": 1}], given, Inputs(preset=preset))
+    assert any("read as an export of" in note for note in stream.notes)
+    (case,) = cases_of(stream)
+    return case.candidate
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "fields"),
+    [
+        pytest.param(
+            "textract",
+            "textract/analyze-expense-invoice.json",
+            {
+                "TOTAL": "$6231.09",
+                "DUE_DATE": "01/31/2021",
+                "VENDOR_PHONE": ["+1333-333-3333", "+1 333-333-3333"],
+                "STATE": "XYZ,",
+            },
+            id="textract-expense",
+        ),
+        pytest.param(
+            "textract",
+            "textract/analyze-document-forms-tables.json",
+            {
+                "Full Name": "Jane Doe",
+                "Phone Number": "555-0100",
+                "Home Address": "123 Any Street, Any Town, USA",
+                "Mailing Address": "same as home address",
+            },
+            id="textract-forms",
+        ),
+        pytest.param(
+            "textract",
+            "textract/analyze-document-queries.json",
+            {
+                "What is the name of the package?": "Textractor",
+                "What is the title of the document?": "Textractor Test Document",
+            },
+            id="textract-queries",
+        ),
+        pytest.param(
+            "azure-di",
+            "azure-document-intelligence/invoice-v2.1.json",
+            {"InvoiceId": "INV-100", "InvoiceTotal": 110, "DueDate": "2019-12-15"},
+            id="azure-invoice",
+        ),
+        pytest.param(
+            "azure-di",
+            "azure-document-intelligence/receipt-v2.0.json",
+            {
+                "ReceiptType": "Itemized",
+                "TransactionTime": "13:59:00",
+                "Items": [
+                    {"Quantity": 1, "Name": "Cappuccino", "TotalPrice": 2.2},
+                    {"Quantity": 1, "Name": "BACON & EGGS", "TotalPrice": 9.5},
+                ],
+            },
+            id="azure-receipt",
+        ),
+        pytest.param(
+            "google-docai",
+            "google-document-ai/invoice-processor.json",
+            {
+                "invoice_date": "2020-01-01",
+                "total_amount": "2140",
+                "vat": [{"tax_amount": "140 USD"}],
+            },
+            id="google-camel-case",
+        ),
+        pytest.param(
+            "google-docai",
+            "google-document-ai/expense-processor.json",
+            {
+                "receipt_date": "2022-12-11",
+                "purchase_time": "12h42",
+                "supplier_city": "Orléans",
+                "line_item": [
+                    {"description": "Entrée plein tarif", "amount": "6,00"},
+                    {"description": "Entrée tarif réduit", "amount": "3,50"},
+                ],
+            },
+            id="google-snake-case",
+        ),
+        pytest.param(
+            "mindee",
+            "mindee/receipt-v3.json",
+            {
+                "date": "2016-02-26",
+                "total_incl": 10.2,
+                "taxes": [{"code": "None", "rate": 20.0, "value": 1.7}],
+            },
+            id="mindee-receipt",
+        ),
+        pytest.param(
+            "mindee",
+            "mindee/custom-v1.json",
+            {"email": "contact@mindee.com", "string_all": ["Mindee", "is", "awesome"]},
+            id="mindee-custom",
+        ),
+    ],
+)
+def test_a_response_of_a_service_is_a_prediction(preset, name, fields):
+    found = prediction_of(preset, SAMPLES / name)
+    assert {key: found.get(key) for key in fields} == fields
+    assert "confidence" not in json.dumps(found).lower()
+
+
+def test_line_items_of_textract_leave_out_the_text_of_the_row():
+    items = prediction_of("textract", SAMPLES / "textract/analyze-expense-invoice.json")[
+        "line_items"
+    ]
+    assert items[0] == {
+        "ITEM": "Product 1",
+        "QUANTITY": "1",
+        "UNIT_PRICE": "$1000",
+        "PRICE": "$1000",
+    }
+    assert items[1] == {
+        "ITEM": "Service 3",
+        "Quantity": "",
+        "UNIT_PRICE": "$2789",
+        "PRICE": "$2789",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param({"type": "number", "valueNumber": 5, "content": "5"}, 5, id="typed"),
+        pytest.param({"type": "number", "content": "five"}, "five", id="only-printed-text"),
+        pytest.param({"type": "date", "text": "12/1"}, "12/1", id="older-printed-text"),
+        pytest.param(None, None, id="absent"),
+        pytest.param(
+            {"type": "currency", "valueCurrency": {"amount": 5, "currencyCode": "USD"}},
+            {"amount": 5, "currencyCode": "USD"},
+            id="currency",
+        ),
+    ],
+)
+def test_values_of_newer_azure_versions(field, value):
+    response = {
+        "analyzeResult": {"apiVersion": "2024-11-30", "documents": [{"fields": {"x": field}}]}
+    }
+    assert prediction_of("azure-di", response) == {"x": value}
+
+
+def test_check_boxes_of_textract_are_booleans():
+    blocks = [
+        {
+            "Id": "k",
+            "BlockType": "KEY_VALUE_SET",
+            "EntityTypes": ["KEY"],
+            "Relationships": [{"Type": "VALUE", "Ids": ["v"]}, {"Type": "CHILD", "Ids": ["w"]}],
+        },
+        {"Id": "w", "BlockType": "WORD", "Text": "Paid:"},
+        {
+            "Id": "v",
+            "BlockType": "KEY_VALUE_SET",
+            "EntityTypes": ["VALUE"],
+            "Relationships": [{"Type": "CHILD", "Ids": ["s"]}],
+        },
+        {"Id": "s", "BlockType": "SELECTION_ELEMENT", "SelectionStatus": "SELECTED"},
+    ]
+    assert prediction_of("textract", {"Blocks": blocks}) == {"Paid": True}
+
+
+def test_a_directory_of_responses_pairs_by_file_name(tmp_path):
+    for name in ("a", "b"):
+        source = SAMPLES / "mindee/receipt-v3.json"
+        (tmp_path / f"{name}.json").write_bytes(source.read_bytes())
+    (tmp_path / "c.json").write_text('{"other": 1}')
+    truth = [{"id": name, "total_incl": 10.2} for name in "cab"]
+    stream = open_pairs(truth, tmp_path, Inputs(preset="mindee"))
+    first, *others = cases_of(stream)
+    assert first.input is CaseInput.PARSE_ERROR
+    assert "no document.inference.prediction" in first.note
+    assert [case.candidate["total_incl"] for case in others] == [10.2, 10.2]
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "keys", "cases"),
+    [
+        pytest.param(
+            "openai-evals",
+            "openai-evals/oaieval-log.jsonl",
+            {},
+            {"test-match.s1.1": ("George Washington", "George Washington")},
+            id="openai-evals-log",
+        ),
+        pytest.param(
+            "openai-evals",
+            "openai-evals/hosted-multi-run-items.jsonl",
+            {"expected_key": "item.correct_label"},
+            {
+                "evalrun_pass_fixture/0": ("Hardware", "Hardware"),
+                "evalrun_error_fixture/0": ("Hardware", MISSING),
+            },
+            id="openai-evals-items",
+        ),
+        pytest.param(
+            "promptfoo",
+            "promptfoo/results-v3.json",
+            {"expected_key": "testCase.vars.body"},
+            {"1/0": ("I'm hungry", "J'ai faim."), "0/1": ("Hello world", "Salut tout le monde !")},
+            id="promptfoo-3",
+        ),
+        pytest.param(
+            "promptfoo",
+            "promptfoo/results-v1.json",
+            {"expected_key": "vars.year"},
+            {},
+            id="promptfoo-1",
+        ),
+        pytest.param(
+            "inspect",
+            "inspect-ai/popularity-2025-05.json",
+            {},
+            {"1": (" Yes", "Yes"), "2": (" No", "No"), "3": (" Yes", "No")},
+            id="inspect",
+        ),
+        pytest.param(
+            "inspect",
+            "inspect-ai/popularity-2024-10.json",
+            {},
+            {"1": (" Yes", "No")},
+            id="inspect-2024",
+        ),
+        pytest.param(
+            "braintrust",
+            "braintrust/vitest-eval.log-payloads.json",
+            {},
+            {"<span:4>": (10, {"phase": "configured-span", "result": 10})},
+            id="braintrust",
+        ),
+    ],
+)
+def test_an_export_with_both_sides(preset, name, keys, cases):
+    stream = open_pairs(SAMPLES / name, None, Inputs(preset=preset, **keys))
+    found = {case.id: (case.expected, case.candidate) for case in cases_of(stream)}
+    assert {name: found[name] for name in cases} == cases
+    assert found
+
+
+def test_keys_of_an_export_can_be_named():
+    keys = {"expected_key": "inputs.input_answer", "candidate_key": "inputs.input_prediction"}
+    path = SAMPLES / "langsmith/carb-IE-incorrect.json"
+    first, *_ = cases_of(open_pairs(path, None, Inputs(preset="langsmith", **keys)))
+    assert first.expected[0] == {
+        "s": "Piffaro",
+        "object": "a concert series",
+        "relation": "generally performs",
+    }
+    assert len(first.candidate) > 1
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "expected"),
+    [
+        pytest.param(
+            "langsmith",
+            "langsmith/carb-IE-incorrect.json",
+            {"output_correctness_score": 0},
+            id="langsmith",
+        ),
+        pytest.param("braintrust", "braintrust/dataset-coqa-factuality.json", 1, id="braintrust"),
+    ],
+)
+def test_a_data_set_is_ground_truth(preset, name, expected):
+    options = Inputs(preset=preset)
+    assert cases_of(open_truth(SAMPLES / name, options))[0].expected == expected
+    with pytest.raises(DataError, match="the export has no predictions; add another input"):
+        open_pairs(SAMPLES / name, None, options)
+
+
+def test_samples_of_openai_evals_are_ground_truth():
+    path = SAMPLES / "openai-evals/samples-spider-sql.jsonl"
+    cases = cases_of(open_truth(path, Inputs(preset="openai-evals")))
+    assert len(cases) == 5
+    assert cases[0].expected.startswith("SELECT AVG(cars_data.Horsepower)")
+
+
+def test_an_experiment_of_langsmith_has_both_sides():
+    row = {"id": "x", "inputs": {}, "outputs": {"a": 2}, "reference_outputs": {"a": 1}}
+    [case] = cases_of(open_pairs([row], None, Inputs(preset="langsmith")))
+    assert (case.id, case.expected, case.candidate) == ("x", {"a": 1}, {"a": 2})
+
+
+def test_spans_below_a_braintrust_task_are_not_rows():
+    rows = [
+        {"id": "a", "span_id": "1", "root_span_id": "1", "output": {"n": 1}, "expected": {"n": 1}},
+        {"id": "b", "span_id": "2", "root_span_id": "1", "output": "step", "span_parents": ["1"]},
+    ]
+    [case] = cases_of(open_pairs(rows, None, Inputs(preset="braintrust")))
+    assert case.id == "a"
+
+
+def test_assertions_of_promptfoo_that_test_equality_are_ground_truth():
+    result = {
+        "testIdx": 0,
+        "response": {"output": {"n": 2}},
+        "testCase": {"assert": [{"type": "latency"}, {"type": "equals", "value": {"n": 1}}]},
+    }
+    export = {"results": {"version": 3, "results": [result]}}
+    [case] = cases_of(open_pairs(export, None, Inputs(preset="promptfoo")))
+    assert (case.id, case.expected, case.candidate) == ("0", {"n": 1}, {"n": 2})
+
+
+def inspect_log(**sample):
+    message = {"message": {"content": "attachment://x"}}
+    full = {"id": 1, "target": ["{}"], "output": {"choices": [message]}, **sample}
+    return {"version": 2, "eval": {}, "samples": [full]}
+
+
+def test_attachments_of_inspect_are_read():
+    log = inspect_log(attachments={"x": '{"a": 1}'})
+    [case] = cases_of(open_pairs(log, None, Inputs(preset="inspect")))
+    assert (case.expected, case.candidate) == ({}, {"a": 1})
+    with pytest.raises(DataError, match="refers to a missing attachment"):
+        open_pairs(inspect_log(), None, Inputs(preset="inspect"))
+
+
+def test_thoughts_in_messages_of_inspect_are_left_out():
+    parts = [{"type": "reasoning", "reasoning": "{}"}, {"type": "text", "text": '{"a": 1}'}]
+    log = inspect_log(output={"choices": [{"message": {"content": parts}}]})
+    [case] = cases_of(open_pairs(log, None, Inputs(preset="inspect")))
+    assert case.candidate == {"a": 1}
+
+
+def label_studio(name):
+    path = SAMPLES / f"label-studio/{name}.json"
+    return cases_of(open_truth(path, Inputs(preset="labelstudio")))
+
+
+def test_boxes_of_label_studio_are_regions_with_scores():
+    path = SAMPLES / "label-studio/tasks-with-ground-truth.json"
+    first, *_ = cases_of(open_pairs(path, None, Inputs(preset="labelstudio")))
+    assert first.expected == {"regions": [{"class": "Car", "bbox": [80.62, 24.26, 3.12, 3.6]}]}
+    [region] = first.candidate["regions"]
+    assert (region["class"], round(region["score"], 3)) == ("Car", 0.231)
+
+
+def test_named_entities_of_label_studio_are_texts_by_label():
+    [case] = label_studio("ner-annotation")
+    assert (case.id, case.expected) == ("1", {"Date": "February 22"})
+
+
+def test_answers_of_label_studio_are_fields():
+    [case] = label_studio("export-full")
+    assert list(case.expected) == ["uri_selection"]
+    assert case.expected["uri_selection"].startswith("Yes ")
+
+
+def test_regions_and_text_of_the_whole_task_of_label_studio():
+    first, second, skipped = label_studio("export-document-regions-textarea")
+    assert first.expected["doclang"].startswith("<doclang>")
+    assert first.expected["regions"] == [
+        {"class": "Section-header", "bbox": [5.0, 10.0, 40.0, 15.0]}
+    ]
+    assert second.expected == {"regions": [{"class": "Text", "bbox": [1, 2, 3, 4]}]}
+    assert skipped.input is CaseInput.INVALID_TRUTH  # its only annotation was cancelled
+
+
+def test_a_transcription_belongs_to_the_label_of_its_region():
+    box = {"x": 1, "y": 1, "width": 2, "height": 2}
+    result = [
+        {"id": "r", "type": "rectangle", "from_name": "b", "value": box},
+        {"id": "r", "type": "labels", "from_name": "l", "value": {**box, "labels": ["Total"]}},
+        {"id": "r", "type": "textarea", "from_name": "t", "value": {**box, "text": ["12", "EUR"]}},
+        {"type": "relation", "from_id": "r", "to_id": "r"},
+        {"id": "c", "type": "choices", "from_name": "kind", "value": {"choices": ["a", "b"]}},
+    ]
+    task = {"id": 1, "data": {}, "annotations": [{"result": result}]}
+    [case] = cases_of(open_truth([task], Inputs(preset="labelstudio")))
+    assert case.expected == {"kind": ["a", "b"], "Total": "12\nEUR"}
+
+
+UNKNOWN = [
+    pytest.param(
+        "labelstudio",
+        [{"id": 1, "text": "x", "label": "y"}],
+        "not as JSON-MIN",
+        id="labelstudio-min",
+    ),
+    pytest.param(
+        "labelstudio",
+        {"data": {}, "id": 7, "annotations": [{}, {}]},
+        "task 7 has 2 annotations; mark one",
+        id="labelstudio-annotations",
+    ),
+    pytest.param(
+        "labelstudio",
+        {"data": {}, "annotations": [], "predictions": [{}, {}]},
+        "task 1 has 2 predictions; export only one",
+        id="labelstudio-predictions",
+    ),
+    pytest.param(
+        "labelstudio",
+        {"data": {}, "annotations": [{"result": [{"type": "brush", "value": {}}]}]},
+        "type 'brush' are not supported",
+        id="labelstudio-type",
+    ),
+    pytest.param(
+        "inspect",
+        {"version": 3, "eval": {}, "samples": [{}]},
+        "unknown version 3",
+        id="inspect-version",
+    ),
+    pytest.param(
+        "inspect",
+        {"version": 2, "eval": {}, "status": "error"},
+        "no samples .status 'error'",
+        id="inspect-without-samples",
+    ),
+    pytest.param(
+        "promptfoo",
+        {"results": {"version": 9, "results": [{}]}},
+        "unknown version 9",
+        id="promptfoo-version",
+    ),
+    pytest.param(
+        "azure-di", {"status": "running"}, "status of the analysis is 'running'", id="azure-running"
+    ),
+    pytest.param(
+        "azure-di", {"analyzeResult": {"apiVersion": "9"}}, "version 9", id="azure-version"
+    ),
+    pytest.param(
+        "mindee", {"inference": {"result": {"fields": {}}}}, "API version 1", id="mindee-2"
+    ),
+    pytest.param(
+        "textract",
+        {"Blocks": [{"Id": "x", "BlockType": "LINE"}]},
+        "no forms or queries",
+        id="textract-text",
+    ),
+    pytest.param(
+        "openai-evals",
+        [{"spec": {}}, {"type": "sampling"}],
+        "no events of the type match",
+        id="openai-evals-log",
+    ),
+]
+
+
+@pytest.mark.parametrize(("preset", "value", "message"), UNKNOWN)
+def test_unknown_versions_are_named(tmp_path, preset, value, message):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(DataError, match=message) as caught:
+        open_pairs([{"a": 1}], path, Inputs(preset=preset))
+    assert str(path) in str(caught.value)
+    with pytest.raises(DataError, match=message):
+        open_pairs(path, None, Inputs(preset=preset))
+
+
+@pytest.mark.parametrize("preset", Preset)
+@pytest.mark.parametrize("value", [{}, [], [1], "text", {"a": 1}, [{"a": 1}]], ids=json.dumps)
+def test_other_data_is_never_an_empty_result(tmp_path, preset, value):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(DataError, match=r"--from|no rows"):
+        open_pairs([{"a": 1}], path, Inputs(preset=preset))
+
+
+def test_presets_exclude_other_formats():
+    with pytest.raises(OptionError, match="cannot be combined"):
+        Inputs(preset="mindee", rows="list")
+    with pytest.raises(OptionError, match="must be one of"):
+        Inputs(preset="nanonets")
+
+
+def test_an_iterator_is_not_consumed_by_a_preset():
+    truth = ({"id": name, "total_incl": 1} for name in "ab")
+    stream = open_pairs(truth, SAMPLES / "mindee/receipt-v3.json", Inputs(preset="mindee"))
+    assert [case.expected for case in cases_of(stream)] == [{"total_incl": 1}] * 2
+    with pytest.raises(DataError, match="no input is a file that --from mindee can read"):
+        open_pairs(iter([{}]), iter([{}]), Inputs(preset="mindee"))
