@@ -89,7 +89,8 @@ def candidate_reader(
 
 def warn_repaired(count: int) -> str:
     """Return the warning about candidates that were repaired."""
-    return f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} not JSON and repaired"
+    was = "was" if count == 1 else "were"
+    return f"{plural(count, 'prediction')} {was} not valid JSON and {was} repaired"
 
 
 def parse_model_text(

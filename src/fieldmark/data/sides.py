@@ -211,13 +211,11 @@ def _read_preset(source: RowSource, options: Inputs, *roles: Role) -> tuple[RowS
         expected = "expected"
     elif expected is None and roles == (Role.TRUTH,):
         expected, candidate = candidate, None  # the response of a service as ground truth
-    named = {Role.TRUTH: (expected, "ground truth"), Role.CANDIDATE: (candidate, "predictions")}
-    for role in roles:
-        key, noun = named[role]
-        if key is None:
-            listed = ", ".join(sorted(rows[0])[:8]) if rows else ""
-            message = f"the export has no {noun}; add another input, or name their key ({listed})"
-            raise DataError(message, Location(source.name))
+    missing = "the export has no {}; give {} as the {} input"
+    if expected is None and Role.TRUTH in roles:
+        raise DataError(missing.format("ground truth", "it", "first"), Location(source.name))
+    if candidate is None and Role.CANDIDATE in roles:
+        raise DataError(missing.format("predictions", "them", "second"), Location(source.name))
     return converted, replace(options, expected_key=expected, candidate_key=candidate)
 
 

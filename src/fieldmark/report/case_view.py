@@ -56,7 +56,7 @@ _VERDICT_STYLES: Final = {"pass": "green", "partial": "yellow", "fail": "bold re
 _PARSED_FROM: Final = {
     "fence": "JSON extracted from text (fence)",
     "text": "JSON extracted from text (text)",
-    "repaired": "prediction was not JSON and repaired",
+    "repaired": "prediction was not valid JSON and was repaired",
 }
 _ERROR_STYLE: Final = "bold red"
 _MAX_LINES: Final = 200

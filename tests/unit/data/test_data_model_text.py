@@ -221,7 +221,7 @@ def test_repaired_predictions_are_marked_and_counted(tmp_path):
     path = tmp_path / "t.json"
     path.write_text(json.dumps(rows))
     run = fm.score(path, inputs={"repair": True}, out=tmp_path / "run")
-    assert "1 prediction was not JSON and repaired" in run.summary.warnings
+    assert "1 prediction was not valid JSON and was repaired" in run.summary.warnings
     stored = [
         json.loads(line) for line in (tmp_path / "run/results.jsonl").read_text().splitlines()
     ]
@@ -257,6 +257,6 @@ def test_eval_files_set_how_model_output_is_read(tmp_path, source, key, output, 
     )
     run = fm.evaluate(file)
     assert run.summary.mean_score == 1.0
-    assert ("1 prediction was not JSON and repaired" in run.summary.warnings) is warned
+    assert ("1 prediction was not valid JSON and was repaired" in run.summary.warnings) is warned
     file.write_text(file.read_text().replace(f"{key}\n", ""))
     assert fm.evaluate(file).summary.cases.unparseable == 1

@@ -291,7 +291,9 @@ def test_keys_of_an_export_can_be_named():
 def test_a_data_set_is_ground_truth(preset, name, expected):
     options = Inputs(preset=preset)
     assert cases_of(open_truth(SAMPLES / name, options))[0].expected == expected
-    with pytest.raises(DataError, match="the export has no predictions; add another input"):
+    with pytest.raises(
+        DataError, match="the export has no predictions; give them as the second input"
+    ):
         open_pairs(SAMPLES / name, None, options)
 
 
