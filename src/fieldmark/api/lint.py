@@ -6,12 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.lint import LintReport, TruthLinter
 from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.run.yaml_inputs import with_yaml
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,6 +36,7 @@ class LintResult(LintReport):
         return lint_view(self)
 
 
+@checked
 def lint(truth: InputLike, *, inputs: InputsLike = None) -> LintResult:
     """Find likely faults in ground truth: mixed types and formats, duplicates, wrong totals.
 
@@ -43,7 +46,7 @@ def lint(truth: InputLike, *, inputs: InputsLike = None) -> LintResult:
     [('types', 'total', 'values of several types: number (1), string (1)')]
     """
     linter = TruthLinter()
-    stream = open_truth(truth, read_inputs(inputs), unique_ids=False)
+    stream = open_truth(with_yaml(truth), read_inputs(inputs), unique_ids=False)
     first_error = ""
     with closing(stream):
         for batch in stream.batches():

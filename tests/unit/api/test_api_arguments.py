@@ -62,6 +62,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "evaluate": ({"tests": [{"expected": {"a": 1}, "candidate": {"a": 1}}]},),
     "improve": ("none",),
     "infer": (ROWS,),
+    "lint": (ROWS,),
     "rescore": ("none",),
     "runs": (),
     "score": (ROWS, ROWS),
