@@ -387,3 +387,17 @@ def test_the_method_shows_convention_inputs_and_hashes(open_page, invoices):
         assert expected in text
     for name in ("comparison_sha256", "counting_sha256"):
         assert summary["convention"][name] in text
+
+
+def test_values_of_a_map_are_named_by_their_keys(open_page, tmp_path):
+    truth = {"people": {"p1": {"name": "Ann", "age": 3}, "p2": {"name": "Bob", "age": 4}}}
+    found = {"people": {"x": {"name": "Bob", "age": 4}, "y": {"name": "Andy", "age": 5}}}
+    rules = {"fields": [{"path": "people", "align": "entries"}]}
+    fm.score([(truth, found)], rules=rules, out=tmp_path / "run")
+    write_report(tmp_path / "run", tmp_path / "map.html")
+    page = open_page(tmp_path / "map.html")
+    page.run("void (location.hash = 'case-1')")
+    page.wait("document.getElementById('case-title')")
+    names = page.run("[...document.querySelectorAll('.item-name')].map((each) => each.innerText)")
+    assert [name.splitlines()[0].split(" nearest")[0] for name in names] == ["p1", "p2 → x", "+ y"]
+    assert "nearest: predicted y" in names[0]

@@ -46,10 +46,11 @@ function itemCell(field) {
 
 // 1 for an item at the same index on both sides, 1 → 3 for different indexes; counted from 1. Entries of a map have keys.
 function itemName([ours, theirs, similarity, nearest, nearestSimilarity]) {
-  const place = (index) => typeof index === "number" ? String(index + 1) : shown(index);
+  const place = (index) => typeof index === "number" ? String(index + 1) : index;
   const text = ours === null ? `+ ${place(theirs)}` : theirs === null || theirs === ours ? place(ours) : `${place(ours)} → ${place(theirs)}`;
   const title = ours === null ? `item ${place(theirs)} of the prediction` : theirs === null ? `item ${place(ours)} of the ground truth`
     : `item ${place(ours)} of the ground truth, aligned with item ${place(theirs)} of the prediction${similarity === null ? "" : `, similarity ${rate(similarity)}`}`;
-  return el("span", { class: "item-name", title }, text,
-    nearest !== undefined && el("span", { class: "detail" }, ` nearest: ${theirs === null ? "predicted" : "expected"} ${place(nearest)}, all fields ${rate(nearestSimilarity)}`));
+  return el("span", { class: "item-name", title }, shown(text),
+    nearest !== undefined && el("span", { class: "detail" },
+      shown(` nearest: ${theirs === null ? "predicted" : "expected"} ${place(nearest)}, all fields ${rate(nearestSimilarity)}`)));
 }
