@@ -161,18 +161,26 @@ class _WorkerPool:
 
     def result(self, pending: Sequence[_PendingTask]) -> _SpooledResult:
         """Wait for the result of the first task; tasks of dead workers are submitted again."""
+        dead = False
         while True:
             future = pending[0].future
             wait([future], _POLL_SECONDS)
             if not future.done():
-                # A task that was submitted while the pool broke may never finish.
-                if vars(self._executor).get("_broken"):
+                # A task that was submitted while the pool broke may never finish, and the pool does
+                # not notice a worker that was killed while it sent a result.
+                was_dead, dead = dead, self._has_dead_worker()
+                if vars(self._executor).get("_broken") or (was_dead and dead):
+                    dead = False
                     self._restart(pending)
             elif isinstance(future.exception(), BrokenProcessPool):
                 self._restart(pending)
             else:
                 self._restarts = 0
                 return future.result()
+
+    def _has_dead_worker(self) -> bool:
+        processes = list((self._executor._processes or {}).values())  # noqa: SLF001
+        return any(process.exitcode is not None for process in processes)
 
     def _restart(self, pending: Sequence[_PendingTask]) -> None:
         self._restarts += 1
@@ -181,6 +189,10 @@ class _WorkerPool:
         # Shutdown waits for all workers, and a worker started while the pool broke never ends.
         for process in list((self._executor._processes or {}).values()):  # noqa: SLF001
             process.kill()
+        # Without a writer, the pool stops waiting for the rest of a result.
+        results = vars(self._executor).get("_result_queue")
+        if results is not None:
+            results._writer.close()  # noqa: SLF001
         self._executor.shutdown(cancel_futures=True)
         self._executor = self._start()
         for each in pending:
