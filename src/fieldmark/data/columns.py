@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
 from fieldmark.data.inputs import Limits
-from fieldmark.data.json_parser import JsonDialect, parse_text
+from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, parse_text
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
 from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, LimitError
@@ -51,6 +51,16 @@ class Columns:
         """The names of the columns that are paths."""
         steps = self.steps or ()
         return [name for name, each in zip(self.names, steps, strict=False) if len(each) > 1]
+
+    def row(self, cells: Sequence[JsonValue], limits: Limits) -> Row:
+        """Return a row as a document; JSON in cells counts below the names of its columns."""
+        document = self.document(cells)
+        if any(isinstance(cell, dict | list) for cell in cells):
+            try:
+                check_paths(document, limits)
+            except LimitError as error:
+                return UnreadableRow(error.message)
+        return document
 
     def document(self, cells: Sequence[JsonValue]) -> JsonObject:
         """Return a row as a document; list items at the end that are blank are left out."""

@@ -17,9 +17,8 @@ from fieldmark.data.files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.line_offsets import read_line_blocks
 from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonValue
-from fieldmark.values.json_limits import check_paths
 
 __all__ = ["CsvSource"]
 
@@ -93,7 +92,6 @@ class CsvSource(RowSource):
         if len(cells) > len(columns.names):
             return UnreadableRow(f"{len(cells)} cells, but the header has {len(columns.names)}")
         values: list[JsonValue] = [*cells]
-        has_json = False
         for place in columns.json_places[: len(cells)]:
             text = cells[place]
             if text[:1] in ("{", "["):
@@ -101,16 +99,9 @@ class CsvSource(RowSource):
                     value = read_cell(text, self.dialect)
                 except DataError as error:
                     return UnreadableRow(f"column {columns.names[place]!r}: {error.message}")
-                has_json = has_json or value is not text
+                self.json_cells = self.json_cells or value is not text
                 values[place] = value
-        document = columns.document(values)
-        if has_json:
-            self.json_cells = True
-            try:
-                check_paths(document, self.dialect.limits)
-            except LimitError as error:
-                return UnreadableRow(error.message)
-        return document
+        return columns.row(values, self.dialect.limits)
 
     def _detect_encoding(self, opened: InputFile) -> str:
         """Return the first lines, after reading the whole file to find its encoding.

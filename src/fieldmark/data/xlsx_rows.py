@@ -15,7 +15,6 @@ from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra
 from fieldmark.model.json import JsonValue
-from fieldmark.values.json_limits import check_paths
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import did_you_mean
 
@@ -197,13 +196,7 @@ class XlsxSource(RowSource):
                     values[place] = read_cell(text, self.dialect)
                 except DataError as error:
                     return UnreadableRow(f"column {columns.names[place]!r}: {error.message}")
-        document = columns.document(values)
-        if any(isinstance(value, dict | list) for value in values):
-            try:
-                check_paths(document, self.dialect.limits)
-            except LimitError as error:
-                return UnreadableRow(error.message)
-        return document
+        return columns.row(values, self.dialect.limits)
 
     def _read_error(self, error: Exception) -> DataError:
         reason = str(error).split("\n", 1)[0] or type(error).__name__
