@@ -310,6 +310,19 @@ def test_directory_that_vanishes_does_not_affect_others(workspace, monkeypatch):
         moved.rename(folder / "runs" / "b")
 
 
+def test_cached_entry_with_the_id_of_another_run_is_read_again(workspace):
+    folder, _, _ = workspace
+    before = listed_runs()
+    document = json.loads((folder / "runs" / INDEX).read_bytes())
+    (folder / "runs" / INDEX).write_bytes(
+        written(changed(document, ("runs", "a", 1, 0), lambda _: "b")),
+    )
+    try:
+        assert listed_runs() == before
+    finally:
+        (folder / "runs" / INDEX).unlink()
+
+
 @given(data=st.data())
 @settings(suppress_health_check=[*HealthCheck])
 def test_any_changed_value_of_the_cache_is_harmless(workspace, data):
