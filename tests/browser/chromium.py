@@ -194,7 +194,9 @@ class Page:
     def wait(self, condition: str) -> None:
         until = time.monotonic() + TIMEOUT
         while not self._holds(condition):
-            assert time.monotonic() < until, f"timeout while waiting for {condition}"
+            if time.monotonic() > until:
+                shown = self.run("location.href + '\\n' + document.body?.innerText")
+                raise AssertionError(f"timeout while waiting for {condition}; page:\n{shown}")
             time.sleep(0.02)
 
     def _holds(self, condition: str) -> bool:

@@ -75,6 +75,7 @@ def new_page(server, browser, **size):
     page.keep_notices()
     goto(page, server.listener.start_address)
     page.run("localStorage.clear()")
+    goto(page, server.url)  # the first page has read what an earlier test stored
     return page
 
 
