@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, cast
 
-import orjson
-
 from fieldmark.data.inputs import Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, InputTypeError, Location, with_hint
 from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import canonical_text
 from fieldmark.values.plain_json import (
     class_names,
     copy_json,
@@ -136,17 +135,11 @@ class ObjectSource(RowSource):
 
 def unreadable_row(reason: str, value: object) -> UnreadableRow:
     """Return a row that cannot be read, with its id, which names its case."""
-    named: dict[str, str | int] = {}
-    # Code of the caller may raise anything.
-    with suppress(Exception):
-        reader = record_reader(type(value))
-        if isinstance(value, Mapping):
-            fields = value
-        else:
-            fields = {} if reader is None else dict(reader(value))
-        ids = {key: fields[key] for key in ID_KEYS if key in fields}
-        named = {key: each for key, each in ids.items() if isinstance(each, str | int)}
-        return UnreadableRow(reason, orjson.dumps(named) if named else b"")
+    with suppress(Exception):  # code of the caller may raise anything
+        for key in ID_KEYS:
+            named = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+            if isinstance(named, str | int):
+                return UnreadableRow(reason, canonical_text({key: named}))
     return UnreadableRow(reason)
 
 
@@ -165,10 +158,10 @@ def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Ite
     if is_series(kind):
         series = cast("Iterable[object]", given)
         return [None if _is_missing(each) else each for each in series]
-    refused = isinstance(given, str | bytes | bytearray | memoryview | AbstractSet)
+    refused = issubclass(kind, str | bytes | bytearray | memoryview | AbstractSet)
     table = is_table(kind) or defines(kind, "columns")
-    if isinstance(given, Iterable) and not (refused or table or is_record(given)):
-        return given
+    if issubclass(kind, Iterable) and not (refused or table or is_record(given)):
+        return cast("Iterable[object]", given)
     hint = "call its method collect first" if ("polars", "LazyFrame") in class_names(kind) else ""
     message = f"expected {accepted}, got {kind.__name__}"
     raise InputTypeError(with_hint(message, hint), Location(name))

@@ -19,7 +19,7 @@ from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
 from fieldmark.model.json import JsonValue
-from fieldmark.values.plain_json import HUGGING_FACE, class_names
+from fieldmark.values.plain_json import class_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +30,9 @@ __all__ = ["TableSource", "open_table", "read_table"]
 _BLOCK_ROWS: Final = 256
 _DOUBLE: Final = 8
 _POLARS: Final = ("polars", "DataFrame")
+_HUGGING_FACE: Final = ("datasets", "Dataset")
 _READ_AGAIN: Final = frozenset(
-    {_POLARS, ("pyarrow", "Table"), ("pyarrow", "RecordBatch"), *HUGGING_FACE}
+    {_POLARS, ("pyarrow", "Table"), ("pyarrow", "RecordBatch"), _HUGGING_FACE}
 )
 """Other streams can perhaps be read only once."""
 
@@ -187,7 +188,7 @@ class _ArrowSource(TableSource):
             raise MissingExtra("reading tables", "tables") from error
         names = class_names(type(self.table))
         try:
-            if not HUGGING_FACE.isdisjoint(names):
+            if _HUGGING_FACE in names:
                 data = cast("_Dataset", self.table)
                 tables = data.with_format("arrow").iter(batch_size=_BLOCK_ROWS)
                 batches = (batch for table in tables for batch in table.to_batches())

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from math import isfinite, isnan, nan
 from typing import Final, Protocol, TypeAlias, cast
 
@@ -24,7 +25,6 @@ from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
 
 __all__ = [
-    "HUGGING_FACE",
     "class_names",
     "copy_json",
     "defines",
@@ -42,10 +42,10 @@ _ACCEPTED: Final = (
     "accepted are JSON types, pydantic models, dataclasses, attrs classes, named tuples, sets, "
     "Decimal, date, time, UUID, Enum, and numpy and pandas values"
 )
-_TABLE_HINT: Final = "data frames and tables are data sets, as for fm.score"
-HUGGING_FACE: Final = frozenset({("datasets", "Dataset"), ("datasets", "IterableDataset")})
-"""The data sets of Hugging Face."""
-_FRAMES: Final = frozenset({("pandas", "DataFrame"), ("polars", "DataFrame")})
+_TABLE_HINT: Final = "a data frame or table is a data set; pass it to fm.score by itself"
+_TABLES: Final = frozenset(
+    {("pandas", "DataFrame"), ("polars", "DataFrame"), ("datasets", "Dataset")}
+)
 _SERIES: Final = frozenset({("pandas", "Series"), ("polars", "Series")})
 _DOUBLE: Final = 8
 _MICROSECONDS: Final = 6
@@ -178,7 +178,7 @@ class _Copier:
         if reader is not None:
             return self._object(reader(value))
         if issubclass(kind, tuple):
-            return self._list(list(tuple.__iter__(cast("tuple[object, ...]", value))))
+            return self._list(tuple.__iter__(cast("tuple[object, ...]", value)))
         names = class_names(kind)
         if ("uuid", "UUID") in names:
             return self._text(str(value))
@@ -212,7 +212,7 @@ class _Copier:
             raise InputTypeError(f"{self.place()}key {shown} is not a string")
         return text
 
-    def _list(self, items: list[object]) -> list[JsonValue]:
+    def _list(self, items: Iterable[object]) -> list[JsonValue]:
         self._check_depth()
         made: list[JsonValue] = []
         for place, inner in enumerate(items):
@@ -223,7 +223,7 @@ class _Copier:
 
     def _set(self, items: Iterable[object]) -> list[JsonValue]:
         """Return the items in an order that does not depend on their hashes."""
-        return sorted(self._list(list(items)), key=canonical_text)
+        return sorted(self._list(items), key=canonical_text)
 
     def _string(self, text: str) -> str:
         self.text += str.__len__(text)
@@ -267,8 +267,7 @@ class _Copier:
         _, _, exponent = Decimal.as_tuple(value)
         if cast("int", exponent) < 0:
             number = Decimal.__float__(value)
-            exact = Decimal(repr(number)) == value
-            if exact or Decimal.to_integral_value(value) != value:
+            if Decimal.to_integral_value(value) != value or Decimal(number) == value:
                 return self._float(number)
         if Decimal.is_zero(value):
             return 0
@@ -279,7 +278,7 @@ class _Copier:
     def _array(self, value: _Array) -> JsonValue:
         """Return an array as a list, and a scalar of numpy as the number or text that it is."""
         if value.ndim:
-            return self._list(list(cast("Iterable[object]", value)))
+            return self._list(cast("Iterable[object]", value))
         kind = value.dtype.kind
         if kind == "M":
             text = _trim_fraction(str(value))
@@ -309,10 +308,10 @@ class _Copier:
             reader = record_reader(type(item))
             inner: Iterable[object] = ()
             if reader is not None:
-                inner = [member for _, member in reader(item)]
+                inner = (member for _, member in reader(item))
             elif isinstance(item, list | tuple | set | frozenset | deque):
                 inner = item
-            pending.extend((each, depth + 1) for each in inner)
+            pending.extend((each, depth + 1) for each in islice(inner, self._limits.nodes))
         return model.model_dump()
 
     def _check_depth(self) -> None:
@@ -355,7 +354,7 @@ def may_be_document(kind: type) -> bool:
 def is_table(kind: type) -> bool:
     """Return whether instances of a class are data frames, Arrow tables or data sets."""
     names = class_names(kind)
-    known = not (_FRAMES | HUGGING_FACE).isdisjoint(names)
+    known = not _TABLES.isdisjoint(names)
     return known or (defines(kind, "__arrow_c_stream__") and not is_series(kind))
 
 
@@ -404,12 +403,12 @@ def _tuple_fields(record: object) -> _Fields:
 
 def _dataclass_fields(record: object) -> _Fields:
     fields = dataclasses.fields(type(record))  # type: ignore[arg-type]
-    return [(field.name, getattr(record, field.name)) for field in fields]
+    return ((field.name, getattr(record, field.name)) for field in fields)
 
 
 def _attrs_fields(record: object) -> _Fields:
     fields = cast("Iterable[dataclasses.Field[object]]", getattr(record, "__attrs_attrs__", ()))
-    return [(field.name, getattr(record, field.name)) for field in fields]
+    return ((field.name, getattr(record, field.name)) for field in fields)
 
 
 def _model_fields(record: object) -> _Fields:
