@@ -310,7 +310,7 @@ def test_keys_that_become_equal_are_refused():
 # --- limits ---------------------------------------------------------------------------------------
 
 
-def bomb(wrap, levels=30):
+def bomb(wrap, levels=20):
     value = wrap(None)
     for _ in range(levels):
         value = wrap([value, value])
@@ -353,6 +353,18 @@ WRAPPERS = [
 def test_shared_objects_count_each_time(wrap):
     with pytest.raises(LimitError) as caught:
         plain_json(bomb(wrap), Limits(nodes=10_000))
+    assert caught.value.limit == "nodes"
+
+
+class NeverDumped(Node):
+    def model_dump(self, **_kwargs):
+        raise AssertionError("pydantic would copy each shared object each time")
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_models_are_checked_before_they_are_dumped(wrap):
+    with pytest.raises(LimitError) as caught:
+        plain_json(NeverDumped(inner=bomb(wrap)), Limits(nodes=10_000))
     assert caught.value.limit == "nodes"
 
 
