@@ -244,7 +244,6 @@ def _with_rows(source: object) -> object:
 
             made[key] = [
                 {name: cell for name, cell in row.items() if cell is not None or name in _DOCUMENTS}
-                for row in read_table(value, key)
-                if isinstance(row, dict)
+                for row in read_table(value, str(key))
             ]
     return made

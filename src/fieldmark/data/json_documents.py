@@ -41,6 +41,8 @@ _BLOCK_ROWS: Final = 256
 _ACCEPTED: Final = (
     "a file, a directory, an open file, a mapping, a data frame or an iterable of documents"
 )
+_OF_FRAMES: Final = ("to_dict", "to_pandas", "compute")
+"""Methods of data frames of other libraries, whose items are the names of their columns."""
 _DOCUMENT: Final = "a document (a mapping, a list, a model or a dataclass)"
 
 
@@ -159,7 +161,7 @@ def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Ite
         series = cast("Iterable[object]", given)
         return [None if _is_missing(each) else each for each in series]
     refused = issubclass(kind, str | bytes | bytearray | memoryview | AbstractSet)
-    table = is_table(kind) or defines(kind, "columns")
+    table = is_table(kind) or any(defines(kind, "columns", each) for each in _OF_FRAMES)
     if issubclass(kind, Iterable) and not (refused or table or is_record(given)):
         return cast("Iterable[object]", given)
     hint = "call its method collect first" if ("polars", "LazyFrame") in class_names(kind) else ""

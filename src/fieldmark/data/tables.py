@@ -18,7 +18,7 @@ from fieldmark.data.json_documents import to_json_value, unreadable_row
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.values.plain_json import class_names
 
 if TYPE_CHECKING:
@@ -58,14 +58,15 @@ def open_table(given: object, dialect: JsonDialect, side: str) -> TableSource:
     return _ArrowSource(side, dialect, table=given)
 
 
-def read_table(given: object, name: str) -> list[JsonValue]:
+def read_table(given: object, name: str) -> list[JsonObject]:
     """Return all rows of a table in memory as documents."""
     source = open_table(given, JsonDialect(role=Role.CANDIDATE), name)
-    rows: list[JsonValue] = []
+    rows: list[JsonObject] = []
     for block in source.blocks():
         for row, place in zip(block.rows, block.places, strict=True):
-            if isinstance(row, UnreadableRow):
-                raise DataError(f"{source.describe(place)}: {row.reason}")
+            if not isinstance(row, dict):
+                reason = row.reason if isinstance(row, UnreadableRow) else "not an object"
+                raise DataError(f"{source.describe(place)}: {reason}")
             rows.append(row)
     return rows
 

@@ -47,6 +47,8 @@ _TABLES: Final = frozenset(
     {("pandas", "DataFrame"), ("polars", "DataFrame"), ("datasets", "Dataset")}
 )
 _SERIES: Final = frozenset({("pandas", "Series"), ("polars", "Series")})
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), Decimal, date})
+"""Frequent types that contain no other values."""
 _DOUBLE: Final = 8
 _MICROSECONDS: Final = 6
 _NANOSECONDS: Final = 9
@@ -164,8 +166,9 @@ class _Copier:
         if issubclass(kind, Decimal):
             return self._decimal(cast("Decimal", value))
         if issubclass(kind, date | time):
-            # NaT, which is a date, is the only one that does not equal itself.
-            return self._iso(cast("date | time", value)) if value == value else None  # noqa: PLR0124
+            if value != value:  # noqa: PLR0124 - only NaT, which is a date, does not equal itself
+                return None
+            return self._text(cast("date | time", value).isoformat())
         if issubclass(kind, list):
             return self._list(list.copy(cast("list[object]", value)))
         if issubclass(kind, set):
@@ -238,9 +241,6 @@ class _Copier:
             raise self._refusal(type(text))
         return self._string(cast("str", text))
 
-    def _iso(self, value: date | time) -> str:
-        return self._text(value.isoformat())
-
     def _integer(self, value: int) -> int:
         number = int.__int__(value)
         digits = self._limits.integer_digits
@@ -305,6 +305,8 @@ class _Copier:
                 raise self._too_many_values()
             if depth > self._limits.depth:
                 raise self._too_deep()
+            if type(item) in _SCALARS:
+                continue
             reader = record_reader(type(item))
             inner: Iterable[object] = ()
             if reader is not None:
@@ -387,7 +389,7 @@ def class_names(kind: type) -> set[tuple[str, str]]:
     >>> sorted(class_names(bool))
     [('builtins', 'bool'), ('builtins', 'int'), ('builtins', 'object')]
     """
-    return {(base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__}
+    return {(str(base.__module__).partition(".")[0], base.__name__) for base in kind.__mro__}
 
 
 def _items(record: object) -> _Fields:

@@ -397,6 +397,7 @@ class WrongStream:
 
 class OtherFrame:
     columns = ("a",)
+    compute = to_dict = None
 
     def __iter__(self):
         return iter(self.columns)
@@ -434,6 +435,22 @@ def test_stream_that_fails_later_is_an_error():
         fm.DataError, match=r"^ground truth: cannot read the table: Invalid: no more$"
     ):
         fm.score(reader, [{"a": 1}])
+
+
+def test_rows_of_a_query_are_documents():
+    class Result:
+        columns = ("id", "a")
+
+        def __iter__(self):
+            return iter([{"id": "x", "a": 1}])
+
+    assert fm.score(Result(), Result()).micro.f1 == 1.0
+
+
+def test_case_of_an_eval_that_cannot_be_read_is_an_error():
+    reader = pa.table({"id": ["a"], "expected": [b"\xff"]})
+    with pytest.raises(fm.DataError, match=r"^cases row 1: invalid UTF-8"):
+        fm.evaluate({"cases": reader, "evaluators": []})
 
 
 def test_several_tables_are_refused():

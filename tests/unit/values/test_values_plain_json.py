@@ -460,8 +460,7 @@ class WrongDate(dt.date):
 
 
 class RaisingDate(dt.date):
-    __eq__ = explode
-    __hash__ = None
+    isoformat = explode
 
 
 class Repeating(enum.Enum):
@@ -505,7 +504,13 @@ class AnswersOnTheClass(metaclass=Meta):
     pass
 
 
+class WrongModule:
+    __module__ = 5
+
+
 HOSTILE = {
+    "module-that-is-no-name": WrongModule,
+    "model-with-an-endless-mapping": lambda: Node(inner=EndlessMapping()),
     "property-that-raises": Raising,
     "dump-that-raises": RaisingModel,
     "answers-everything": AnswersEverything,
@@ -534,6 +539,21 @@ def test_hostile_objects_are_errors_of_this_package(make):
         with pytest.raises((InputTypeError, LimitError)) as caught:
             plain_json(given, Limits(nodes=10_000))
         assert len(str(caught.value)) < 1_000
+
+
+def test_conversion_without_end_exceeds_the_depth():
+    with pytest.raises(LimitError) as caught:
+        plain_json(Repeating.SELF)
+    assert caught.value.limit == "depth"
+
+
+def test_lack_of_memory_is_no_error_of_the_object():
+    class Large(UserDict):
+        def items(self):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        plain_json(Large())
 
 
 def test_error_names_the_place_and_keeps_the_cause():
