@@ -4,7 +4,8 @@
     ├── ConfigError      invalid rules, options or arguments; lists all problems
     ├── OptionError      one invalid option of a strategy; reported as a ConfigError for files
     ├── DataError        input that cannot be read; names the file and line
-    │   └── LimitError   input that exceeds a documented limit; names the limit
+    │   ├── LimitError   input that exceeds a documented limit; names the limit
+    │   └── InputTypeError   a Python object of a type that is not accepted; also a TypeError
     ├── StorageError     a result that could not be written
     ├── RunLockedError   another process is writing to the run
     └── MissingExtra     an optional dependency is not installed; names the install command
@@ -21,6 +22,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "FieldmarkError",
+    "InputTypeError",
     "LimitError",
     "Location",
     "MissingExtra",
@@ -111,6 +113,10 @@ class LimitError(DataError):
     def __init__(self, limit: str, message: str, location: Location = Location()) -> None:
         self.limit = limit
         super().__init__(message, location)
+
+
+class InputTypeError(DataError, TypeError):
+    """A Python object that is neither a document nor a data set, or that contains one."""
 
 
 class StorageError(FieldmarkError):

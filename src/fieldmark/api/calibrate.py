@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from fieldmark.api.arguments import checked
@@ -103,7 +104,8 @@ def calibrate(
     """
     read = list(_labels(labels))
     if not read:
-        raise DataError("no labels found", Location(str(labels)))
+        where = str(labels) if isinstance(labels, str | Path) else "labels"
+        raise DataError("no labels found", Location(where))
     comparator = _comparator(rules, match, path)
     ProviderSet(comparator).check_ready()
     judged = _recorded(read) if comparator is None else _compared(comparator, read)

@@ -25,8 +25,8 @@ __all__ = ["compare", "compare_case", "read_cases"]
 
 @checked
 def compare(
-    expected: JsonValue,
-    candidate: JsonValue,
+    expected: object,
+    candidate: object,
     *,
     rules: RulesLike = None,
     convention: str | None = None,
@@ -34,9 +34,11 @@ def compare(
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
-    Text that is JSON, also in a code fence, is parsed. Text that cannot be parsed has no fields if
-    the expected value is an object or a list; if it is a string, the candidate is a string too. The
-    default convention is that of the rules, otherwise `confusion`.
+    Documents are JSON values, pydantic models, dataclasses, attrs classes or named tuples, and can
+    contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also in a
+    code fence, is parsed. Text that cannot be parsed has no fields if the expected value is an
+    object or a list; if it is a string, the candidate is a string too. The default convention is
+    that of the rules, otherwise `confusion`.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
@@ -49,22 +51,23 @@ def compare(
     return compare_case(settings, case)
 
 
-def read_cases(expected: JsonValue, candidates: Mapping[str, JsonValue]) -> list[Case]:
+def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]:
     """Return a case for each candidate, with documents in text parsed like those of a data set.
 
     The error for an expected value that cannot be read, or for an object that is not JSON, names
     the argument.
     """
     with _located("expected"):
-        expected = read_expected(ensure_json(expected, Role.TRUTH), JsonDialect(role=Role.TRUTH))
+        truth = read_expected(ensure_json(expected, Role.TRUTH), JsonDialect(role=Role.TRUTH))
     cases: list[Case] = []
     for name, given in candidates.items():
         with _located(name):
-            case = Case("1", expected, ensure_json(given))
-        if isinstance(given, str):
+            candidate = ensure_json(given)
+        case = Case("1", truth, candidate)
+        if isinstance(given, str) and isinstance(candidate, str):
             dialect = JsonDialect(role=Role.CANDIDATE)
             try:
-                value, parsed_from = read_candidate(expected, given, dialect)
+                value, parsed_from = read_candidate(truth, candidate, dialect)
                 case = case._replace(candidate=value, parsed_from=parsed_from)
             except DataError as error:
                 unread = CaseInput.PARSE_ERROR
@@ -79,7 +82,7 @@ def _located(name: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise with_location(error, Location(name)) from None
+        raise with_location(error, Location(name)) from error.__cause__
 
 
 def compare_case(settings: Settings, case: Case) -> CaseResult:

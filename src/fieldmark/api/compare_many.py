@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -58,8 +58,8 @@ class ManyResult:
 
 @checked
 def compare_many(
-    expected: JsonValue,
-    candidates: Sequence[JsonValue],
+    expected: object,
+    candidates: Iterable[object],
     *,
     rules: RulesLike = None,
     convention: str | None = None,
@@ -67,7 +67,7 @@ def compare_many(
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.
 
-    Documents may be given as text, as in `compare`.
+    Documents are given as in `compare`, also as text.
 
     >>> import fieldmark as fm
     >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])
@@ -76,8 +76,8 @@ def compare_many(
     """
     settings = resolve_settings(rules, convention=convention, options=options)
     ProviderSet(settings.rules).check_ready()
-    ensure_documents(candidates, "candidates", "a list of documents")
-    named = {f"candidates[{place}]": each for place, each in enumerate(candidates)}
+    documents = ensure_documents(candidates, "candidates", "a list of documents")
+    named = {f"candidates[{place}]": each for place, each in enumerate(documents)}
     cases = read_cases(expected, named)
     results = tuple(compare_case(settings, case) for case in cases)
     # In a comparison of two candidates, neither is the ground truth.

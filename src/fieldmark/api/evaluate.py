@@ -15,7 +15,6 @@ from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
-from fieldmark.model.json import JsonValue
 from fieldmark.run.detection import with_regions
 from fieldmark.run.eval_setup import (
     CaseSelection,
@@ -36,12 +35,14 @@ from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
+from fieldmark.values.plain_json import is_table, plain_json
 
 __all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "with_baseline"]
 
-EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
-"""An eval file or its contents."""
+EvalSource: TypeAlias = "str | Path | Mapping[str, object] | EvalSpec"
+"""An eval file or its contents, whose cases may be a data frame."""
 
+_DOCUMENTS: Final = ("expected", "candidate")
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""
@@ -222,8 +223,27 @@ def _spec(source: EvalSource) -> EvalSpec:
     if isinstance(source, str | Path):
         return load_eval(source)
     context = Context()
-    located = locate(source, context.problems)
+    located = locate(plain_json(_with_rows(source)), context.problems)
     context.problems.raise_any()
     spec = read_eval(located, context)
     context.problems.raise_any()
     return spec
+
+
+def _with_rows(source: object) -> object:
+    """Return the contents of an eval file with the rows of data frames as lists of cases.
+
+    A missing value is a key that the case does not have, unless it is a document.
+    """
+    if not isinstance(source, Mapping):
+        return source
+    made = dict(source)
+    for key, value in made.items():
+        if is_table(type(value)):
+            from fieldmark.data.tables import read_table
+
+            made[key] = [
+                {name: cell for name, cell in row.items() if cell is not None or name in _DOCUMENTS}
+                for row in read_table(value, str(key))
+            ]
+    return made

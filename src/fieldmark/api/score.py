@@ -52,13 +52,14 @@ def score(
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
 
-    `truth` and `candidate` are files, directories or iterables of documents; without `candidate`,
-    rows contain both sides. The default convention is that of the rules, otherwise `confusion`;
-    gates of the rules are checked too. `out` is a new directory for the run, or with `resume` the
-    directory of an interrupted run. With `offline`, only cached responses of models are used.
-    `max_errors` is the number of cases that may have evaluation errors. `max_drop` limits how much
-    worse a metric may be than in the run `baseline`, which is named as for `diff`. Large files are
-    processed by `workers` processes; the results do not depend on their number.
+    `truth` and `candidate` are files, directories, data frames or iterables of documents, which may
+    be models and dataclasses; without `candidate`, rows contain both sides. The default convention
+    is that of the rules, otherwise `confusion`; gates of the rules are checked too. `out` is a new
+    directory for the run, or with `resume` the directory of an interrupted run. With `offline`,
+    only cached responses of models are used. `max_errors` is the number of cases that may have
+    evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
+    which is named as for `diff`. Large files are processed by `workers` processes; the results do
+    not depend on their number.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]

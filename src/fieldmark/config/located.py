@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.config.context import Problems
 from fieldmark.errors import Location
-from fieldmark.model.json import JsonValue, conversion_to_rows
+from fieldmark.model.json import JsonValue
 
 __all__ = [
     "MAX_DEPTH",
@@ -141,8 +141,7 @@ def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0)
     elif value is None or isinstance(value, bool | int | float):
         scalar = value
     else:
-        message = f"expected a JSON value, got {type(value).__name__}"
-        problems.add(message, location, conversion_to_rows(value))
+        problems.add(f"expected a JSON value, got {type(value).__name__}", location)
     return Located(value=scalar, location=location)
 
 

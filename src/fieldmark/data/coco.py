@@ -21,7 +21,12 @@ from fieldmark.data.files import (
     read_whole,
 )
 from fieldmark.data.inputs import LIMITS, InputLike, Limits, Role, RowsAre
-from fieldmark.data.json_documents import ValueSource, to_json_value
+from fieldmark.data.json_documents import (
+    ValueSource,
+    ensure_documents,
+    is_record,
+    to_json_value,
+)
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.data.rows import with_location
 from fieldmark.errors import DataError, Location
@@ -118,7 +123,7 @@ def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonV
     name = side if opened is None else opened.name
     try:
         if opened is None:
-            listed = given if isinstance(given, Mapping) else list(cast("Iterable[object]", given))
+            listed = given if is_record(given) else list(ensure_documents(given, side))
             return name, to_json_value(listed, dialect), 0
         raw = read_whole(opened, dialect.limits.document_bytes)
         return name, parse_bytes(raw, dialect), opened.size

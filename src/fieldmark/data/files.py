@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
-from fieldmark.errors import DataError, Location, MissingExtra
+from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
 
 __all__ = [
     "STDIN",
@@ -128,12 +128,16 @@ def is_stream(given: object) -> bool:
 
 def buffer_stream(given: object, name: str) -> InputFile:
     """Copy the rest of an open file, text or bytes, to an unnamed temporary file."""
-    source = cast("IO[str] | IO[bytes]", given)
+    read = cast("Callable[[int], object]", getattr(given, "read", None))
     copy = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - closed later
     called = getattr(given, "name", None)
     name = called if isinstance(called, str) and not called.startswith("<") else name
     try:
-        while part := source.read(_CHUNK_BYTES):
+        while part := read(_CHUNK_BYTES):
+            if not isinstance(part, str | bytes):
+                copy.close()
+                message = f"expected an open file, but {type(given).__name__}.read returned "
+                raise InputTypeError(message + type(part).__name__, Location(name))
             copy.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
     except (OSError, ValueError, EOFError, zlib.error) as error:
         copy.close()

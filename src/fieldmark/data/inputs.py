@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
@@ -14,6 +14,7 @@ from fieldmark.values.json_limits import LIMITS, Limits
 
 __all__ = [
     "LIMITS",
+    "ArrowTable",
     "CandidateJson",
     "Coverage",
     "Duplicates",
@@ -28,8 +29,19 @@ __all__ = [
     "RowsAre",
 ]
 
-InputLike: TypeAlias = "str | Path | ParsedFile | Mapping[str, object] | Iterable[object]"
-"""A path, `-` for standard input, an open file, one JSON object, or rows."""
+
+class ArrowTable(Protocol):
+    """A data frame or another table with the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the table."""
+        ...
+
+
+InputLike: TypeAlias = (
+    "str | Path | ParsedFile | Mapping[str, object] | ArrowTable | Iterable[object]"
+)
+"""A path, `-` for standard input, an open file, one JSON object, a table, or rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
-
-import orjson
+from typing import Final, cast
 
 from fieldmark.data.inputs import Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowBlock, RowSource
-from fieldmark.errors import DataError, Location, with_hint
-from fieldmark.model.json import JsonValue, conversion_to_rows
-from fieldmark.values.plain_json import NotJsonError, copy_json
+from fieldmark.errors import DataError, InputTypeError, Location, with_hint
+from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import canonical_text
+from fieldmark.values.plain_json import (
+    class_names,
+    copy_json,
+    defines,
+    is_series,
+    is_table,
+    may_be_document,
+    record_reader,
+)
 
 __all__ = [
     "ObjectSource",
@@ -24,11 +32,18 @@ __all__ = [
     "can_be_keyed",
     "ensure_documents",
     "ensure_json",
+    "is_record",
     "to_json_value",
+    "unreadable_row",
 ]
 
 _BLOCK_ROWS: Final = 256
-_ACCEPTED: Final = "a file, a directory, an open file, a mapping or an iterable of documents"
+_ACCEPTED: Final = (
+    "a file, a directory, an open file, a mapping, a data frame or an iterable of documents"
+)
+_OF_FRAMES: Final = ("to_dict", "to_pandas", "compute")
+"""Methods of data frames of other libraries, whose items are the names of their columns."""
+_DOCUMENT: Final = "a document (a mapping, a list, a model or a dataclass)"
 
 
 def can_be_keyed(value: JsonValue) -> bool:
@@ -89,6 +104,10 @@ class ObjectSource(RowSource):
     dialect: JsonDialect = field(default_factory=JsonDialect)
     text: bool = False
 
+    def __post_init__(self) -> None:
+        self.in_memory = True
+        self.read_once = iter(self.objects) is self.objects
+
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order; an iterator can be read only once."""
         objects = iter(self.objects)
@@ -99,44 +118,62 @@ class ObjectSource(RowSource):
             first += len(rows)
 
     def _row(self, value: object, place: int) -> Row:
-        # As a list, a named tuple would lose the names of its fields.
-        named_tuple = isinstance(value, tuple) and hasattr(value, "_asdict")
-        if named_tuple or not (
-            isinstance(value, Mapping | list | tuple)
-            or (self.text and isinstance(value, str | None))
-        ):
-            document = "a document (a mapping or a list)"
-            expected = f"{document}, model output or None" if self.text else document
-            got = type(value).__name__
-            message = f"{self.describe(place)}: expected {expected}, got {got}"
-            hint = "convert each row with row._asdict()" if named_tuple else ""
-            raise DataError(with_hint(message, hint))
-        try:
-            return to_json_value(value, self.dialect)
-        except NotJsonError as error:
-            # A wrong argument is an error of the caller, not a problem in the data.
-            raise DataError(f"{self.describe(place)}: {error.message}") from None
-        except DataError as error:
-            # The id of the row names its case.
-            ids = {
-                key: value[key] for key in ID_KEYS if isinstance(value, Mapping) and key in value
-            }
-            named = {key: each for key, each in ids.items() if isinstance(each, str | int)}
-            return UnreadableRow(error.message, orjson.dumps(named) if named else b"")
+        text = self.text and (value is None or isinstance(value, str))
+        if text or may_be_document(type(value)):
+            try:
+                row = to_json_value(value, self.dialect)
+            except InputTypeError as error:
+                # A wrong argument is an error of the caller, not a problem in the data.
+                message = f"{self.describe(place)}: {error.message}"
+                raise InputTypeError(message) from error.__cause__
+            except DataError as error:
+                return unreadable_row(error.message, value)
+            if text or isinstance(row, dict | list):
+                return row
+        expected = f"{_DOCUMENT}, model output or None" if self.text else _DOCUMENT
+        got = type(value).__name__
+        raise InputTypeError(f"{self.describe(place)}: expected {expected}, got {got}")
+
+
+def unreadable_row(reason: str, value: object) -> UnreadableRow:
+    """Return a row that cannot be read, with its id, which names its case."""
+    with suppress(Exception):  # code of the caller may raise anything
+        for key in ID_KEYS:
+            named = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+            if isinstance(named, str | int):
+                return UnreadableRow(reason, canonical_text({key: named}))
+    return UnreadableRow(reason)
+
+
+def is_record(given: object) -> bool:
+    """Return whether an argument is one document by its fields: a mapping, a model and so on."""
+    return record_reader(type(given)) is not None
 
 
 def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
     """Return an argument if it can be an iterable of documents, otherwise raise an error.
 
     The items of a data frame are the names of its columns, those of a mapping are its keys, and
-    those of a set have no order.
+    those of a set have no order. A missing value in a column of a data frame is `None`.
     """
-    refused = isinstance(given, str | bytes | bytearray | Mapping | AbstractSet)
-    conversion = conversion_to_rows(given)
-    if isinstance(given, Iterable) and not refused and not conversion:
-        return given
-    message = f"expected {accepted}, got {type(given).__name__}"
-    raise DataError(with_hint(message, conversion), Location(name))
+    kind = type(given)
+    if is_series(kind):
+        series = cast("Iterable[object]", given)
+        return [None if _is_missing(each) else each for each in series]
+    refused = issubclass(kind, str | bytes | bytearray | memoryview | AbstractSet)
+    table = is_table(kind) or any(defines(kind, "columns", each) for each in _OF_FRAMES)
+    if issubclass(kind, Iterable) and not (refused or table or is_record(given)):
+        return cast("Iterable[object]", given)
+    hint = "call its method collect first" if ("polars", "LazyFrame") in class_names(kind) else ""
+    message = f"expected {accepted}, got {kind.__name__}"
+    raise InputTypeError(with_hint(message, hint), Location(name))
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a cell is NaN or one of the missing values of pandas."""
+    if isinstance(value, float):
+        return value != value  # noqa: PLR0124 - only NaN does not equal itself
+    return not {("pandas", "NAType"), ("pandas", "NaTType")}.isdisjoint(class_names(type(value)))
 
 
 def ensure_json(value: object, role: Role = Role.CANDIDATE) -> JsonValue:
@@ -148,11 +185,13 @@ def ensure_json(value: object, role: Role = Role.CANDIDATE) -> JsonValue:
     return to_json_value(value, JsonDialect(role=role))
 
 
-def to_json_value(value: object, dialect: JsonDialect) -> JsonValue:
+def to_json_value(value: object, dialect: JsonDialect, *, nan_is_null: bool = False) -> JsonValue:
     """Return a copy of a Python object as JSON, within the limits of a dialect.
 
     Ground truth must be finite; in candidates, NaN and infinite numbers are counted.
     """
-    copied, non_finite = copy_json(value, dialect.limits, finite=dialect.role is Role.TRUTH)
+    copied, non_finite = copy_json(
+        value, dialect.limits, finite=dialect.role is Role.TRUTH, nan_is_null=nan_is_null
+    )
     dialect.non_finite += non_finite
     return copied

@@ -37,8 +37,9 @@ class RowSource(ABC):
 
     `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
     `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
-    rows are read. The place of a row is its line number if `has_lines` is true, otherwise its row
-    number. `files` must be closed; they include the copy for reading rows out of order.
+    rows are read. With `read_once`, the rows cannot be read again. The place of a row is its line
+    number if `has_lines` is true, otherwise its row number. `files` must be closed; they include
+    the copy for reading rows out of order.
     """
 
     has_lines: ClassVar[bool] = False
@@ -47,6 +48,7 @@ class RowSource(ABC):
     text_cells: bool = field(default=False, init=False)
     json_cells: bool = field(default=False, init=False)
     in_memory: bool = field(default=False, init=False)
+    read_once: bool = field(default=False, init=False)
     bytes_total: int = field(default=0, init=False)
     bytes_read: int = field(default=0, init=False)
     notes: list[str] = field(default_factory=list, init=False)
@@ -89,4 +91,4 @@ def with_location(error: DataError, location: Location) -> DataError:
     """Return the same error with a location."""
     if isinstance(error, LimitError):
         return LimitError(error.limit, error.message, location)
-    return DataError(error.message, location)
+    return type(error)(error.message, location)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -15,7 +15,7 @@ from fieldmark.data.input_warnings import (
     warn_truth_as_predictions,
 )
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Preset, Role, RowsAre
-from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
+from fieldmark.data.json_documents import ValueSource, can_be_keyed, ensure_documents, is_record
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     ID_KEYS,
@@ -28,6 +28,7 @@ from fieldmark.data.layout import (
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.data.sources import open_source
 from fieldmark.errors import DataError, Location, OptionError
+from fieldmark.values.plain_json import is_table
 
 __all__ = ["InputSide", "OpenedInputs", "make_dialect", "open_inputs", "open_single_input"]
 
@@ -118,11 +119,12 @@ def open_single_input(
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
-    if isinstance(given, str | Path | ParsedFile | Mapping) or is_stream(given):
+    whole = isinstance(given, str | Path | ParsedFile) or is_table(type(given)) or is_record(given)
+    if whole or is_stream(given):
         return given
     return (
         {"expected": row[0], "candidate": row[1]}
-        if isinstance(row, tuple) and len(row) == 2  # noqa: PLR2004 - a pair
+        if isinstance(row, tuple) and len(row) == 2 and not is_record(row)  # noqa: PLR2004 - a pair
         else row
         for row in ensure_documents(given, "")
     )
@@ -182,8 +184,8 @@ def _read_presets(
     notes: list[str] = []
     error: DataError | None = None
     for source, role in zip(sources, Role, strict=True):
-        if isinstance(source, ObjectSource) and iter(source.objects) is source.objects:
-            read.append((source, options))  # it can be read only once
+        if source.read_once:
+            read.append((source, options))
             continue
         try:
             read.append(_read_preset(source, options, role))
@@ -223,7 +225,7 @@ def _check_tables(sources: Iterable[RowSource], options: Inputs) -> None:
     """Raise an error if an option is for tables, but no input is one."""
     sources = list(sources)
     if options.group_by is not None and not any(source.is_table for source in sources):
-        raise OptionError("group_by", "no input is a table (CSV, Excel or Parquet)")
+        raise OptionError("group_by", "no input is a table (CSV, Excel, Parquet or a data frame)")
     if options.sheet is not None:
         from fieldmark.data.xlsx_rows import XlsxSource
 
@@ -324,8 +326,7 @@ def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
             return can_be_keyed(other.value) and not keys.isdisjoint(other.value)
         if isinstance(other.value, list):
             rows = other.value
-    elif not (isinstance(other, ObjectSource) and iter(other.objects) is other.objects):
-        # The first rows of a source can be read again, unless it is an iterator.
+    elif not other.read_once:
         sample = next(other.blocks(), None)
         rows = () if sample is None else sample.rows
     names = (options.id_key,) if options.id_key else ID_KEYS

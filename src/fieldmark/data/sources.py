@@ -21,13 +21,20 @@ from fieldmark.data.files import (
     read_whole,
 )
 from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
-from fieldmark.data.json_documents import ObjectSource, ValueSource, ensure_documents, to_json_value
+from fieldmark.data.json_documents import (
+    ObjectSource,
+    ValueSource,
+    ensure_documents,
+    is_record,
+    to_json_value,
+)
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
 from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowSource, with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonObject
+from fieldmark.values.plain_json import is_table
 
 __all__ = ["open_source"]
 
@@ -66,7 +73,11 @@ def open_source(
         return _BY_SUFFIX.get(suffix, _open_json)(str(given), dialect)
     if isinstance(given, ParsedFile):
         return ValueSource(given.name, given.value)
-    if isinstance(given, Mapping):
+    if is_table(type(given)):
+        from fieldmark.data.tables import open_table
+
+        return open_table(given, dialect, side)
+    if is_record(given):
         try:
             value = to_json_value(given, dialect)
         except DataError as error:
@@ -77,9 +88,7 @@ def open_source(
         return ValueSource(side, value)
     if is_stream(given):
         return _open_stream(buffer_stream(given, side), dialect)
-    source = ObjectSource(side, ensure_documents(given, side), dialect, text)
-    source.in_memory = True
-    return source
+    return ObjectSource(side, ensure_documents(given, side), dialect, text)
 
 
 def _is_columns(value: JsonObject) -> bool:

@@ -11,7 +11,6 @@ __all__ = [
     "JsonValue",
     "Kind",
     "Missing",
-    "conversion_to_rows",
     "kind_of",
 ]
 
@@ -56,21 +55,3 @@ _KINDS: Final = {
 def kind_of(value: JsonValue) -> Kind:
     """Return the JSON type of a value."""
     return _KINDS[type(value)]
-
-
-_TO_ROWS: Final = (
-    ("to_dicts", "df.to_dicts()"),
-    ("to_pylist", "table.to_pylist()"),
-    ("to_dict", 'df.astype(object).where(df.notna(), None).to_dict("records")'),
-)
-"""Methods of polars, Arrow and pandas tables, and the call that returns rows.
-
-Pandas stores missing values as NaN, which would be invalid numbers.
-"""
-
-
-def conversion_to_rows(value: object) -> str:
-    """Return how a data frame or an Arrow table is converted to rows; empty for other objects."""
-    calls = (call for method, call in _TO_ROWS if hasattr(value, method))
-    call = next(calls, "") if hasattr(value, "columns") else ""
-    return call and f"convert it to rows with {call}"

@@ -1,0 +1,227 @@
+"""Typed tables: data frames and Arrow tables in memory, one row per case.
+
+Columns are named and nested as in CSV files, but cells keep their types. Frames of pandas are read
+by column, because Arrow cannot represent columns with objects of several types. All other tables
+are read as streams of Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, cast
+
+from fieldmark.data.arrow import Converter, column_converters, convert_members
+from fieldmark.data.columns import Columns, add_column_note, read_header
+from fieldmark.data.inputs import Role
+from fieldmark.data.json_documents import to_json_value, unreadable_row
+from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
+from fieldmark.data.rows import RowBlock, RowSource, with_location
+from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
+from fieldmark.model.json import JsonObject
+from fieldmark.values.plain_json import class_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+__all__ = ["TableSource", "open_table", "read_table"]
+
+_BLOCK_ROWS: Final = 256
+_DOUBLE: Final = 8
+_POLARS: Final = ("polars", "DataFrame")
+_HUGGING_FACE: Final = ("datasets", "Dataset")
+_READ_AGAIN: Final = frozenset(
+    {_POLARS, ("pyarrow", "Table"), ("pyarrow", "RecordBatch"), _HUGGING_FACE}
+)
+"""Other streams can perhaps be read only once."""
+
+
+class _Dataset(Protocol):
+    """A data set of Hugging Face."""
+
+    features: _Features
+
+    def with_format(self, kind: str) -> _Dataset: ...
+
+    def iter(self, batch_size: int) -> Iterator[pa.Table]: ...
+
+
+class _Features(Protocol):
+    arrow_schema: pa.Schema
+
+
+def open_table(given: object, dialect: JsonDialect, side: str) -> TableSource:
+    """Open the rows of a table in memory; `is_table` is true for it."""
+    if ("pandas", "DataFrame") in class_names(type(given)):
+        return _PandasSource(side, dialect, frame=cast("pd.DataFrame", given))
+    return _ArrowSource(side, dialect, table=given)
+
+
+def read_table(given: object, name: str) -> list[JsonObject]:
+    """Return all rows of a table in memory as documents."""
+    source = open_table(given, JsonDialect(role=Role.CANDIDATE), name)
+    rows: list[JsonObject] = []
+    for block in source.blocks():
+        for row, place in zip(block.rows, block.places, strict=True):
+            if not isinstance(row, dict):
+                reason = row.reason if isinstance(row, UnreadableRow) else "not an object"
+                raise DataError(f"{source.describe(place)}: {reason}")
+            rows.append(row)
+    return rows
+
+
+@dataclass(slots=True)
+class TableSource(RowSource):
+    """The rows of a table; a missing value is null, and with `nan_is_null`, NaN is too."""
+
+    is_table: ClassVar[bool] = True
+    nan_is_null: ClassVar[bool] = True
+    dialect: JsonDialect = field(default_factory=JsonDialect)
+    columns: Columns = field(init=False)
+    converters: Mapping[str, Converter] = field(default_factory=dict, init=False)
+
+    def _read_columns(self, names: list[str]) -> None:
+        """Determine how columns become keys."""
+        if not names:
+            raise DataError("the table has no columns", Location(self.name))
+        try:
+            self.columns = read_header(names, self.dialect.limits)
+        except DataError as error:
+            raise with_location(error, Location(self.name)) from None
+        add_column_note(self, self.columns)
+
+    def _read_schema(self, schema: pa.Schema) -> None:
+        try:
+            self.converters = column_converters(schema)
+        except DataError as error:
+            raise with_location(error, Location(self.name)) from None
+        self._read_columns(list(self.converters))
+
+    def _block(self, rows: Iterable[dict[str, object]], first: int) -> RowBlock:
+        """Return rows as documents; the first one has the number `first`."""
+        read = [self._row(cells, place) for place, cells in enumerate(rows, first)]
+        return RowBlock(read, range(first, first + len(read)))
+
+    def _row(self, cells: dict[str, object], place: int) -> Row:
+        try:
+            converted = convert_members(cells, self.converters) if self.converters else cells
+            document = to_json_value(converted, self.dialect, nan_is_null=self.nan_is_null)
+        except InputTypeError as error:
+            raise InputTypeError(f"{self.describe(place)}: {error.message}") from error.__cause__
+        except DataError as error:
+            return unreadable_row(error.message, cells)
+        if self.columns.steps is None or not isinstance(document, dict):
+            return document
+        return self.columns.row([*document.values()], self.dialect.limits)
+
+
+@dataclass(slots=True)
+class _PandasSource(TableSource):
+    """The rows of a frame of pandas; levels of the index that have a name are columns too."""
+
+    frame: pd.DataFrame = field(kw_only=True)
+    levels: list[int] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        index = self.frame.index
+        self.levels = [place for place, name in enumerate(index.names) if name is not None]
+        names = [*(index.names[place] for place in self.levels), *self.frame.columns]
+        for name in names:
+            if not isinstance(name, str):
+                message = f"the name of column {name!r} is not a string; rename the column"
+                raise DataError(message, Location(self.name))
+        self._read_columns([str.__str__(name) for name in names])
+        if not self.levels and index.dtype.kind not in "iu":
+            self.warnings.append(
+                f"{self.name or 'data frame'}: the index has no name and is ignored; to pair rows "
+                "by it, name it with df.rename_axis('id')"
+            )
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Convert the rows in order."""
+        names = self.columns.names
+        for start in range(0, len(self.frame), _BLOCK_ROWS):
+            part = self.frame.iloc[start : start + _BLOCK_ROWS]
+            labels = [part.index.get_level_values(place).tolist() for place in self.levels]
+            cells = [_cells(part.iloc[:, place]) for place in range(part.shape[1])]
+            rows = zip(*labels, *cells, strict=True)
+            yield self._block((dict(zip(names, row, strict=True)) for row in rows), start + 1)
+
+
+def _cells(column: pd.Series) -> list[object]:
+    """Return the cells of a column; numbers of single precision stay such numbers."""
+    size: int = getattr(column.dtype, "itemsize", _DOUBLE)
+    if column.dtype.kind == "f" and size < _DOUBLE:
+        return list(column.to_numpy(f"f{size}", na_value=float("nan")))
+    return column.tolist()
+
+
+@dataclass(slots=True)
+class _ArrowSource(TableSource):
+    """The rows of a table that is a stream of Arrow."""
+
+    table: object = field(kw_only=True)
+    reader: pa.RecordBatchReader | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        # If rows cannot be read again, those that are out of order must be in memory.
+        self.in_memory = self.read_once = _READ_AGAIN.isdisjoint(class_names(type(self.table)))
+        self.reader = self._open()
+        self._read_schema(self.reader.schema)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Convert the rows in order; some streams can be read only once."""
+        reader, self.reader = self.reader, None
+        if reader is None:
+            if self.read_once:
+                return
+            reader = self._open()
+        first = 1
+        for rows in self._batches(reader):
+            yield self._block(rows, first)
+            first += len(rows)
+
+    def _open(self) -> pa.RecordBatchReader:
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingExtra("reading tables", "tables") from error
+        names = class_names(type(self.table))
+        try:
+            if _HUGGING_FACE in names:
+                data = cast("_Dataset", self.table)
+                tables = data.with_format("arrow").iter(batch_size=_BLOCK_ROWS)
+                batches = (batch for table in tables for batch in table.to_batches())
+                return pa.RecordBatchReader.from_batches(data.features.arrow_schema, batches)
+            if _POLARS in names:
+                self._refuse_objects()
+            return pa.RecordBatchReader.from_stream(self.table)
+        except DataError:
+            raise
+        except Exception as error:
+            got = type(self.table).__name__
+            message = f"cannot read {got} as a table: {_reason(error)}"
+            raise InputTypeError(message, Location(self.name)) from error
+
+    def _refuse_objects(self) -> None:
+        """Raise an error for columns of Python objects, which polars exports as addresses."""
+        columns = cast("Mapping[str, object]", getattr(self.table, "schema", {}))
+        for name, kind in columns.items():
+            if str(kind) == "Object":
+                message = f"column {name!r} has type Object, which has no JSON equivalent"
+                raise DataError(message, Location(self.name))
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[list[dict[str, object]]]:
+        try:
+            for batch in reader:
+                columns = batch.select(list(self.converters))
+                for start in range(0, columns.num_rows, _BLOCK_ROWS):
+                    yield columns.slice(start, _BLOCK_ROWS).to_pylist()
+        except Exception as error:
+            message = f"cannot read the table: {_reason(error)}"
+            raise DataError(message, Location(self.name)) from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error).split("\n", 1)[0] or type(error).__name__
