@@ -174,8 +174,8 @@ def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
     they are used.
 
     >>> import fieldmark as fm
-    >>> _ = fm.score([({"total": 10}, {"total": 11})], out="runs/opened")
-    >>> fm.open_run("runs/opened").cases["1"].misses
+    >>> _ = fm.score([({"total": 10}, {"total": 11})], out="opened")
+    >>> fm.open_run("opened").cases["1"].misses
     ('total',)
     """
     from fieldmark.run.result import EvalResult, RunResult

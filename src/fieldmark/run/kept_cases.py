@@ -109,19 +109,23 @@ class KeptCases:
 
     def _encode_buffer(self) -> SpooledRows:
         """Encode the results that were kept as they are."""
-        from fieldmark.store.spooled_rows import SpooledRows
-        from fieldmark.wire.attributes import RowNumbers
-        from fieldmark.wire.cases import CaseEncoder
+        rows, encoder = self._rows, self._encoder
+        if rows is not None and not self._buffer:
+            return rows
+        if rows is None or encoder is None:
+            from fieldmark.store.spooled_rows import SpooledRows
+            from fieldmark.wire.attributes import RowNumbers
+            from fieldmark.wire.cases import CaseEncoder
 
-        if self._rows is None:
-            self._rows = SpooledRows(self._convention)
-        if self._encoder is None:
-            self._encoder = CaseEncoder(RowNumbers(self._table), values=self._values)
+            rows = SpooledRows(self._convention)
+            encoder = CaseEncoder(RowNumbers(self._table), values=self._values)
         for results, non_finite in self._buffer:
-            rows = self._encoder.encode(0, list(map(_parsed, results)), non_finite=non_finite)
-            self._rows.append(rows, self._encoder.numbers.take_new())
+            encoded = encoder.encode(0, list(map(_parsed, results)), non_finite=non_finite)
+            rows.append(encoded, encoder.numbers.take_new())
+        # If encoding is interrupted, nothing is lost or encoded twice.
+        self._rows, self._encoder = rows, encoder
         self._buffer.clear()
-        return self._rows
+        return rows
 
 
 def _size(results: Sequence[CaseResult]) -> int:

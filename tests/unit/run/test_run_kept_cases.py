@@ -227,6 +227,22 @@ def test_a_full_disk_does_not_fail_the_run(monkeypatch, small):
         list(run.cases)
 
 
+def test_an_interrupted_encoding_starts_again(monkeypatch):
+    run, append, times = fm.score(FLAT, FOUND), SpooledRows.append, []
+
+    def interrupted(self, *given):
+        times.append(1)
+        if len(times) == 2:
+            raise KeyboardInterrupt
+        append(self, *given)
+
+    monkeypatch.setattr(SpooledRows, "append", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(run.cases)
+    assert [case.id for case in run.cases] == [row["id"] for row in FLAT]
+    assert len(run.fields.to_arrow()) == len(run.fields)
+
+
 def test_two_iterations_do_not_disturb_each_other(monkeypatch, small):
     monkeypatch.setattr(spooled_rows, "_MAX_IN_MEMORY", 1_000)
     run = fm.score(FLAT, FOUND)
