@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fieldmark.api.infer import infer
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.rescore import rescore
-    from fieldmark.api.runs import RunList, runs
+    from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
@@ -68,6 +68,7 @@ __all__ = [
     "improve",
     "infer",
     "lint",
+    "open_run",
     "rescore",
     "runs",
     "score",
@@ -94,6 +95,7 @@ _MODULES: Final = {
     "rescore": "fieldmark.api.rescore",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",
+    "open_run": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
     "Inputs": "fieldmark.data.inputs",

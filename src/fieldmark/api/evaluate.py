@@ -106,7 +106,14 @@ def evaluate(
         max_drop=max_drop or {},
         max_errors=max_errors,
     )
-    return evaluate_with(options, spec, preflight=preflight, observers=observers, progress=progress)
+    return evaluate_with(
+        options,
+        spec,
+        preflight=preflight,
+        observers=observers,
+        progress=progress,
+        keep_cases=True,
+    )
 
 
 def evaluate_with(
@@ -116,17 +123,21 @@ def evaluate_with(
     preflight: bool = True,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
+    keep_cases: bool = False,
 ) -> EvalResult:
-    """Run an evaluation with run options."""
+    """Run an evaluation with run options; `keep_cases` as for `score_with`."""
     if options.max_errors is not None:
         spec = replace(spec, max_errors=options.max_errors)
     selection = CaseSelection(options.only, options.cases)
     prepared = _prepare(spec, options, selection, preflight=preflight)
-    run = run_session(prepared, options, progress=progress, observers=observers)
+    run = run_session(
+        prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
+    )
     return EvalResult(
         run.summary,
         run.notes,
         run.path,
+        case_source=run.case_source,
         name=spec.name,
         unmet=tuple(map(str, selection.unmatched())),
     )

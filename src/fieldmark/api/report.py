@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
-from fieldmark.errors import ConfigError, DataError, Location
+from fieldmark.errors import ConfigError
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
@@ -129,15 +129,10 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
-    if run.summary is None:
-        raise DataError(
-            f"the run is {run.status} and has no summary; resume it to finish it",
-            Location(str(run.path)),
-        )
     shown = ShownRun(
         name=run.path.resolve().name,
         manifest=run.manifest,
-        summary=run.summary,
+        summary=run.complete_summary,
         cases=run.cases,
         attributes=run.compared_attributes,
     )

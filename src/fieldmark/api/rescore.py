@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -26,6 +26,7 @@ from fieldmark.run.result import RunResult
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import RowNumbers
+from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
 from fieldmark.wire.manifest import Manifest
 
@@ -85,7 +86,25 @@ def rescore(
         if directory is not None:
             directory.finish(summary, lists=stored.manifest.lists)
     note = f"{stored.path.name} rescored with convention {applied.name}"
-    return RunResult(summary, (note,), directory.path if directory else None)
+    if directory is None:
+        return RunResult(summary, (note,), case_source=_RescoredCases(stored, target))
+    return RunResult(summary, (note,), directory.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _RescoredCases:
+    """The cases of a run, counted by another convention."""
+
+    run: StoredRun
+    convention: Convention
+
+    def cases(self) -> Iterator[CaseResult]:
+        """Yield all cases in order."""
+        return RecountedRun(self.run, self.convention).all_cases()
+
+    def find(self, case_id: str) -> CaseResult | None:
+        """Return the case with this id, if there is one."""
+        return next((case for case in self.cases() if case.id == case_id), None)
 
 
 def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) -> Convention:

@@ -1,4 +1,4 @@
-"""List, find, describe, tag and delete saved runs."""
+"""List, find, open, describe, tag and delete saved runs."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from fieldmark.wire.manifest import RunEntry
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from fieldmark.run.result import RunResult
     from fieldmark.wire.run_details import RunDetails
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "annotate",
     "describe_run",
     "find_run",
+    "open_run",
     "remove_run",
     "runs",
     "trend_options",
@@ -162,6 +164,27 @@ def runs(
                 and entry.started_at >= start
             ),
         )
+
+
+@checked
+def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
+    """Open a saved run, named by its directory, its id or the start of it, a tag, or `latest`.
+
+    `latest~1` is the run before the latest in `root`. The cases are read from the directory when
+    they are used.
+
+    >>> import fieldmark as fm
+    >>> _ = fm.score([({"total": 10}, {"total": 11})], out="opened")
+    >>> fm.open_run("opened").cases["1"].misses
+    ('total',)
+    """
+    from fieldmark.run.result import EvalResult, RunResult
+    from fieldmark.store import reader
+
+    stored = reader.open_run(find_run(run, root))
+    if stored.manifest.command == "eval":
+        return EvalResult(stored.complete_summary, path=stored.path, name=stored.manifest.eval)
+    return RunResult(stored.complete_summary, path=stored.path)
 
 
 def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:

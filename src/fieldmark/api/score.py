@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import InputLike
-from fieldmark.data.pairing import open_pairs
+from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
 from fieldmark.run.case_processor import segment_size
@@ -91,12 +91,15 @@ def score(
         max_errors=max_errors,
         workers=workers,
     )
-    return score_with(run_options, progress=progress)
+    return score_with(run_options, progress=progress, keep_cases=True)
 
 
-def score_with(options: RunOptions, *, progress: Progress | None = None) -> RunResult:
-    """Score with run options."""
-    return run_session(_prepare(options), options, progress=progress)
+def score_with(
+    options: RunOptions, *, progress: Progress | None = None, keep_cases: bool = False
+) -> RunResult:
+    """Score with run options; with `keep_cases`, the result has the cases of an unsaved run."""
+    prepared = _prepare(options)
+    return run_session(prepared, options, progress=progress, keep_cases=keep_cases)
 
 
 def _prepare(options: RunOptions) -> PreparedRun:
@@ -124,6 +127,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
     gates.check_names(settings)
     sources = [each for each in (options.truth, options.candidate) if each is not None]
     truth, candidate = with_yaml(options.truth), with_yaml(options.candidate)
+    files = PairedFiles.of(truth, candidate, options.inputs)
     stream = open_pairs(truth, candidate, options.inputs, quotes=options.values)
     size = segment_size(stream.case_bytes)
     saved, manifest = options.out is not None or options.resume, None
@@ -150,6 +154,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
         gates=gates,
         providers=providers,
         segment_size=size,
+        files=files,
         max_errors=options.max_errors or 0,
         manifest=manifest if saved else None,
     )

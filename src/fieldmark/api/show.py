@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from fieldmark.api.recount import RunLike, stored_run
@@ -54,11 +55,9 @@ def show_cases(
 def show_case(run: RunLike, case_id: str, *, values: bool = True) -> CaseResult:
     """Return the case with this id; the error for an unknown id suggests the most similar one."""
     stored = stored_run(run)
-    ids: list[str] = []
-    for case in stored.cases():
-        if case.id == case_id:
-            return case if values else case.without_values()
-        if len(ids) < _MAX_IDS:
-            ids.append(case.id)
+    case = stored.find(case_id)
+    if case is not None:
+        return case if values else case.without_values()
+    ids = [each.id for each in islice(stored.cases(), _MAX_IDS)]
     message = with_hint(f"case {case_id!r} not found", did_you_mean(case_id, ids))
     raise DataError(message if ids else "no cases found", Location(str(stored.path)))

@@ -16,6 +16,7 @@ __all__ = [
     "find_providers",
     "find_providers_and_judges",
     "is_local",
+    "is_repeatable",
     "with_memos",
     "with_provider_options",
 ]
@@ -86,9 +87,26 @@ def with_memos(
     return _transformed(configured, rebuilt)
 
 
-def is_local(provider: Provider) -> bool:
+def is_local(provider: object) -> bool:
     """Whether a provider has no state and no rate limit, so that any process can use it."""
     return bool(getattr(provider, "local", False))
+
+
+def is_repeatable(rules: Rules) -> bool:
+    """Whether comparing again gives the same outcomes and costs no more than time.
+
+    Models, plug-ins and functions of the caller may answer differently, or cost money.
+
+    >>> from fieldmark.compare.semantic import Semantic
+    >>> is_repeatable(Rules(default=Semantic()))
+    True
+    """
+    for part in _parts(rules):
+        options = (getattr(part, name) for name in _option_names(part) or ())
+        own = type(part).__module__.startswith(f"{__name__.partition('.')[0]}.")
+        if not own or any(map(callable, options)) or (_is_provider(part) and not is_local(part)):
+            return False
+    return True
 
 
 def _transformed(

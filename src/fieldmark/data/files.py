@@ -12,12 +12,13 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Final, NamedTuple, cast
 
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
 
 __all__ = [
     "STDIN",
+    "FileState",
     "InputFile",
     "buffer_stream",
     "format_suffix",
@@ -36,6 +37,31 @@ _MAX_IN_MEMORY: Final = 16 << 20
 _CHUNK_BYTES: Final = 1 << 20
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Non-blocking, so that opening a pipe without a writer does not hang."""
+
+
+class FileState(NamedTuple):
+    """A regular file at some time, to notice later that it has changed."""
+
+    name: str
+    size: int
+    written: int
+    number: int
+
+    @classmethod
+    def of(cls, path: str | Path) -> FileState | None:
+        """Return the state of a file; `None` for anything else."""
+        try:
+            found = Path(path).stat()
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        return cls(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file is still the same."""
+        return FileState.of(self.name) == self
 
 
 @dataclass(slots=True)

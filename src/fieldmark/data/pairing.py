@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
+from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 import orjson
 
 from fieldmark.data.duplicate_ids import DuplicateIds
+from fieldmark.data.files import STDIN, FileState
 from fieldmark.data.input_warnings import (
     first_non_finite,
     warn_no_common_ids,
@@ -30,14 +32,21 @@ from fieldmark.data.sides import (
     open_inputs,
     open_single_input,
 )
-from fieldmark.errors import DataError
+from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.lines import DEEPEST_ROW, LINES, LONGEST_PATHS
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
-__all__ = ["CaseBuilder", "PairStream", "ReadStatistics", "open_pairs", "open_truth"]
+__all__ = [
+    "CaseBuilder",
+    "PairStream",
+    "PairedFiles",
+    "ReadStatistics",
+    "open_pairs",
+    "open_truth",
+]
 
 _BATCH_CASES: Final = 512
 _MAX_NAMES: Final = 3
@@ -69,6 +78,45 @@ def open_pairs(
     else:
         opened = open_inputs(truth, candidate, options)
     return PairStream(opened, options, quotes=quotes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedFiles:
+    """Input files that can be read again, as long as they have not changed."""
+
+    truth: InputLike
+    candidate: InputLike | None
+    options: Inputs
+    states: tuple[FileState, ...]
+
+    @classmethod
+    def of(
+        cls, truth: InputLike, candidate: InputLike | None, options: Inputs
+    ) -> PairedFiles | None:
+        """Return the inputs as they are now; `None` unless they are regular files."""
+        states: list[FileState] = []
+        for given in (truth, candidate):
+            if given is None:
+                continue
+            is_path = isinstance(given, str | Path) and str(given) != STDIN
+            state = FileState.of(cast("str | Path", given)) if is_path else None
+            if state is None:
+                return None
+            states.append(state)
+        return cls(truth=truth, candidate=candidate, options=options, states=tuple(states))
+
+    def open(self) -> PairStream:
+        """Open the inputs again."""
+        self.check()
+        return open_pairs(self.truth, self.candidate, self.options)
+
+    def check(self) -> None:
+        """Raise an error if a file has changed."""
+        for state in self.states:
+            if not state.is_current:
+                message = "the file has changed since it was scored, and cases were not saved"
+                hint = "save runs with out=DIRECTORY"
+                raise DataError(with_hint(message, hint), Location(state.name))
 
 
 def open_truth(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import orjson
 
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 
 try:
     from fieldmark.model import _lines
@@ -26,7 +26,15 @@ else:
 if TYPE_CHECKING:
     from fieldmark.model._lines import Line
 
-__all__ = ["DEEPEST_ROW", "LINES", "LONGEST_PATHS", "DocumentForm", "LineKind", "learn_form"]
+__all__ = [
+    "DEEPEST_ROW",
+    "LINES",
+    "LONGEST_PATHS",
+    "DocumentForm",
+    "LineKind",
+    "learn_form",
+    "parsed",
+]
 
 _SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _MOST_FIELDS: Final = 64
@@ -124,6 +132,14 @@ def learn_form(documents: Sequence[JsonObject]) -> DocumentForm | None:
     # Each leaf and the objects above it have at most this path.
     paths = sum(len(keys) * (sum(map(len, keys)) + len(keys)) for keys in form.leaves)
     return None if paths > LONGEST_PATHS else form
+
+
+def parsed(document: JsonValue | Missing | Line) -> JsonValue | Missing:
+    """Return a document, parsed if it is a line."""
+    if type(document) in LINES:
+        line = cast("Line", document)
+        return line.kind.document(line)
+    return cast("JsonValue | Missing", document)
 
 
 def _learnt(objects: Sequence[JsonObject], level: int = 1) -> _Fields | None:

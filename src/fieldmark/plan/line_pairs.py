@@ -14,6 +14,7 @@ from orjson import loads
 from fieldmark.model import _lines
 from fieldmark.model._lines import Line
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.lines import parsed
 from fieldmark.model.outcome import Presence
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS
@@ -70,7 +71,7 @@ class LinePairs:
             if fields.walked and isinstance(ours, Line) and isinstance(theirs, Line):
                 line_pairs[place] = ours, theirs
             else:
-                results[place] = compare_parsed(cast("JsonValue", _parsed(ours)), _parsed(theirs))
+                results[place] = compare_parsed(cast("JsonValue", parsed(ours)), parsed(theirs))
         if line_pairs:
             truths, found = map(list, zip(*line_pairs.values(), strict=True))
             fields = self._fields_of(first.kind.form)  # the others may have registered more of them
@@ -98,7 +99,7 @@ class LinePairs:
                 self._decide(fields.nodes, open_fields, outcomes)
                 if any(comparison.failed for comparison in outcomes.comparisons.values()):
                     # A warning names the first field that failed, in the order of the document.
-                    sides = _parsed(expected[place]), _parsed(candidate[place])
+                    sides = parsed(expected[place]), parsed(candidate[place])
                     results[place] = compare_parsed(cast("JsonValue", sides[0]), sides[1])
         return results
 
@@ -181,7 +182,3 @@ def _flags_of(node: AttributeNode) -> int:
 
 def _value(token: bytes | None) -> _Side:
     return MISSING if token is None else cast("JsonValue", loads(token))
-
-
-def _parsed(document: _Document) -> _Side:
-    return document.kind.document(document) if isinstance(document, Line) else document

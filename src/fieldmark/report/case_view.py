@@ -18,11 +18,12 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
 from fieldmark.report.exports.common import (
-    CASE_COLUMNS,
+    CASE_LIST_COLUMNS,
     field_columns,
     field_row,
     is_mistake,
     json_text,
+    row_cells,
 )
 from fieldmark.report.exports.markdown import in_code
 from fieldmark.report.html.cases import CaseLine
@@ -96,7 +97,7 @@ def case_list_csv(lines: Sequence[CaseLine]) -> str:
     rows = (
         [*facts, ", ".join(tags), *mistakes, vacuous] for *facts, tags, mistakes, vacuous in lines
     )
-    return csv_text(CASE_COLUMNS, rows)
+    return csv_text(CASE_LIST_COLUMNS, rows)
 
 
 def case_list_markdown(lines: Sequence[CaseLine], total: int) -> str:
@@ -117,8 +118,8 @@ def case_list_markdown(lines: Sequence[CaseLine], total: int) -> str:
 def case_csv(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
     """Return one row per field of a case."""
     columns = field_columns(values=values)
-    rows = (field_row(case.id, field) for field in _fields(case, only_mistakes=only_mistakes))
-    return csv_text(columns, ([row[name] for name in columns] for row in rows))
+    rows = (field_row(case, field) for field in _fields(case, only_mistakes=only_mistakes))
+    return csv_text(columns, (row_cells(row, columns) for row in rows))
 
 
 def case_markdown(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:

@@ -1,9 +1,10 @@
-"""Attributes of a run as flat rows; metrics, gates and outcomes as text."""
+"""Attributes of a run as flat rows, types of columns; metrics, gates and outcomes as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.metrics.worst_first import worst_attributes
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTRIBUTE_COLUMNS",
     "DASH",
+    "TOP_HINT",
     "AttributeRow",
+    "ColumnType",
     "attribute_cells",
     "attribute_rows",
     "evaluator_errors",
@@ -35,6 +38,9 @@ __all__ = [
 DASH: Final = "\N{EN DASH}"
 """Shown for an undefined metric."""
 
+TOP_HINT: Final = "--top 0 shows all"
+"""How to see all rows of a table on the command line."""
+
 _OUTCOME_TEXTS: Final = {
     "format_error": "wrong type",
     "omission": "missing",
@@ -48,6 +54,22 @@ _INPUT_TEXTS: Final = {
     "invalid_truth": "invalid ground truth",
     "failed": "target failed",
 }
+
+
+class ColumnType(StrEnum):
+    """What a column of a table contains.
+
+    Words and tags are lists of strings, which flat tables join with blanks and commas. JSON is any
+    value, which tables with typed columns contain as JSON text.
+    """
+
+    TEXT = "text"
+    WORDS = "words"
+    TAGS = "tags"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +96,15 @@ class AttributeRow:
         return asdict(self)
 
 
-ATTRIBUTE_COLUMNS: Final = tuple(column.name for column in fields(AttributeRow))
+_COLUMN_TYPES: Final = {
+    "str": ColumnType.TEXT,
+    "int": ColumnType.INTEGER,
+    "float | None": ColumnType.NUMBER,
+}
+ATTRIBUTE_COLUMNS: Final = {
+    each.name: _COLUMN_TYPES[str(each.type)] for each in fields(AttributeRow)
+}
+"""The columns of a table of attributes."""
 
 
 def attribute_rows(summary: Summary) -> list[AttributeRow]:
@@ -166,10 +196,10 @@ def input_text(status: str) -> str:
     return _INPUT_TEXTS.get(status, status.replace("_", " "))
 
 
-def more_text(count: int, noun: str) -> str:
-    """Return the line below a table that was cut by `--top`.
+def more_text(count: int, noun: str, hint: str = TOP_HINT) -> str:
+    """Return the line below a table that was cut, with a hint how to see all of it.
 
     >>> more_text(1, "attribute")
     '… and 1 more attribute; --top 0 shows all'
     """
-    return f"… and {plural(count, f'more {noun}')}; --top 0 shows all"
+    return f"… and {plural(count, f'more {noun}')}; {hint}"

@@ -17,6 +17,7 @@ from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summ
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import (
     DASH,
+    TOP_HINT,
     AttributeRow,
     attribute_rows,
     evaluator_errors,
@@ -63,15 +64,18 @@ def plain_table(title: str, columns: Iterable[str] = (), *, collapse: bool = Fal
     return table
 
 
-def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = None) -> Group:
+def run_view(
+    summary: Summary, notes: Sequence[str] = (), *, top: int | None = None, hint: str = TOP_HINT
+) -> Group:
     """Show a run: attributes, scores, mistakes, evaluators, coverage, gates and warnings.
 
-    Warnings about the structure of the documents come before the numbers.
+    Warnings about the structure of the documents come before the numbers. `hint` says how to see
+    more than `top` attributes.
     """
     structural, others = split_warnings(summary)
     parts: list[RenderableType] = [one_line(f"warning: {text}", "bold red") for text in structural]
     parts += [one_line(f"· {note}", "dim") for note in notes]
-    parts += [attribute_table(summary, top=top), Text(), _scores(summary), Text()]
+    parts += [attribute_table(summary, top=top, hint=hint), Text(), _scores(summary), Text()]
     if summary.evaluators:
         parts += [*_evaluators(summary), Text()]
     if summary.detection:
@@ -84,13 +88,15 @@ def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = N
     return Group(*parts)
 
 
-def attribute_table(summary: Summary, *, top: int | None = None) -> RenderableType:
+def attribute_table(
+    summary: Summary, *, top: int | None = None, hint: str = TOP_HINT
+) -> RenderableType:
     """Show one line per attribute, worst first, and at most `top` lines."""
     rows = attribute_rows(summary)
     table = _AttributeTable(rows[:top])
     if top is None or len(rows) <= top:
         return table
-    return Group(table, Text(more_text(len(rows) - top, "attribute"), style="dim"))
+    return Group(table, Text(more_text(len(rows) - top, "attribute", hint), style="dim"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,103 +1,84 @@
-"""The result of a run: its summary, and where it is saved."""
+"""The result of a run: its summary, its cases, and where it is saved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from fieldmark.errors import MissingExtra
-from fieldmark.metrics.summary import AttributeSummary, Micro, QualitySummary, Summary
+from fieldmark.errors import ConfigError
+from fieldmark.metrics.summary import Micro, QualitySummary, Summary
 from fieldmark.model.json import JsonObject
-from fieldmark.values.escape import html_table
-from fieldmark.wire.summary import attribute_to_json, summary_to_json
+from fieldmark.run.kept_cases import NOT_KEPT, SAVE_HINT
+from fieldmark.wire.summary import summary_to_json
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     from rich.console import RenderableType
 
-    from fieldmark.report.tables import AttributeRow
+    from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
 
-__all__ = ["AttributeFrame", "EvalResult", "RunResult"]
+__all__ = ["EvalResult", "RunResult"]
 
-
-class AttributeFrame(Mapping[str, AttributeSummary]):
-    """The metrics per attribute: a mapping by path that converts to tables and data frames."""
-
-    __slots__ = ("_summary",)
-
-    def __init__(self, summary: Summary) -> None:
-        self._summary = summary
-
-    def __getitem__(self, path: str) -> AttributeSummary:
-        return self._summary.attributes[path]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._summary.attributes)
-
-    def __len__(self) -> int:
-        return len(self._summary.attributes)
-
-    def rows(self) -> list[AttributeRow]:
-        """Return one flat row per attribute, worst first."""
-        from fieldmark.report.tables import attribute_rows
-
-        return attribute_rows(self._summary)
-
-    def to_dict(self) -> JsonObject:
-        """Return all metrics as JSON, by path."""
-        return {path: attribute_to_json(each) for path, each in self.items()}
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas data frame with one row per attribute, worst first."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("to_pandas", "tables") from error
-        return pd.DataFrame.from_records([row.to_dict() for row in self.rows()])
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return a polars data frame with one row per attribute, worst first."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtra("to_polars", "tables") from error
-        return pl.DataFrame([row.to_dict() for row in self.rows()], infer_schema_length=None)
-
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
-
-        return as_text(self.__rich__())
-
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.terminal import attribute_table
-
-        return attribute_table(self._summary)
-
-    def _repr_html_(self) -> str:
-        return html_table([row.to_dict() for row in self.rows()])
+_SHOWN: Final = 8
+"""The number of attributes in the view of a run."""
+_SHOW_ALL: Final = "run.attributes shows all"
 
 
 @dataclass(frozen=True, repr=False)
 class RunResult:
     """The result of a run over many cases.
 
+    `case_source` is where the cases of a run are read from that is not saved at `path`.
+
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10}), ({"total": 10}, {"total": 11})])
     >>> run.micro.f1, run.attributes["total"].recall
     (0.5, 0.5)
+    >>> run.fields.to_pandas()[["case_id", "path", "outcome", "expected", "candidate"]]
+      case_id   path      outcome expected candidate
+    0       1  total        match       10        10
+    1       2  total  wrong_value       10        11
     """
 
     summary: Summary
     notes: tuple[str, ...] = ()
     path: Path | None = field(default=None)
+    case_source: CaseSource | None = field(default=None, kw_only=True, compare=False)
+
+    @property
+    def cases(self) -> CaseFrame:
+        """The cases: one row per case, and each case by its id.
+
+        They are read from the directory of the run. If it was not saved, they are in memory or in
+        a temporary file. Those of files that are too large for this are read again, and must not
+        have changed.
+        """
+        from fieldmark.report.frames import CaseFrame
+
+        return CaseFrame(self._case_source(), self.summary)
+
+    @property
+    def fields(self) -> FieldFrame:
+        """The fields of all cases: one row per field, read like `cases`."""
+        from fieldmark.report.frames import FieldFrame
+
+        return FieldFrame(self._case_source(), self.summary)
 
     @property
     def attributes(self) -> AttributeFrame:
         """The metrics per attribute."""
+        from fieldmark.report.frames import AttributeFrame
+
         return AttributeFrame(self.summary)
+
+    def _case_source(self) -> CaseSource:
+        if self.case_source is not None:
+            return self.case_source
+        if self.path is None:
+            raise ConfigError.of(NOT_KEPT, hint=SAVE_HINT)
+        from fieldmark.store.reader import open_run
+
+        return open_run(self.path)
 
     @property
     def micro(self) -> Micro:
@@ -146,10 +127,12 @@ class RunResult:
     def __rich__(self) -> RenderableType:
         from fieldmark.report.terminal import run_view
 
-        return run_view(self.summary, self.notes)
+        return run_view(self.summary, self.notes, top=_SHOWN, hint=_SHOW_ALL)
 
     def _repr_html_(self) -> str:
-        return self.attributes._repr_html_()
+        from fieldmark.report.notebook import run_html
+
+        return run_html(self.summary, top=_SHOWN, hint=_SHOW_ALL)
 
 
 @dataclass(frozen=True, repr=False)

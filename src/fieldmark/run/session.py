@@ -10,14 +10,15 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fieldmark.compare.provider_lookup import find_providers, is_local
+from fieldmark.compare.provider_lookup import find_providers, is_local, is_repeatable
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
-from fieldmark.data.pairing import PairStream, ReadStatistics
+from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import describe
@@ -29,17 +30,17 @@ from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
+from fieldmark.run.kept_cases import KeptCases
 from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
 from fieldmark.run.warnings import list_notes, structural_warnings, unused_rules
-from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseEncoder
 
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
+    from fieldmark.model.outcomes import Attribute, AttributeTable
     from fieldmark.run.detection import RegionTotals
     from fieldmark.run.eval_setup import CaseSelection
     from fieldmark.run.evaluator_runner import EvaluatorRunner
@@ -67,8 +68,9 @@ _NOT_STORED: Final = (
 class PreparedRun:
     """A run that is ready to start, with its configuration resolved and checked.
 
-    `own_evaluators` contains the evaluators of single cases by id. `target` produces candidates.
-    `check_end` may raise an error for the finished run.
+    `files` are the inputs of the stream, if they are files. `own_evaluators` contains the
+    evaluators of single cases by id. `target` produces candidates. `check_end` may raise an error
+    for the finished run.
     """
 
     settings: Settings
@@ -76,6 +78,7 @@ class PreparedRun:
     gates: RunGates
     providers: ProviderSet
     segment_size: int
+    files: PairedFiles | None = None
     max_errors: int = 0
     manifest: Manifest | None = None
     evaluators: Sequence[ConfiguredEvaluator] = ()
@@ -93,8 +96,12 @@ def run_session(
     *,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
+    keep_cases: bool = False,
 ) -> RunResult:
-    """Compare, evaluate, count and write all cases."""
+    """Compare, evaluate, count and write all cases.
+
+    With `keep_cases`, the result contains all cases even if they are not written.
+    """
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
         directory = None
@@ -105,6 +112,8 @@ def run_session(
         stack.enter_context(directory or nullcontext())
         stack.enter_context(relaxed_gc())
         session = _Session(prepared, options, directory, stack, progress, observers)
+        if keep_cases and directory is None:
+            session.keep_cases()
         usage_log = RunUsageLog(prepared.providers, directory)
         session.run()
         summary = usage_log.added_to(session.summary())
@@ -122,7 +131,45 @@ def run_session(
             directory.finish(summary, lists=lists, spent=prepared.providers.spent())
     notes = (*prepared.stream.notes, *list_notes(session.lists))
     path = None if directory is None else directory.path
-    return RunResult(summary, notes, path)
+    return RunResult(summary, notes, path, case_source=session.kept)
+
+
+def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) -> KeptCases:
+    """Compare the cases of a run that were not kept once more."""
+    with ExitStack() as stack:
+        stream = stack.enter_context(closing(files.open()))
+        stack.enter_context(relaxed_gc())
+        again = replace(prepared, stream=stream, files=None)
+        session = _Session(again, replace(options, intervals=False), None, stack)
+        kept = session.keep_cases()
+        session.run()
+    files.check()
+    return kept
+
+
+class _RowWriter:
+    """Writes results to the directory of a run."""
+
+    __slots__ = ("directory", "encoder")
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        table: AttributeTable,
+        seeds: Sequence[Attribute] | None,
+        *,
+        values: bool,
+    ) -> None:
+        from fieldmark.wire.attributes import RowNumbers
+        from fieldmark.wire.cases import CaseEncoder
+
+        self.directory = directory
+        self.encoder = CaseEncoder(RowNumbers(table, seeds), values=values)
+
+    def write(self, number: int, results: Sequence[CaseResult], *, non_finite: bool) -> None:
+        """Write the results of a segment."""
+        rows = self.encoder.encode(number, results, non_finite=non_finite)
+        self.directory.append(rows, self.encoder.numbers.take_new())
 
 
 class _Session:
@@ -134,12 +181,11 @@ class _Session:
         options: RunOptions,
         directory: RunDirectory | None,
         stack: ExitStack,
-        progress: Progress | None,
-        observers: Sequence[Observer],
+        progress: Progress | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self._prepared = prepared
         self._options = options
-        self._directory = directory
         self._stack = stack
         self._progress = progress
         self._observers = list(observers)
@@ -152,14 +198,17 @@ class _Session:
             if id(rules) not in plans:
                 plans[id(rules)] = compile_plan(rules, self._plan.table)
             self._own_plans[case_id] = plans[id(rules)]
+        self.kept: KeptCases | None = None
         self._stored: StoredResults | None = None
-        seeds = None
-        if directory is not None and directory.whole.next_segment:
-            from fieldmark.run.resume import StoredResults
+        self._rows: _RowWriter | None = None
+        if directory is not None:
+            seeds = None
+            if directory.whole.next_segment:
+                from fieldmark.run.resume import StoredResults
 
-            self._stored = StoredResults(directory, self._plan.table)
-            seeds = self._stored.attributes.seeds
-        self._numbers = RowNumbers(self._plan.table, seeds)
+                self._stored = StoredResults(directory, self._plan.table)
+                seeds = self._stored.attributes.seeds
+            self._rows = _RowWriter(directory, self._plan.table, seeds, values=options.values)
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
         self._totals = RunTotals(
             self._plan.table,
@@ -179,6 +228,20 @@ class _Session:
         self._worker_lists: dict[str, Aligner] = {}
         self._done = self._next = self._bytes = 0
 
+    def keep_cases(self) -> KeptCases:
+        """Keep all cases for the result of the run, or read its files again if this is possible."""
+        prepared, read_again = self._prepared, None
+        evaluated = prepared.evaluators or prepared.own_evaluators or prepared.target
+        if prepared.files is not None and not evaluated and is_repeatable(self._settings.rules):
+            read_again = partial(_read_again, prepared, prepared.files, self._options)
+        self.kept = KeptCases(
+            self._plan.table,
+            self._settings.convention,
+            values=self._options.values,
+            read_again=read_again,
+        )
+        return self.kept
+
     def run(self) -> None:
         """Process all cases, in several processes if possible and worthwhile."""
         prepared = self._prepared
@@ -193,7 +256,10 @@ class _Session:
                     settings=self._settings,
                 )
             )
-        if not (self._may_be_partitioned() and self._run_partitions()):
+        partitioned = self._may_be_partitioned()
+        if partitioned and self.kept is not None:
+            self.kept.drop()  # workers return no results
+        if not (partitioned and self._run_partitions()):
             self._run_serially()
 
     def summary(self) -> Summary:
@@ -269,10 +335,9 @@ class _Session:
     def _run_serially(self) -> None:
         """Process everything in this process, except segments that are already stored."""
         watched = self._observers or self._runner or self._regions
-        if self._directory is None and not watched and self._plan.takes_lines:
+        if self._rows is None and not watched and self._plan.takes_lines:
             self._stream.keep_lines()
         processor = CaseProcessor(self._plan, self._settings.convention, self._own_plans)
-        encoder = CaseEncoder(self._numbers, values=self._options.values)
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
@@ -281,10 +346,11 @@ class _Session:
             if self._dialect.non_finite and not self._first_non_finite:
                 self._first_non_finite = first_non_finite(result.case for result in results)
             self._count(results, unreadable)
-            if self._directory is not None and stored is None:
-                non_finite = self._stream.non_finite or self._dialect.non_finite > 0
-                rows = encoder.encode(number, results, non_finite=non_finite)
-                self._directory.append(rows, self._numbers.take_new())
+            non_finite = self._stream.non_finite or self._dialect.non_finite > 0
+            if self._rows is not None and stored is None:
+                self._rows.write(number, results, non_finite=non_finite)
+            elif self.kept is not None:
+                self.kept.add(results, non_finite=non_finite)
 
     def _count(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
         self._totals.add(results, unreadable)
@@ -342,6 +408,7 @@ class _Session:
         return (
             self._options.workers > 1
             and not watched
+            and (self.kept is None or self.kept.is_droppable)
             and self._stream.bytes_total >= _PARALLEL_BYTES
             and all(map(is_local, find_providers(self._settings.rules)))
         )
@@ -366,7 +433,7 @@ class _Session:
                 rules=self._settings.rules,
                 convention=self._settings.convention,
                 values=self._options.values,
-                keep_rows=self._directory is not None,
+                keep_rows=self._rows is not None,
                 sampled=self._options.wants_intervals,
             )
             if not _is_picklable(job):
@@ -398,17 +465,18 @@ class _Session:
 
         todo = islice(partitions, self._next, None)
         workers = self._options.workers
-        if self._directory is None:
+        if self._rows is None:
             yield from run_in_processes(job, todo, workers=workers)
             return
+        directory, numbers = self._rows.directory, self._rows.encoder.numbers
         restore = None if self._stored is None else self._stored.restore
-        local = PartitionWorker(job, plan=self._plan, numbers=self._numbers, restore=restore)
-        stored = self._directory.whole.next_segment
+        local = PartitionWorker(job, plan=self._plan, numbers=numbers, restore=restore)
+        stored = directory.whole.next_segment
         for number, each in todo:
-            if number >= stored and self._numbers.seeds is not None:
-                job = replace(job, seeds=tuple(self._numbers.seeds))
+            if number >= stored and numbers.seeds is not None:
+                job = replace(job, seeds=tuple(numbers.seeds))
                 rest = chain([(number, each)], todo)
-                yield from run_in_processes(job, rest, workers=workers, files=self._directory.files)
+                yield from run_in_processes(job, rest, workers=workers, files=directory.files)
                 return
             rows: list[bytes] = []
             yield local.work([(number, each)], rows.extend)._replace(rows=rows)
@@ -416,8 +484,10 @@ class _Session:
     def _take(self, result: PartitionResult) -> None:
         self._totals.merge(result.totals)
         self._worker_lists.update(result.lists)
-        if self._directory is not None and result.number >= self._directory.whole.next_segment:
-            self._directory.append(result.rows, result.attributes)
+        if self._rows is not None:
+            directory = self._rows.directory
+            if result.number >= directory.whole.next_segment:
+                directory.append(result.rows, result.attributes)
         self._next = result.after
         self._bytes += result.size
         if self._progress is not None:

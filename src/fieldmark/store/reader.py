@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from fieldmark.errors import DataError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, CountingOptions, find_convention
@@ -13,7 +15,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, SUMMARY
-from fieldmark.values.json_text import read_json
+from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import case_from_json, segment_of
@@ -21,15 +23,75 @@ from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
 
-__all__ = ["StoredRun", "is_older", "open_run", "parse_row", "read_row"]
+__all__ = ["ResultRows", "StoredRun", "is_older", "open_run", "parse_row", "read_row"]
+
+_ROW_START: Final = b'{"case_id":"'
+"""The start of a row as it is written here."""
+
+
+class ResultRows(ABC):
+    """Rows of results, and what is needed to decode them."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> Mapping[int, Attribute]:
+        """All attributes by stored number."""
+
+    @property
+    @abstractmethod
+    def convention(self) -> Convention:
+        """The convention of the run."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the file with the rows."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[bytes]:
+        """Yield the complete lines in order."""
+
+    def cases(self, table: AttributeTable | None = None) -> Iterator[CaseResult]:
+        """Yield all cases in order.
+
+        With a `table`, the attributes have the numbers of that table.
+        """
+        for _, result in self.rows(StoredAttributes(self.attributes, table)):
+            yield result
+
+    def rows(self, attributes: StoredAttributes) -> Iterator[tuple[int | None, CaseResult]]:
+        """Yield all cases, each with a segment number if it is the first case of a segment."""
+        for number, line in enumerate(self.lines(), 1):
+            location = Location(self.name, number)
+            row = parse_row(line, location)
+            segment = segment_of(row)
+            result = read_row(row, attributes, self.convention, location)
+            yield (None if segment is None else segment[0]), result
+
+    def find(self, case_id: str) -> CaseResult | None:
+        """Return the case with this id; rows of other cases are not parsed."""
+        wanted = _ROW_START[:-1] + strict_json(case_id)
+        for number, line in enumerate(self.lines(), 1):
+            if line.startswith(wanted) or not line.startswith(_ROW_START):
+                location = Location(self.name, number)
+                row = parse_row(line, location)
+                if row.get("case_id") == case_id:
+                    attributes = StoredAttributes(self.attributes)
+                    return read_row(row, attributes, self.convention, location)
+        return None
 
 
 @dataclass(frozen=True)
-class StoredRun:
+class StoredRun(ResultRows):
     """A saved run; nothing read from its directory is trusted."""
 
     path: Path
     manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """The name of the file with the rows."""
+        return str(self.path / RESULTS)
 
     @property
     def status(self) -> str:
@@ -47,6 +109,14 @@ class StoredRun:
             return summary_from_json(document)
         except ValueError as error:
             raise DataError(f"invalid summary: {error}", Location(str(path))) from error
+
+    @property
+    def complete_summary(self) -> Summary:
+        """The summary; an incomplete run is an error."""
+        if self.summary is None:
+            message = f"the run is {self.status} and has no summary; resume it to finish it"
+            raise DataError(message, Location(str(self.path)))
+        return self.summary
 
     @cached_property
     def attributes(self) -> dict[int, Attribute]:
@@ -79,23 +149,9 @@ class StoredRun:
         except OptionError as error:
             raise DataError(f"unsupported convention: {error}", Location(str(self.path))) from error
 
-    def cases(self, table: AttributeTable | None = None) -> Iterator[CaseResult]:
-        """Yield all cases in order, without an incomplete last line.
-
-        With a `table`, the attributes have the numbers of that table.
-        """
-        for _, result in self.rows(StoredAttributes(self.attributes, table)):
-            yield result
-
-    def rows(self, attributes: StoredAttributes) -> Iterator[tuple[int | None, CaseResult]]:
-        """Yield all cases, each with a segment number if it is the first case of a segment."""
-        path = self.path / RESULTS
-        for number, line in enumerate(_read_lines(path), 1):
-            location = Location(str(path), number)
-            row = parse_row(line, location)
-            segment = segment_of(row)
-            result = read_row(row, attributes, self.convention, location)
-            yield (None if segment is None else segment[0]), result
+    def lines(self) -> Iterator[bytes]:
+        """Yield the rows, without an incomplete last line."""
+        return _read_lines(self.path / RESULTS)
 
 
 def parse_row(line: bytes, location: Location) -> JsonObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Final
 
 import orjson
 
@@ -18,6 +19,8 @@ __all__ = [
     "strict_json",
     "without_non_finite",
 ]
+
+_NAMES: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
 def strict_json(value: object) -> bytes:
@@ -60,18 +63,20 @@ def pretty_json(value: object) -> bytes:
         return f"{text}\n".encode("ascii")
 
 
-def without_non_finite(value: JsonValue) -> JsonValue:
-    """Replace NaN and infinite numbers with null.
+def without_non_finite(value: JsonValue, *, named: bool = False) -> JsonValue:
+    """Replace NaN and infinite numbers with null; with `named`, also their names.
 
     >>> without_non_finite([float("nan"), 1.5])
     [None, 1.5]
     """
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if named and isinstance(value, str) and value in _NAMES:
+        return None
     if isinstance(value, list):
-        return [without_non_finite(item) for item in value]
+        return [without_non_finite(item, named=named) for item in value]
     if isinstance(value, dict):
-        return {key: without_non_finite(item) for key, item in value.items()}
+        return {key: without_non_finite(item, named=named) for key, item in value.items()}
     return value
 
 

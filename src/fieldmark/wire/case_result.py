@@ -26,7 +26,7 @@ from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.strict_json import all_finite
 
-__all__ = ["FLAGS", "CaseResult", "FieldResult"]
+__all__ = ["FLAGS", "NON_FINITE", "CaseResult", "FieldResult"]
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
 """The flags that a comparison may have."""
@@ -41,7 +41,8 @@ _SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_E
 class FieldResult:
     """One field: its path, its outcome and both values.
 
-    `candidate_path` differs from `path` if aligned list items have different indexes.
+    `candidate_path` differs from `path` if aligned list items have different indexes. `case_id` is
+    the id of its case.
     """
 
     path: str
@@ -60,34 +61,47 @@ class FieldResult:
     required: bool = True
     flags: tuple[str, ...] = ()
     note: str = ""
+    case_id: str = ""
+
+    def finite(self) -> FieldResult:
+        """Return the field with null for NaN and infinite numbers, and then a flag `non_finite`.
+
+        A field that was stored already has the flag, and the names of the numbers as strings.
+        """
+        flagged = NON_FINITE in self.flags
+        expected = self.expected
+        candidate = self.candidate
+        if expected is not MISSING and not all_finite(expected):
+            expected = without_non_finite(expected)
+        if candidate is not MISSING and (flagged or not all_finite(candidate)):
+            candidate = without_non_finite(candidate, named=flagged)
+        if expected is self.expected and candidate is self.candidate:
+            return self
+        flags = self.flags if flagged else (*self.flags, NON_FINITE)
+        return replace(self, expected=expected, candidate=candidate, flags=flags)
 
     def to_dict(self) -> JsonObject:
         """Return the field as JSON, without absent values.
 
         NaN and infinite numbers are null, and the field has the flag `non_finite`.
         """
+        field = self.finite()
         values: JsonObject = {}
-        flags = list(self.flags)
-        for side, value in (("expected", self.expected), ("candidate", self.candidate)):
-            if value is MISSING:
-                continue
-            if all_finite(value):
+        for side, value in (("expected", field.expected), ("candidate", field.candidate)):
+            if value is not MISSING:
                 values[side] = value
-            else:
-                values[side] = without_non_finite(value)
-                flags = [*self.flags, NON_FINITE]
         return {
-            "path": self.path,
-            "attribute": self.attribute,
-            "outcome": self.outcome,
-            "expected_presence": self.expected_presence,
-            "candidate_presence": self.candidate_presence,
-            "score": self.score,
-            "similarity": self.similarity,
-            "reason": self.reason,
-            "comparator": self.comparator,
-            "flags": [*flags],
-            "note": self.note,
+            "path": field.path,
+            "attribute": field.attribute,
+            "outcome": field.outcome,
+            "expected_presence": field.expected_presence,
+            "candidate_presence": field.candidate_presence,
+            "score": field.score,
+            "similarity": field.similarity,
+            "reason": field.reason,
+            "comparator": field.comparator,
+            "flags": [*field.flags],
+            "note": field.note,
             **values,
         }
 
@@ -97,8 +111,9 @@ class CaseResult:
     """One pair of documents: score, verdict, counts, quality, and every field on request.
 
     `overall` is the combined result of the evaluators, if the case has any. `has_values` is false
-    for a stored case whose documents were not saved. Fields are computed on access, so a run pays
-    only for what it uses.
+    for a stored case whose documents were not saved, and `non_finite` are the positions of the
+    fields of a stored case whose candidate was NaN or infinite. Fields are computed on access, so a
+    run pays only for what it uses.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -114,6 +129,7 @@ class CaseResult:
     evaluator_results: tuple[EvaluatorResult, ...] = field(default=(), repr=False)
     overall: Score | None = field(default=None, repr=False)
     has_values: bool = field(default=True, repr=False)
+    non_finite: frozenset[int] = field(default=frozenset(), repr=False)
 
     @property
     def expected(self) -> JsonValue | Missing:
@@ -237,7 +253,7 @@ class CaseResult:
     def iter_fields(self) -> Iterator[FieldResult]:
         """Yield every field with its values."""
         graded = self.convention.counting.graded
-        for record in self.outcomes.records(self.attributes):
+        for position, record in enumerate(self.outcomes.records(self.attributes)):
             attribute = self.attributes.attributes[record.attribute]
             comparison = record.comparison
             score = None  # there was nothing to compare
@@ -259,10 +275,12 @@ class CaseResult:
                 comparator=attribute.comparator,
                 weight=attribute.weight,
                 required=attribute.required,
-                flags=()
-                if comparison is None
-                else tuple(name for name in FLAGS if getattr(comparison, name)),
+                flags=(
+                    *(name for name in FLAGS if comparison and getattr(comparison, name)),
+                    *([NON_FINITE] if position in self.non_finite else ()),
+                ),
                 note="" if comparison is None else comparison.note,
+                case_id=self.case.id,
             )
 
     def without_values(self) -> CaseResult:

@@ -23,7 +23,7 @@ from fieldmark.model.outcome import Outcome, Reason, fact_of
 from fieldmark.model.outcomes import ItemMark, Outcomes
 from fieldmark.values.json_text import finite_json, strict_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
-from fieldmark.wire.case_result import FLAGS, CaseResult
+from fieldmark.wire.case_result import FLAGS, NON_FINITE, CaseResult
 from fieldmark.wire.scores import (
     evaluator_result_from_json,
     evaluator_result_to_json,
@@ -99,6 +99,8 @@ class CaseEncoder:
                 # If non-finite numbers were read, one may have been written as null.
                 odd = non_finite and b"null" in text
                 parts += [b',"candidate":', finite_json(case.candidate) if odd else text]
+                if marked := _non_finite(result) if odd else result.non_finite:
+                    parts += [b',"non_finite":', strict_json(sorted(marked))]
         if result.overall is not None:
             evaluations: dict[str, object] = {}
             if values:
@@ -142,6 +144,12 @@ class CaseEncoder:
                 self._cache.clear()
             self._cache[id(stats)] = stats, cells, text
         return text
+
+
+def _non_finite(result: CaseResult) -> frozenset[int]:
+    """Return the positions of the fields whose candidate is not finite."""
+    fields = enumerate(result.iter_fields())
+    return frozenset(position for position, each in fields if NON_FINITE in each.finite().flags)
 
 
 def _comparison(position: int, comparison: Comparison, *, notes: bool) -> list[object]:
@@ -188,7 +196,12 @@ def case_from_json(
         tuple(map(evaluator_result_from_json, evaluators)) if isinstance(evaluators, list) else (),
         score_from_json(row) if isinstance(evaluators, list) else None,
         "expected" in row,
+        _positions(row.get("non_finite")),
     )
+
+
+def _positions(stored: JsonValue) -> frozenset[int]:
+    return frozenset(stored) if _are_cells(stored) else frozenset()
 
 
 def _case(row: JsonObject) -> Case:

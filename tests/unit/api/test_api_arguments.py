@@ -85,6 +85,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "improve": ("none",),
     "infer": (ROWS,),
     "lint": (ROWS,),
+    "open_run": ("none",),
     "rescore": ("none",),
     "runs": (),
     "score": (ROWS, ROWS),

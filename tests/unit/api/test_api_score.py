@@ -87,7 +87,7 @@ def test_run_has_repr_and_html():
     run = fm.score(TRUTH, PREDICTIONS)
     assert "macro by attribute" in repr(run)
     assert "total" in repr(run.attributes)
-    assert run._repr_html_().startswith("<table>")
+    assert "<b>Macro F1 by attribute 0.583</b>" in run._repr_html_()
 
 
 def test_run_is_saved_to_out(tmp_path):

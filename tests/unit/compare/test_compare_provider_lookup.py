@@ -1,7 +1,20 @@
 from __future__ import annotations
 
-from fieldmark.compare.provider_lookup import find_providers, with_provider_options
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from fieldmark.compare.provider_lookup import (
+    find_providers,
+    is_repeatable,
+    with_provider_options,
+)
+from fieldmark.compare.semantic import Semantic
 from fieldmark.config.rules_file import read_rules
+from fieldmark.judges.providers.python import PythonProvider
+from fieldmark.model.comparison import MATCHED
+from fieldmark.model.rule import Rule, Rules
 
 
 def test_providers_of_rules_can_be_found_and_changed():
@@ -18,3 +31,39 @@ def test_providers_of_rules_can_be_found_and_changed():
     models = {getattr(provider, "model", "-") for provider in find_providers(changed)}
     assert models == {"other", "-"}
     assert len(find_providers(changed)) == 3
+
+
+@dataclass(frozen=True)
+class PlugIn:
+    name: ClassVar[str] = "plug_in"
+
+    def compare(self, *_):
+        return MATCHED
+
+
+@pytest.mark.parametrize(
+    ("rules", "repeatable"),
+    [
+        pytest.param(Rules(), True, id="no-rules"),
+        pytest.param(read_rules({"a": "FUZZY", "b": "IGNORE"}).rules, True, id="built-in"),
+        pytest.param(Rules(default=Semantic()), True, id="local-provider"),
+        pytest.param(
+            read_rules(
+                {"provider": {"type": "openai", "model": "m"}, "fields": {"a": "FUZZY"}}
+            ).rules,
+            False,
+            id="model",
+        ),
+        pytest.param(
+            Rules(default=Semantic(provider=PythonProvider(function=len))), False, id="function"
+        ),
+        pytest.param(
+            Rules(default=Semantic(provider=PythonProvider(function="os:system"))),
+            False,
+            id="named-function",
+        ),
+        pytest.param(Rules(fields=(Rule(path="a", comparator=PlugIn()),)), False, id="plug-in"),
+    ],
+)
+def test_only_built_in_rules_are_applied_again(rules, repeatable):
+    assert is_repeatable(rules) is repeatable

@@ -7,6 +7,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
+from fieldmark.report import frames
 from fieldmark.report.exports import parquet
 from fieldmark.report.exports.common import FIELD_COLUMNS
 from fieldmark.report.exports.parquet import write_parquet
@@ -36,7 +37,7 @@ def test_every_field_is_written_with_values_as_json(ordinary, tmp_path):
 
 def test_rows_are_written_in_row_groups(ordinary, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_ROW_GROUP", 4)
-    monkeypatch.setattr(parquet, "_BATCH", 2)
+    monkeypatch.setattr(frames, "_BATCH", 2)
     write_parquet(ordinary, tmp_path / "o.parquet")
     file = pq.ParquetFile(tmp_path / "o.parquet")
     assert (file.num_row_groups, file.metadata.num_rows) == (3, 10)

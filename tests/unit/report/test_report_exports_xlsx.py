@@ -92,7 +92,9 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
             "Cases",
             (
                 "Case, Score, Verdict, Status, Input, Tags, Missing, Extra, Wrong type, "
-                "Wrong value, Vacuous"
+                "Wrong value, Vacuous, TP, TN, FP, FN, Precision, Recall, F1, "
+                "Quality completeness, Quality hallucination, Quality accuracy, Quality safety, "
+                "RQS, Quality flags, Errors, Parsed from, Note"
             ),
         ),
         ("Mistakes", "Case, Field, Outcome, Reason, Similarity, Expected, Predicted, Note"),

@@ -169,7 +169,8 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     sheet = openpyxl.load_workbook(tmp_path / "x.xlsx")
     notes = {row[0]: row[5] for row in sheet["Summary"].iter_rows(values_only=True) if len(row) > 5}
     assert notes["Mean score"] == "vacuous"
-    assert [row[-1] for row in sheet["Cases"].iter_rows(values_only=True)] == ["Vacuous", True]
+    [headings, case] = sheet["Cases"].iter_rows(values_only=True)
+    assert case[headings.index("Vacuous")] is True
     write_json(run, tmp_path / "x.json")
     exported = json.loads((tmp_path / "x.json").read_text("utf-8"))
     assert exported["cases"][0]["vacuous"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -156,9 +157,35 @@ def test_case_is_read_back_as_written(expected, candidate):
         assert after.stats == before.stats
         for part in ("cells", "comparisons", "items", "fallback"):
             assert getattr(after.outcomes, part) == getattr(before.outcomes, part), part
-        assert [each.path for each in after.fields] == [each.path for each in before.fields]
+        assert [each.to_dict() for each in after.fields] == [
+            each.to_dict() for each in before.fields
+        ]
         assert after.hits == before.hits
         assert after.misses == before.misses
+
+
+def test_numbers_that_are_not_finite_are_marked():
+    written = Written()
+    candidate = {"a": math.nan, "b": "NaN", "c": [1, -math.inf], "d": None}
+    case = Case("1", {"a": 1, "b": "NaN", "c": [1, 2], "d": None}, candidate)
+    [result] = written.processor.process([case])
+    [line] = written.encoder.encode(0, [result], non_finite=True)
+    row = read_json(line)
+    assert row["candidate"] == {"a": "NaN", "b": "NaN", "c": [1, "-Infinity"], "d": None}
+    fields = [(each.path, each.expected is MISSING) for each in result.fields]
+    assert [fields[place] for place in row["non_finite"]] == [("a", False), ("c[1]", True)]
+    [after] = read_back(written, [line])
+    assert [each.to_dict() for each in after.fields] == [each.to_dict() for each in result.fields]
+    assert read_json(written.line(after))["non_finite"] == row["non_finite"]
+
+
+@pytest.mark.parametrize("stored", [None, "0", [-1], [None], {"0": 0}])
+def test_invalid_marks_are_ignored(stored):
+    written = Written()
+    [result] = written.processor.process([Case("1", {"a": 1}, {"a": "NaN"})])
+    row = {**read_json(written.line(result)), "non_finite": stored}
+    [after] = read_back(written, [json.dumps(row).encode()])
+    assert after.fields[0].to_dict() == result.fields[0].to_dict()
 
 
 def test_evaluator_results_are_read_back():

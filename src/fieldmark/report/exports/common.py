@@ -1,28 +1,36 @@
-"""Shared parts of the exports: fields as flat rows, and atomic files."""
+"""Cases and fields as flat rows, for all exports and data frames, and atomic files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.errors import StorageError
+from fieldmark.metrics.headline import QUALITY_METRICS
+from fieldmark.metrics.rates import Rates
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.html.mistake_groups import MISTAKES
 from fieldmark.report.shown_run import ShownRun
+from fieldmark.report.tables import ColumnType
 from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.scores import evaluator_result_to_json
 
 __all__ = [
     "CASE_COLUMNS",
+    "CASE_LIST_COLUMNS",
     "EVALUATOR_RESULTS",
     "FIELD_COLUMNS",
     "Cell",
+    "Columns",
     "atomic_path",
+    "case_columns",
+    "case_row",
     "evaluator_rows",
     "field_columns",
     "field_row",
@@ -30,44 +38,101 @@ __all__ = [
     "is_mistake",
     "json_text",
     "mistakes_of",
+    "row_cells",
 ]
 
 Cell: TypeAlias = JsonValue | Missing
+Columns: TypeAlias = Mapping[str, ColumnType]
+"""The columns of a table in order, with their types."""
 
-FIELD_COLUMNS: Final = (
-    "case_id", "path", "candidate_path", "attribute", "outcome", "expected_presence",
-    "candidate_presence", "score", "similarity", "reason", "comparator", "weight", "required",
-    "flags", "expected", "candidate", "note",
-)  # fmt: skip
+EVALUATOR_RESULTS: Final = "evaluator_results"
+"""The column with the results of all evaluators of a case."""
+
+FIELD_COLUMNS: Final[Columns] = {
+    "case_id": ColumnType.TEXT,
+    "path": ColumnType.TEXT,
+    "candidate_path": ColumnType.TEXT,
+    "attribute": ColumnType.TEXT,
+    "outcome": ColumnType.TEXT,
+    "expected_presence": ColumnType.TEXT,
+    "candidate_presence": ColumnType.TEXT,
+    "score": ColumnType.NUMBER,
+    "similarity": ColumnType.NUMBER,
+    "reason": ColumnType.TEXT,
+    "comparator": ColumnType.TEXT,
+    "weight": ColumnType.NUMBER,
+    "required": ColumnType.BOOLEAN,
+    "flags": ColumnType.WORDS,
+    "expected": ColumnType.JSON,
+    "candidate": ColumnType.JSON,
+    "note": ColumnType.TEXT,
+    "tags": ColumnType.TAGS,
+}
 """The columns of a table of fields."""
 
-CASE_COLUMNS: Final = (
-    "case_id", "score", "verdict", "status", "input", "tags", *ErrorCounts._fields, "vacuous",
-)  # fmt: skip
-"""The columns of a table of cases."""
+CASE_LIST_COLUMNS: Final[Columns] = {
+    "case_id": ColumnType.TEXT,
+    "score": ColumnType.NUMBER,
+    "verdict": ColumnType.TEXT,
+    "status": ColumnType.TEXT,
+    "input": ColumnType.TEXT,
+    "tags": ColumnType.TAGS,
+    **dict.fromkeys(ErrorCounts._fields, ColumnType.INTEGER),
+    "vacuous": ColumnType.BOOLEAN,
+}
+"""The first columns of a table of cases, for lists."""
+
+CASE_COLUMNS: Final[Columns] = {
+    **CASE_LIST_COLUMNS,
+    **dict.fromkeys(Counts._fields, ColumnType.INTEGER),
+    **dict.fromkeys(Rates._fields, ColumnType.NUMBER),
+    **{f"quality_{name}": ColumnType.NUMBER for name in QUALITY_METRICS},
+    "quality_flags": ColumnType.WORDS,
+    "errors": ColumnType.INTEGER,
+    "parsed_from": ColumnType.TEXT,
+    "note": ColumnType.TEXT,
+}
+"""The columns of a table of cases, without those of evaluators.
+
+`hallucination` is a number of fields, and `quality_hallucination` a share of keys.
+"""
 
 _VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note"})
 """The columns that may quote a document."""
-
-EVALUATOR_RESULTS: Final = "evaluator_results"
-"""The column with the results of all evaluators of a case, in tables of fields."""
 
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status", "vacuous")
 """The keys of an evaluator result that never quote a document."""
 
 _MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
+_SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 
 
-def field_columns(*, values: bool, evaluators: bool = False) -> list[str]:
+def field_columns(*, values: bool = True, evaluators: bool = False) -> Columns:
     """Return the columns of a table of fields, with or without those that may quote a document."""
-    columns = [name for name in FIELD_COLUMNS if values or name not in _VALUE_COLUMNS]
-    return [*columns, EVALUATOR_RESULTS] if evaluators else columns
+    columns = {
+        name: kind for name, kind in FIELD_COLUMNS.items() if values or name not in _VALUE_COLUMNS
+    }
+    return {**columns, EVALUATOR_RESULTS: ColumnType.JSON} if evaluators else columns
 
 
-def field_row(case_id: str, field: FieldResult) -> dict[str, Cell]:
-    """Return one field of a case, by column."""
+def case_columns(evaluators: Iterable[str] = (), *, values: bool = True) -> Columns:
+    """Return the columns of a table of cases: each evaluator has a column with its score."""
+    columns = {
+        name: kind for name, kind in CASE_COLUMNS.items() if values or name not in _VALUE_COLUMNS
+    }
+    scores = {_score_column(name): ColumnType.NUMBER for name in evaluators}
+    return {**columns, **scores, EVALUATOR_RESULTS: ColumnType.JSON} if scores else columns
+
+
+def _score_column(evaluator: str) -> str:
+    return f"evaluators.{evaluator}"
+
+
+def field_row(case: CaseResult, field: FieldResult) -> dict[str, Cell]:
+    """Return one field of a case, by column; numbers that are not finite are null and flagged."""
+    field = field.finite()
     return {
-        "case_id": case_id,
+        "case_id": case.id,
         "path": field.path,
         "candidate_path": field.candidate_path,
         "attribute": field.attribute,
@@ -80,10 +145,11 @@ def field_row(case_id: str, field: FieldResult) -> dict[str, Cell]:
         "comparator": field.comparator,
         "weight": field.weight,
         "required": field.required,
-        "flags": " ".join(field.flags),
+        "flags": [*field.flags],
         "expected": field.expected,
         "candidate": field.candidate,
         "note": field.note,
+        "tags": [*case.tags],
     }
 
 
@@ -98,10 +164,46 @@ def field_rows(run: ShownRun) -> Iterator[dict[str, Cell]]:
         results: list[JsonValue] = [*evaluator_rows(case)] if with_results else []
         first: dict[str, Cell] = {EVALUATOR_RESULTS: results} if results else {}
         for field in case.iter_fields():
-            yield field_row(case.id, field) | first
+            yield field_row(case, field) | first
             first = {}
         if first:
             yield {"case_id": case.id, **first}
+
+
+def case_row(case: CaseResult) -> dict[str, Cell]:
+    """Return one case, by column."""
+    stats, quality = case.stats, case.quality
+    flags = (f"{metric}:{flag}" for metric, own in quality.flags.items() for flag in own)
+    return {
+        "case_id": case.id,
+        "score": case.score,
+        "verdict": None if case.verdict is None else case.verdict.value,
+        "status": case.status,
+        "input": case.input,
+        "tags": [*case.tags],
+        **stats.errors._asdict(),
+        "vacuous": case.vacuous,
+        **stats.counts._asdict(),
+        **{name: getattr(stats, name) for name in Rates._fields},
+        **{f"quality_{name}": getattr(quality, name) for name in QUALITY_METRICS},
+        "quality_flags": [*flags],
+        "errors": stats.errors_count,
+        "parsed_from": case.case.parsed_from,
+        "note": case.case.note,
+        **{_score_column(each.name): each.score.score for each in case.evaluator_results},
+        EVALUATOR_RESULTS: [*evaluator_rows(case)],
+    }
+
+
+def row_cells(row: Mapping[str, Cell], columns: Columns) -> list[Cell]:
+    """Return the cells of a row in the order of the columns; words and tags are joined."""
+    cells: list[Cell] = []
+    for name, kind in columns.items():
+        cell = row.get(name, MISSING)
+        if kind in _SEPARATORS and isinstance(cell, list):
+            cell = _SEPARATORS[kind].join(map(str, cell))
+        cells.append(cell)
+    return cells
 
 
 def evaluator_rows(case: CaseResult) -> list[JsonObject]:

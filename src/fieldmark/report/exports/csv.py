@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fieldmark.model.json import MISSING
-from fieldmark.report.exports.common import atomic_path, field_columns, field_rows
+from fieldmark.report.exports.common import atomic_path, field_columns, field_rows, row_cells
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.text_tables import csv_table, write_csv_rows
 
@@ -25,6 +24,6 @@ def write_outcomes_csv(run: ShownRun, out: Path) -> None:
     """
     columns = field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
     convention = run.summary.convention.name
-    rows = ([*(row.get(name, MISSING) for name in columns), convention] for row in field_rows(run))
+    rows = ([*row_cells(row, columns), convention] for row in field_rows(run))
     with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:
         write_csv_rows(file, [*columns, "convention"], rows)

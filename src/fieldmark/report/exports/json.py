@@ -23,6 +23,8 @@ from fieldmark.wire.summary import summary_to_json
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
+_OF_CASE: Final = frozenset({"case_id", "tags"})
+"""The columns of fields that are the same in all fields of a case."""
 
 
 def write_json(run: ShownRun, out: Path) -> None:
@@ -71,11 +73,10 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
         document["fallback"] = True
     if case.overall is not None:
         document |= _evaluations(case, case.overall)
-    columns = field_columns(values=values)[1:]
+    columns = [name for name in field_columns(values=values) if name not in _OF_CASE]
     outcomes: list[JsonValue] = []
     for field in case.iter_fields():
-        row = field_row("", field)
-        row["flags"] = list[JsonValue](field.flags)
+        row = field_row(case, field)
         cells = ((name, row[name]) for name in columns)
         outcomes.append({name: cell for name, cell in cells if not isinstance(cell, Missing)})
     return {**document, "outcomes": outcomes}

@@ -12,14 +12,17 @@ from fieldmark.errors import MissingExtra
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import Missing
 from fieldmark.report.exports.common import (
-    CASE_COLUMNS,
+    EVALUATOR_RESULTS,
     Cell,
     atomic_path,
+    case_columns,
+    case_row,
     evaluator_rows,
     field_columns,
     field_row,
     json_text,
     mistakes_of,
+    row_cells,
 )
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
@@ -71,6 +74,7 @@ _HEADINGS: Final = {
     "omission": "Missing",
     "hallucination": "Extra",
     "format_error": "Wrong type",
+    "quality_rqs": "RQS",
     **{name: name.upper() for name in ("tp", "tn", "fp", "fn", "f1")},
 }
 """Headings that are not the capitalized name of their column."""
@@ -93,15 +97,14 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
     columns = [name for name in _MISTAKE_COLUMNS if name in known]
     cells = itemgetter(*columns)
     mistakes = (
-        cells(field_row(case.id, field) | {"outcome": outcome_text(field.outcome)})
+        cells(field_row(case, field) | {"outcome": outcome_text(field.outcome)})
         for case in run.cases()
         for field in mistakes_of(case)
     )
-    cases = (
-        [case.id, case.score, case.verdict, case.status, case.input, ", ".join(case.tags),
-         *case.stats.errors, case.vacuous]
-        for case in run.cases()
-    )  # fmt: skip
+    of_cases = case_columns(run.summary.evaluators, values=run.has_values)
+    # They have their own sheet.
+    of_cases = {name: kind for name, kind in of_cases.items() if name != EVALUATOR_RESULTS}
+    cases = (row_cells(case_row(case), of_cases) for case in run.cases())
     evaluations = (
         [case.id, *(row.get(name) for name in _EVALUATOR_COLUMNS[1:])]
         for case in run.cases()
@@ -111,19 +114,19 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
         book = Workbook(write_only=True)
         _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
         _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
-        _sheet(book, "Cases", CASE_COLUMNS, cases)
+        _sheet(book, "Cases", of_cases, cases)
         _sheet(book, "Mistakes", columns, mistakes)
         if run.summary.evaluators:
             _sheet(book, "Evaluators", _EVALUATOR_COLUMNS, evaluations)
         book.save(path)
 
 
-def _sheet(book: Workbook, title: str, columns: Sequence[str], rows: _Rows) -> None:
+def _sheet(book: Workbook, title: str, columns: Iterable[str], rows: _Rows) -> None:
     """Add a sheet with a frozen header; the last row counts the rows that do not fit."""
     sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"
     try:
-        sheet.append([_HEADINGS.get(name, name.replace("_", " ").capitalize()) for name in columns])
+        sheet.append([_cell(sheet, _heading(name)) for name in columns])
         omitted = 0
         for number, row in enumerate(rows, 2):
             if number < _LAST_ROW:
@@ -135,6 +138,13 @@ def _sheet(book: Workbook, title: str, columns: Sequence[str], rows: _Rows) -> N
             sheet.append([rest])
     finally:
         sheet.close()
+
+
+def _heading(column: str) -> str:
+    _, dot, evaluator = column.partition(".")
+    if dot:
+        return f"Evaluator {evaluator}"
+    return _HEADINGS.get(column, column.replace("_", " ").capitalize())
 
 
 def _cell(sheet: object, value: Cell) -> WriteOnlyCell | str | float | bool | None:

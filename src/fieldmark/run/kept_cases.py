@@ -1,0 +1,157 @@
+"""The cases of a run that is not saved, for the tables of its result."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from fieldmark.errors import StorageError, with_hint
+from fieldmark.metrics.conventions import Convention
+from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.lines import parsed
+from fieldmark.model.outcomes import AttributeTable
+from fieldmark.values.json_text import strict_json
+from fieldmark.wire.case_result import CaseResult
+
+if TYPE_CHECKING:
+    from fieldmark.store.spooled_rows import SpooledRows
+    from fieldmark.wire.cases import CaseEncoder
+
+__all__ = ["NOT_KEPT", "SAVE_HINT", "KeptCases"]
+
+NOT_KEPT: Final = "the cases of the run were not kept"
+SAVE_HINT: Final = "save runs with out=DIRECTORY"
+_BUFFERED_BYTES: Final = 4 << 20
+"""The approximate size as JSON of the results that are kept as they are; Python objects take about
+eight times as much."""
+
+
+class KeptCases:
+    """The cases of a run, each of which can be read any number of times.
+
+    The first results are kept as they are, which takes no time. If there are more of them, all are
+    encoded like the rows of a saved run, in a temporary file. With `read_again`, which repeats the
+    run on its input files, they are not kept at all until they are needed.
+    """
+
+    def __init__(
+        self,
+        table: AttributeTable,
+        convention: Convention,
+        *,
+        values: bool,
+        read_again: Callable[[], KeptCases] | None = None,
+    ) -> None:
+        self._table = table
+        self._convention = convention
+        self._values = values
+        self._room = _BUFFERED_BYTES
+        self._read_again = read_again
+        self._buffer: list[tuple[Sequence[CaseResult], bool]] = []
+        self._encoder: CaseEncoder | None = None
+        self._rows: SpooledRows | None = None
+        self._dropped = False
+        self._problem: StorageError | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_droppable(self) -> bool:
+        """Whether the cases can be read again."""
+        return self._read_again is not None
+
+    def drop(self) -> None:
+        """Keep no more cases: all of them are read again when they are needed."""
+        self._buffer.clear()
+        self._dropped = True
+
+    def add(self, results: Sequence[CaseResult], *, non_finite: bool) -> None:
+        """Add the results of a segment; `non_finite` as for `CaseEncoder.encode`."""
+        if self._dropped or self._problem is not None:
+            return
+        self._buffer.append((results, non_finite))
+        self._room -= _size(results)
+        if self._room >= 0:
+            return
+        if self.is_droppable:
+            self.drop()
+            return
+        try:
+            self._encode_buffer()
+        except StorageError as error:  # the metrics of the run are still complete
+            self._problem = error
+            self._rows = None
+
+    def cases(self) -> Iterator[CaseResult]:
+        """Yield all cases in order."""
+        return self.rows().cases()
+
+    def find(self, case_id: str) -> CaseResult | None:
+        """Return the case with this id, if there is one."""
+        return self.rows().find(case_id)
+
+    def rows(self) -> SpooledRows:
+        """Return the rows of all cases, which are encoded or read again if necessary."""
+        with self._lock:
+            if self._problem is not None:
+                message = with_hint(f"{NOT_KEPT}: {self._problem}", SAVE_HINT)
+                raise StorageError(message) from self._problem
+            if self._dropped and self._read_again is not None:
+                self._rows = self._read_again().rows()
+                self._dropped = False
+            return self._encode_buffer()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the rows, unless they are large or not kept."""
+        rows = None if self._dropped or self._problem is not None else self.rows()
+        return (_nothing, ()) if rows is None or rows.is_large else rows.__reduce__()
+
+    def _encode_buffer(self) -> SpooledRows:
+        """Encode the results that were kept as they are."""
+        rows, encoder = self._rows, self._encoder
+        if rows is not None and not self._buffer:
+            return rows
+        if rows is None or encoder is None:
+            from fieldmark.store.spooled_rows import SpooledRows
+            from fieldmark.wire.attributes import RowNumbers
+            from fieldmark.wire.cases import CaseEncoder
+
+            rows = SpooledRows(self._convention)
+            encoder = CaseEncoder(RowNumbers(self._table), values=self._values)
+        for results, non_finite in self._buffer:
+            encoded = encoder.encode(0, list(map(_parsed, results)), non_finite=non_finite)
+            rows.append(encoded, encoder.numbers.take_new())
+        # If encoding is interrupted, nothing is lost or encoded twice.
+        self._rows, self._encoder = rows, encoder
+        self._buffer.clear()
+        return rows
+
+
+def _size(results: Sequence[CaseResult]) -> int:
+    """Return the approximate size of documents as JSON, from the largest of three cases."""
+    places = {0, len(results) // 2, len(results) - 1} if results else set()
+    sizes = [
+        sum(
+            len(strict_json(each))
+            for each in (case.expected, case.candidate)
+            if each is not MISSING
+        )
+        for case in (_parsed(results[place]).case for place in places)
+    ]
+    return len(results) * max(sizes, default=0)
+
+
+def _nothing() -> None:
+    """Stand in for cases that are not pickled."""
+
+
+def _parsed(result: CaseResult) -> CaseResult:
+    """Return the result with parsed documents."""
+    if result.case.unparsed is None:
+        return result
+    expected, candidate = map(parsed, result.case.unparsed)
+    case = result.case._replace(
+        expected=cast("JsonValue", expected), candidate=candidate, unparsed=None
+    )
+    return replace(result, case=case)
