@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.api.arguments import checked
-from fieldmark.config.context import Context
+from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
-from fieldmark.model.json import JsonValue
 from fieldmark.run.detection import with_regions
 from fieldmark.run.eval_setup import (
     CaseSelection,
@@ -39,9 +38,11 @@ from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 
 __all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "with_baseline"]
 
-EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
+EvalSource: TypeAlias = "str | Path | Mapping[str, object] | EvalSpec"
 """An eval file or its contents."""
 
+_DOCUMENTS: Final = frozenset({"expected", "candidate", "input", "metadata"})
+"""The keys of a case that contain documents, in which functions are not allowed."""
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""
@@ -66,6 +67,7 @@ def evaluate(
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
     preflight: bool = True,
+    allow_code: bool = False,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
@@ -77,7 +79,8 @@ def evaluate(
     `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. With
     `preflight`, every judge, model and target is checked before the first case;
-    `check_ready_eval` does the same beforehand.
+    `check_ready_eval` does the same beforehand. With `allow_code`, rules may name Python functions,
+    which are then imported and run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -87,7 +90,7 @@ def evaluate(
     >>> run.mean_score
     1.0
     """
-    spec = _spec(source)
+    spec = _spec(source, Code.ALLOW if allow_code else Code.REFUSE)
     options = RunOptions(
         file=spec.location.file,
         only=_strings(only),
@@ -104,6 +107,7 @@ def evaluate(
         baseline=baseline,
         max_drop=max_drop or {},
         max_errors=max_errors,
+        allow_code=allow_code,
     )
     return evaluate_with(options, spec, preflight=preflight, observers=observers, progress=progress)
 
@@ -216,13 +220,13 @@ def _strings(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _spec(source: EvalSource) -> EvalSpec:
+def _spec(source: EvalSource, code: Code) -> EvalSpec:
     if isinstance(source, EvalSpec):
         return source
     if isinstance(source, str | Path):
-        return load_eval(source)
-    context = Context()
-    located = locate(source, context.problems)
+        return load_eval(source, code=code)
+    context = Context(code=code)
+    located = locate(source, context.problems, documents=_DOCUMENTS)
     context.problems.raise_any()
     spec = read_eval(located, context)
     context.problems.raise_any()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from fieldmark.config.context import Context
+from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target, case_id
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import (
@@ -276,12 +276,12 @@ EVAL_KEYS: Final = KeyTable(
 )
 
 
-def load_eval(path: Path | str, *, contained: bool = False) -> EvalSpec:
+def load_eval(path: Path | str, *, contained: bool = False, code: Code = Code.REFUSE) -> EvalSpec:
     """Load an eval file in YAML or JSON; the error lists all problems.
 
     With `contained`, only files below its directory are read, so untrusted files can be loaded.
     """
-    context = Context(directory=Path(path).parent, contained=contained)
+    context = Context(directory=Path(path).parent, contained=contained, code=code)
     spec = read_eval(load_file(path), context)
     context.problems.raise_any()
     return spec
