@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -12,6 +12,27 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.compare.identifier import letters_and_digits
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
+from fieldmark.plan.proposals import (
+    ADDRESS_WORDS,
+    ADDRESSES,
+    BOOLEANS,
+    DATE_WORDS,
+    EMAILS,
+    IDENTIFIER_WORDS,
+    IDENTIFIERS,
+    INTEGERS,
+    NAME_WORDS,
+    NAMES,
+    PAIRED_THRESHOLD,
+    PHONE_WORDS,
+    SHORT_TEXT,
+    WEB_ADDRESSES,
+    InferredRule,
+    Proposal,
+    Settings,
+    is_named,
+    phone_proposal,
+)
 from fieldmark.plan.value_kinds import (
     LOCALES,
     Difference,
@@ -19,9 +40,7 @@ from fieldmark.plan.value_kinds import (
     ValueKind,
     decimals,
     difference_of,
-    key_words,
     kind_of_value,
-    phone_is_available,
     readers_of,
 )
 from fieldmark.values.canonical import typed_key
@@ -31,9 +50,7 @@ from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
 from fieldmark.values.text import exact_text, normalized, plural, shorten
 
-__all__ = ["InferredRule", "RuleInferrer"]
-
-_Settings: TypeAlias = dict[str, JsonValue]
+__all__ = ["RuleInferrer"]
 
 _MAX_ATTRIBUTES: Final = 10_000
 _MAX_DISTINCT: Final = 1_000
@@ -43,7 +60,6 @@ _MIN_KEYED_LISTS: Final = 5
 _MIN_KEYED_ITEMS: Final = 20
 _MIN_ALTERNATIVES: Final = 2
 _MAX_MATCH_FIELDS: Final = 2
-_PAIRED_THRESHOLD: Final = 0.5
 _MONEY_DECIMALS: Final = 2
 _MAX_EXAMPLES: Final = 3
 _MAX_SHOWN: Final = 40
@@ -56,15 +72,6 @@ _NEARLY_ALL: Final = 0.95
 _MOSTLY: Final = 0.8
 """If at least this share of the values fits what the name of an attribute says, it is so."""
 _GREEDY: Final = Greedy()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InferredRule:
-    """A proposed rule for an attribute, with the reason for it."""
-
-    path: str
-    settings: Mapping[str, JsonValue]
-    reason: str
 
 
 class RuleInferrer:
@@ -222,10 +229,10 @@ class RuleInferrer:
             f"{plural(items.items_in_lists, 'item')})"
             for name in names
         )
-        settings: _Settings = {
+        settings: Settings = {
             "align": "greedy",
             "match_fields": [join("", name) for name in names],
-            "threshold": _PAIRED_THRESHOLD,
+            "threshold": PAIRED_THRESHOLD,
         }
         why = f"items aligned by similarity of {counts}; order does not matter"
         return _rule(path, settings, why, evidence)
@@ -461,12 +468,6 @@ def _is_postal_address(text: str) -> bool:
     return has_number and len(text.split()) >= _MIN_ADDRESS_WORDS
 
 
-def _is_named(evidence: AttributeEvidence, words: frozenset[str]) -> bool:
-    """Whether the name of the attribute ends with one of these words, also in the plural."""
-    found = key_words(evidence.path)
-    return bool(found) and (found[-1] in words or found[-1].removesuffix("s") in words)
-
-
 def _objects(items: list[JsonValue]) -> list[JsonObject]:
     return [item for item in items if isinstance(item, dict)]
 
@@ -478,7 +479,7 @@ def _is_unique(name: str, items: list[JsonObject]) -> bool:
     return present and len({typed_key(value) for value in values}) == len(values)
 
 
-def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
+def _rule(path: str, settings: Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
     """Return a rule whose reason includes the counts."""
     counts = [plural(evidence.values, "value")]
     if evidence.empty:
@@ -491,7 +492,6 @@ def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEviden
     return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
 
 
-_Proposal: TypeAlias = tuple[_Settings, str]
 _Fits: TypeAlias = Callable[[AttributeEvidence], bool]
 
 
@@ -499,17 +499,21 @@ class _ComparatorRule(NamedTuple):
     """The proposal for attributes that meet a condition; the first one that fits applies."""
 
     fits: _Fits
-    propose: Callable[[AttributeEvidence], _Proposal]
+    propose: Callable[[AttributeEvidence], Proposal]
 
 
-def _infer_comparator(evidence: AttributeEvidence) -> _Proposal:
+def _infer_comparator(evidence: AttributeEvidence) -> Proposal:
     """Return the comparator settings for an attribute, and the reason for them."""
     choice = next((choice for choice in _COMPARATOR_RULES if choice.fits(evidence)), _FALLBACK)
     return choice.propose(evidence)
 
 
-def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], _Proposal]:
+def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], Proposal]:
     return lambda _: (settings, reason)
+
+
+def _always(proposal: Proposal) -> Callable[[AttributeEvidence], Proposal]:
+    return lambda _: proposal
 
 
 def _nearly_all(*kinds: ValueKind) -> _Fits:
@@ -548,7 +552,7 @@ _CLEAR_MAJORITY: Final = 4
 def _are_dates(evidence: AttributeEvidence) -> bool:
     """Whether nearly all values have the form of dates, or half of them if the name says so."""
     share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
-    named = _is_named(evidence, frozenset({"date"})) and share * 2 >= 1
+    named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1
     return (
         ((evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1) or named)
         and evidence.gains_by_reading(*_DATES)
@@ -566,8 +570,8 @@ def _date_order(evidence: AttributeEvidence) -> Reader | None:
     return best if clear else None
 
 
-def _propose_date(evidence: AttributeEvidence) -> _Proposal:
-    settings: _Settings = {"match": "date"}
+def _propose_date(evidence: AttributeEvidence) -> Proposal:
+    settings: Settings = {"match": "date"}
     reason = plural(evidence.kinds.total(), "date")
     order = _date_order(evidence)
     if order is not None:
@@ -605,7 +609,7 @@ def _first_year(years: tuple[int, int] | None) -> int:
 _NUMBER_FORMATS: Final = (Reader.NUMBER_US, Reader.NUMBER_EU, Reader.NUMBER_CH, Reader.NUMBER_IN)
 
 
-def _propose_number(evidence: AttributeEvidence) -> _Proposal:
+def _propose_number(evidence: AttributeEvidence) -> Proposal:
     """Propose the format that reads the most numbers of both sides, and money with a currency."""
     counts = {
         reader: evidence.count(reader, both_sides=True)
@@ -613,7 +617,7 @@ def _propose_number(evidence: AttributeEvidence) -> _Proposal:
     }
     best = max(counts, key=counts.__getitem__)
     total = evidence.kinds.total()
-    settings: _Settings = {"match": "numeric_tolerance", "tolerance": 0}
+    settings: Settings = {"match": "numeric_tolerance", "tolerance": 0}
     reason = f"{plural(total, 'number')} in strings, compared by value"
     if best is not Reader.PLAIN_NUMBER:
         settings["number_format"] = best.value
@@ -649,7 +653,7 @@ def _is_identifier(evidence: AttributeEvidence) -> bool:
         and not evidence.with_decimal_mark
         and not evidence.looks_alike_as_identifiers
         and (
-            _is_named(evidence, _IDENTIFIER_WORDS)
+            is_named(evidence.path, IDENTIFIER_WORDS)
             or (_is_code(evidence) and _differs_in_form(evidence))
         )
     )
@@ -659,9 +663,8 @@ def _differs_in_form(evidence: AttributeEvidence) -> bool:
     return evidence.differences[Difference.CASE] + evidence.differences[Difference.WHITESPACE] > 0
 
 
-def _named(words: str, fits: _Fits) -> _Fits:
-    known = frozenset(words.split())
-    return lambda evidence: _is_named(evidence, known) and fits(evidence)
+def _named(words: frozenset[str], fits: _Fits) -> _Fits:
+    return lambda evidence: is_named(evidence.path, words) and fits(evidence)
 
 
 def _mostly(count: Callable[[AttributeEvidence], int]) -> _Fits:
@@ -670,16 +673,13 @@ def _mostly(count: Callable[[AttributeEvidence], int]) -> _Fits:
     )
 
 
-def _propose_phone(evidence: AttributeEvidence) -> _Proposal:
-    reason = plural(evidence.kinds.total(), "telephone number")
-    if not phone_is_available():
-        why = 'match: phone requires pip install "fieldmark[phone]"'
-        return {"match": "identifier"}, f"{reason}, compared by digits; {why}"
-    note = "one without a country code matches any country; set region to prevent that"
-    return {"match": "phone"}, f"{reason}; {note}{_unreadable(evidence, Reader.PHONE)}"
+def _propose_phone(evidence: AttributeEvidence) -> Proposal:
+    settings, reason = phone_proposal(plural(evidence.kinds.total(), "telephone number"))
+    unreadable = _unreadable(evidence, Reader.PHONE) if settings["match"] == "phone" else ""
+    return settings, reason + unreadable
 
 
-def _propose_enumeration(evidence: AttributeEvidence) -> _Proposal:
+def _propose_enumeration(evidence: AttributeEvidence) -> Proposal:
     texts = [text for text, _ in evidence.texts.most_common()]
     listed = ", ".join(shorten(text, _MAX_SHOWN) for text in texts[:_MAX_EXAMPLES])
     more = ", …" if len(texts) > _MAX_EXAMPLES else ""
@@ -697,27 +697,8 @@ _AMOUNTS: Final = (ValueKind.AMOUNT, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
 _OF_DIGITS: Final = (ValueKind.DATE, ValueKind.FOREIGN_DATE, ValueKind.AMOUNT, *_CODES)
 _TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
 _SHORT_TEXTS: Final = _TEXTS - {ValueKind.LONG_TEXT, ValueKind.YES_OR_NO, ValueKind.AMOUNT}
-_IDENTIFIER_WORDS: Final = frozenset(
-    (
-        "number",
-        "no",
-        "nr",
-        "id",
-        "code",
-        "sku",
-        "gtin",
-        "isbn",
-        "iban",
-        "ref",
-        "reference",
-        "serial",
-        "zip",
-        "four",
-    )
-)
-
 _COMPARATOR_RULES: Final = (
-    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _fixed("booleans", match="boolean")),
+    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _always(BOOLEANS)),
     _ComparatorRule(
         _nearly_all(ValueKind.YES_OR_NO), _fixed("strings that mean yes or no", match="boolean")
     ),
@@ -725,7 +706,7 @@ _COMPARATOR_RULES: Final = (
         lambda evidence: (
             _are_numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= _NEARLY_ALL
         ),
-        _fixed("integers, compared exactly", match="numeric_tolerance", tolerance=0),
+        _always(INTEGERS),
     ),
     _ComparatorRule(
         lambda evidence: _are_numbers(evidence) and evidence.most_decimals <= _MONEY_DECIMALS,
@@ -749,23 +730,21 @@ _COMPARATOR_RULES: Final = (
         _nearly_all(ValueKind.DATE),
         _fixed("dates, but most predictions that differ cannot be parsed as dates", match="exact"),
     ),
-    _ComparatorRule(
-        _readable_as(ValueKind.EMAIL), _fixed("e-mail addresses, ignoring case", match="email")
-    ),
+    _ComparatorRule(_readable_as(ValueKind.EMAIL), _always(EMAILS)),
     _ComparatorRule(
         _readable_as(ValueKind.WEB_ADDRESS),
-        _fixed("web addresses, compared after normalization", match="url"),
+        _always(WEB_ADDRESSES),
     ),
     _ComparatorRule(
         _named(
-            "phone telephone tel mobile cell fax",
+            PHONE_WORDS,
             _mostly(lambda evidence: evidence.count(Reader.PHONE)),
         ),
         _propose_phone,
     ),
     _ComparatorRule(
         _is_identifier,
-        _fixed("identifiers, ignoring case and separators; all digits count", match="identifier"),
+        _always(IDENTIFIERS),
     ),
     _ComparatorRule(_is_code, _fixed("codes, compared exactly", match="exact")),
     _ComparatorRule(_readable_as(*_AMOUNTS), _propose_number),
@@ -774,24 +753,15 @@ _COMPARATOR_RULES: Final = (
         _fixed("mostly digits in several formats, compared exactly", match="exact"),
     ),
     _ComparatorRule(
-        _named("address addr street", _mostly(lambda evidence: evidence.postal_addresses)),
-        _fixed(
-            "addresses, words in any order and spelling; numbers must be the same",
-            match="address",
-            threshold=0.85,
-        ),
+        _named(ADDRESS_WORDS, _mostly(lambda evidence: evidence.postal_addresses)),
+        _always(ADDRESSES),
     ),
     _ComparatorRule(
         _named(
-            "name vendor supplier merchant company customer buyer seller author organization "
-            "committee borrower lender employer employee insured agent",
+            NAME_WORDS,
             _mostly(lambda evidence: evidence.proper_names),
         ),
-        _fixed(
-            "names, words in any order and spelling; numbers must be the same",
-            match="name",
-            threshold=0.85,
-        ),
+        _always(NAMES),
     ),
     _ComparatorRule(
         lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
@@ -803,12 +773,7 @@ _COMPARATOR_RULES: Final = (
     ),
     _ComparatorRule(
         _nearly_all(*_TEXTS),
-        _fixed(
-            "short text, with small spelling differences; numbers must be the same",
-            match="fuzzy",
-            threshold=0.85,
-            numbers="exact",
-        ),
+        _always(SHORT_TEXT),
     ),
 )
 

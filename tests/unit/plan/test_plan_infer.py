@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
-from fieldmark.plan import infer, value_kinds
+from fieldmark.plan import infer, proposals, value_kinds
 from fieldmark.plan.infer import RuleInferrer
 from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 
@@ -214,7 +214,7 @@ def test_proposals_by_name_and_values(name, values, settings):
 
 
 def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch):
-    monkeypatch.setattr(infer, "phone_is_available", lambda: False)
+    monkeypatch.setattr(proposals, "phone_is_available", lambda: False)
     inferrer = RuleInferrer()
     inferrer.add({"phone": PHONES[0]})
     (proposal,) = inferrer.rules()
