@@ -41,6 +41,7 @@ from fieldmark.plan.value_kinds import (
     decimals,
     difference_of,
     kind_of_value,
+    nearest_value,
     readers_of,
 )
 from fieldmark.values.canonical import typed_key
@@ -128,7 +129,10 @@ class RuleInferrer:
         self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str
     ) -> None:
         others: dict[int, JsonValue] = {}
-        if isinstance(candidate, list):
+        if not isinstance(candidate, list | dict | None) and candidate is not MISSING and expected:
+            # One of the acceptable values, which the candidate is compared with.
+            others = {nearest_value(expected, candidate)[0]: candidate}
+        elif isinstance(candidate, list):
             # The order of the items does not matter.
             pairs = _GREEDY.align(expected, candidate).pairs
             others = {index: candidate[other] for index, other, _, _ in pairs}
@@ -196,11 +200,14 @@ class RuleInferrer:
             if not evidence.candidates:
                 why = "probably lists of acceptable values like the other lists, but no predictions"
             return [_rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)]
-        if not path:
-            return []
         if items is None or not items.objects:
             why = "scalars, aligned by similarity; order does not matter"
-            return [_rule(path, {"align": "greedy"}, why, evidence)]
+            if not evidence.candidates and evidence.single_items * 2 > evidence.lists > 1:
+                why += (
+                    f"; {evidence.single_items:,} of {evidence.lists:,} lists have one item: if"
+                    " these are acceptable values, use match and any_of instead"
+                )
+            return [_list_rule(path, {"align": "greedy"}, why, evidence)] if path else []
         for name in self._possible_keys.get(f"{path}[*]", ()):
             field = self._evidence[join(f"{path}[*]", name)]
             if (
@@ -210,8 +217,11 @@ class RuleInferrer:
                 and _is_code(field)
             ):
                 why = f"{name} identifies each item on both sides in all {items.keyed_lists} lists"
-                return [_rule(path, {"align": "key", "key": [join("", name)]}, why, evidence)]
-        return [self._infer_match_fields(path, items, evidence)]
+                key: Settings = {"align": "key", "key": [join("", name)]}
+                return [_list_rule(path, key, why, evidence)]
+        proposal = self._infer_match_fields(path, items, evidence)
+        # A list that is the whole document is aligned by default.
+        return [proposal] if path or "match_fields" in proposal.settings else []
 
     def _infer_match_fields(
         self, path: str, items: AttributeEvidence, evidence: AttributeEvidence
@@ -223,7 +233,7 @@ class RuleInferrer:
         names = names[:_MAX_MATCH_FIELDS]
         if not any(fields[name].share(ValueKind.TEXT) * 2 > 1 for name in names):
             why = "items aligned by similarity of all their values; order does not matter"
-            return _rule(path, {"align": "greedy"}, why, evidence)
+            return _list_rule(path, {"align": "greedy"}, why, evidence)
         counts = ", ".join(
             f"{name} ({fields[name].distinct_in_lists:,} distinct in "
             f"{plural(items.items_in_lists, 'item')})"
@@ -235,7 +245,7 @@ class RuleInferrer:
             "threshold": PAIRED_THRESHOLD,
         }
         why = f"items aligned by similarity of {counts}; order does not matter"
-        return _rule(path, settings, why, evidence)
+        return _list_rule(path, settings, why, evidence)
 
 
 @dataclass(slots=True)
@@ -260,6 +270,10 @@ class AttributeEvidence:
     texts: Counter[str] = field(default_factory=Counter)
     years: tuple[int, int] | None = None
     with_currency: int = 0
+    with_time: int = 0
+    plain_digits: int = 0
+    single_words: int = 0
+    single_items: int = 0
     currencies: frozenset[str] | None = None
     proper_names: int = 0
     postal_addresses: int = 0
@@ -286,6 +300,7 @@ class AttributeEvidence:
         self.values += 1
         if isinstance(expected, list):
             self.lists += 1
+            self.single_items += len(expected) == 1
         elif isinstance(expected, dict):
             self.objects += 1
         else:
@@ -315,10 +330,16 @@ class AttributeEvidence:
             self.proper_names += _is_proper_name(value)
             self.postal_addresses += _is_postal_address(value)
             self.with_decimal_mark += _DECIMAL_MARK.search(value) is not None
-            self._add_meaning(value, readers)
+            self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
+            self.plain_digits += value.strip().isdecimal()
+            self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
+            self.with_currency += self._add_meaning(value, readers)
 
-    def _add_meaning(self, text: str, readers: frozenset[Reader]) -> None:
-        """Add the year of a date and the currency of an amount, of either side."""
+    def _add_meaning(self, text: str, readers: frozenset[Reader]) -> bool:
+        """Add the year of a date and the currency of an amount, of either side.
+
+        Return whether there is a currency.
+        """
         if Reader.DATE in readers and Reader.SHORT_YEAR not in readers:
             reading = read_day(text)
             if reading is not None:
@@ -328,10 +349,11 @@ class AttributeEvidence:
         elif not readers.isdisjoint(_NUMBER_FORMATS):
             amount = read_amount(text)
             if amount is not None and amount.currencies:
-                self.with_currency += 1
                 known = self.currencies
                 meant = amount.currencies
                 self.currencies = meant if known is None else known & meant
+                return True
+        return False
 
     def _add_difference(self, expected: JsonValue, candidate: JsonValue) -> None:
         scalar = not isinstance(expected, list | dict)
@@ -430,6 +452,7 @@ class AttributeEvidence:
 
 
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
+_TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
 _SMALL_WORDS: Final = frozenset(
     (
         "and",
@@ -477,6 +500,17 @@ def _is_unique(name: str, items: list[JsonObject]) -> bool:
     values = [item.get(name) for item in items]
     present = all(presence(value) is Presence.VALUE for value in values)
     return present and len({typed_key(value) for value in values}) == len(values)
+
+
+def _list_rule(
+    path: str, settings: Settings, reason: str, evidence: AttributeEvidence
+) -> InferredRule:
+    """Return the rule for a list whose items are aligned."""
+    counts = [plural(evidence.lists, "list")]
+    if evidence.single_candidates:
+        counts.append(f"single value in predictions: {evidence.single_candidates:,}")
+    why = f"{reason} ({', '.join(counts)})"
+    return InferredRule(path=path or ROOT, settings=settings, reason=why)
 
 
 def _rule(path: str, settings: Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
@@ -551,6 +585,8 @@ _CLEAR_MAJORITY: Final = 4
 
 def _are_dates(evidence: AttributeEvidence) -> bool:
     """Whether nearly all values have the form of dates, or half of them if the name says so."""
+    if evidence.plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
+        return False  # such as 20240131, the number of an order
     share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
     named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1
     return (
@@ -584,11 +620,14 @@ def _propose_date(evidence: AttributeEvidence) -> Proposal:
         reason += f", month names in {locale}"
         readers.append(locale)
     reason += ", compared by day"
+    if evidence.with_time:
+        reason += f"; the times of {evidence.with_time:,} are ignored"
     short, _ = evidence.examples_of(lambda readers: Reader.SHORT_YEAR in readers)
     if evidence.count(Reader.SHORT_YEAR, both_sides=True):
         first = _first_year(evidence.years)
         settings["two_digit_years"] = first
-        reason += f"; two-digit years ({short:,}) are {first} to {first + _CENTURY - 1}"
+        counted = f" ({short:,})" if short else " in predictions"
+        reason += f"; two-digit years{counted} are {first} to {first + _CENTURY - 1}"
     if order is None:
         unclear, examples = evidence.examples_of(lambda readers: Reader.AMBIGUOUS_DATE in readers)
         if unclear:
@@ -627,12 +666,14 @@ def _propose_number(evidence: AttributeEvidence) -> Proposal:
         )
         if counts[Reader.NUMBER_US] == counts[Reader.NUMBER_EU] and unclear:
             reason += f"; {unclear:,} mean another number in another format: {examples}"
-    if evidence.with_currency and not evidence.count(Reader.PERCENT, both_sides=True):
+    if evidence.currencies is not None and not evidence.count(Reader.PERCENT, both_sides=True):
         del settings["tolerance"]
         settings["match"] = "money"
         reason += f" and currency ({evidence.with_currency:,} with a currency)"
-        if evidence.currencies is not None and len(evidence.currencies) == 1:
+        if len(evidence.currencies) == 1:
             settings["currency"] = next(iter(evidence.currencies))
+        elif evidence.with_currency < total:
+            reason += "; amounts without one match any currency"
     return settings, reason + _unreadable(evidence, best)
 
 
@@ -648,15 +689,12 @@ def _is_code(evidence: AttributeEvidence) -> bool:
 
 def _is_identifier(evidence: AttributeEvidence) -> bool:
     """Whether separators may differ: the name or predictions say so, and values stay distinct."""
-    return (
-        _nearly_all(*_CODES)(evidence)
-        and not evidence.with_decimal_mark
-        and not evidence.looks_alike_as_identifiers
-        and (
-            is_named(evidence.path, IDENTIFIER_WORDS)
-            or (_is_code(evidence) and _differs_in_form(evidence))
-        )
-    )
+    if evidence.with_decimal_mark or evidence.looks_alike_as_identifiers:
+        return False
+    if is_named(evidence.path, IDENTIFIER_WORDS):
+        words = sum(evidence.kinds[kind] for kind in (*_CODES, ValueKind.DATE))
+        return words + evidence.single_words >= _NEARLY_ALL * evidence.kinds.total()
+    return _is_code(evidence) and _differs_in_form(evidence)
 
 
 def _differs_in_form(evidence: AttributeEvidence) -> bool:
@@ -687,6 +725,14 @@ def _propose_enumeration(evidence: AttributeEvidence) -> Proposal:
     if _differs_in_form(evidence) or len(set(map(normalized, texts))) < len(texts):
         return {"match": "normalized_text"}, f"{reason}; case and whitespace differ"
     return {"match": "exact"}, f"{reason}; compared exactly"
+
+
+def _propose_exact(evidence: AttributeEvidence) -> Proposal:
+    """Propose an exact comparison for text that mostly consists of digits."""
+    number = sum(evidence.kinds[kind] for kind in _OF_DIGITS)
+    total = evidence.kinds.total()
+    what = "are codes, dates or numbers in several formats, compared exactly"
+    return {"match": "exact"}, f"{number:,} of {total:,} {what}"
 
 
 _NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
@@ -727,7 +773,9 @@ _COMPARATOR_RULES: Final = (
     ),
     _ComparatorRule(_are_dates, _propose_date),
     _ComparatorRule(
-        _nearly_all(ValueKind.DATE),
+        lambda evidence: (
+            evidence.share(ValueKind.DATE) >= _NEARLY_ALL and not _is_identifier(evidence)
+        ),
         _fixed("dates, but most predictions that differ cannot be parsed as dates", match="exact"),
     ),
     _ComparatorRule(_readable_as(ValueKind.EMAIL), _always(EMAILS)),
@@ -750,7 +798,7 @@ _COMPARATOR_RULES: Final = (
     _ComparatorRule(_readable_as(*_AMOUNTS), _propose_number),
     _ComparatorRule(
         lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
-        _fixed("mostly digits in several formats, compared exactly", match="exact"),
+        _propose_exact,
     ),
     _ComparatorRule(
         _named(ADDRESS_WORDS, _mostly(lambda evidence: evidence.postal_addresses)),
@@ -769,7 +817,12 @@ _COMPARATOR_RULES: Final = (
     ),
     _ComparatorRule(
         lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
-        _fixed("long text, compared by meaning", match="semantic", threshold=0.8),
+        _fixed(
+            "long text, compared by meaning; numbers must be the same",
+            match="semantic",
+            threshold=0.8,
+            guards={"numbers": True},
+        ),
     ),
     _ComparatorRule(
         _nearly_all(*_TEXTS),

@@ -65,7 +65,8 @@ def _words(text: str) -> frozenset[str]:
 DATE_WORDS: Final = _words("date")
 PHONE_WORDS: Final = _words("phone telephone tel mobile cell fax")
 IDENTIFIER_WORDS: Final = _words(
-    "number no nr id code sku gtin isbn iban ref reference serial zip four"
+    "number no nr id code sku upc ean gtin mpn isbn iban ssn ein tin mrn npi vin imei ref "
+    "reference serial zip four"
 )
 ADDRESS_WORDS: Final = _words("address addr street")
 NAME_WORDS: Final = _words(

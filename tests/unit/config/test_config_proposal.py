@@ -45,7 +45,7 @@ fields:
   - {path: vendor.name, match: name, threshold: 0.85}
   # e-mail addresses, ignoring case (1 value)
   - {path: "vendor.e-mail", match: email}
-  # items aligned by similarity of all their values; order does not matter (1 value)
+  # items aligned by similarity of all their values; order does not matter (1 list)
   - {path: line_items, align: greedy}
   # short text, with small spelling differences; numbers must be the same (2 values)
   - {path: "line_items[*].description", match: fuzzy, threshold: 0.85, numbers: exact}
@@ -53,7 +53,7 @@ fields:
   - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
   # numbers with at most two decimals, equal up to 0.001 (2 values)
   - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.001}
-  # scalars, aligned by similarity; order does not matter (1 value)
+  # scalars, aligned by similarity; order does not matter (1 list)
   - {path: tags, align: greedy}
   # short text, with small spelling differences; numbers must be the same (2 values)
   - {path: "tags[*]", match: fuzzy, threshold: 0.85, numbers: exact}
