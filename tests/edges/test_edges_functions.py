@@ -277,6 +277,13 @@ class TestSavedRuns:
         assert manifest["options"]["rules"] == {"vendor": {"match": f"{__name__}:same"}}
         assert not any("cannot be resumed" in note for note in run.notes)
 
+    def test_a_manifest_cannot_give_permission(self, folder):
+        fm.score("truth.jsonl", "candidate.jsonl", out="run")
+        manifest = json.loads((folder / "run" / "manifest.json").read_text())
+        manifest["options"]["allow_code"] = True
+        (folder / "run" / "manifest.json").write_text(json.dumps(manifest))
+        assert options_of_run(folder / "run", "score").allow_code is False
+
     def test_a_run_with_an_unnamed_function_says_how_it_can_be_resumed(self, folder):
         rules = {"vendor": {"match": lambda *_: True}}
         run = fm.score("truth.jsonl", "candidate.jsonl", rules=rules, out="run")

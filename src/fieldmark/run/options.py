@@ -110,7 +110,7 @@ class RunOptions:
     @classmethod
     def from_stored(cls, stored: JsonObject) -> RunOptions:
         """Return the options that were stored in a manifest."""
-        known = {each.name for each in fields(cls)}
+        known = {name for names in _STORED.values() for name in names}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
         for name in ("only", "cases"):
             values[name] = tuple(cast("list[str]", values.get(name, [])))
