@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rescore import rescore
+    from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
     from fieldmark.data.inputs import Inputs
@@ -55,6 +57,7 @@ __all__ = [
     "ManyResult",
     "MissingExtra",
     "OptionError",
+    "ProposedRules",
     "RunList",
     "RunResult",
     "StorageError",
@@ -70,6 +73,7 @@ __all__ = [
     "lint",
     "open_run",
     "rescore",
+    "rules_from",
     "runs",
     "score",
 ]
@@ -92,7 +96,9 @@ _MODULES: Final = {
     "infer": "fieldmark.api.infer",
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
+    "ProposedRules": "fieldmark.api.proposed_rules",
     "rescore": "fieldmark.api.rescore",
+    "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",
     "open_run": "fieldmark.api.runs",

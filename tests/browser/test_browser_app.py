@@ -501,6 +501,35 @@ def test_batch_of_uploads_creates_a_run(app, tmp_path):
     assert page.text(".run-title") == "from the browser"
 
 
+def test_reading_options_of_a_batch_are_sent(app, tmp_path):
+    table = "invoice,item,answer\n7,pen,1\n7,ink,2\n8,cap,3\n"
+    page = app("/batch")
+    for side in ("truth", "candidate"):
+        (tmp_path / f"{side}.csv").write_text(table, "utf-8")
+        select_files(page, f"#{side}-file", tmp_path / f"{side}.csv")
+    fill_in(page, "#batch-title", "grouped rows")
+    fill_in(page, "#group_by", "invoice")
+    page.click("#repair")
+    page.run(
+        "window.sent = []; window.send = window.fetch;"
+        "window.fetch = (...call) => { window.sent.push(call[1]?.body); return window.send(...call); };"
+    )
+    assert page.run("[...document.querySelector('#preset').options].length") == 11
+    page.run(
+        "document.querySelector('#candidate_json').value = 'last';"
+        "document.querySelector('#candidate_json').dispatchEvent(new Event('change'))"
+    )
+    page.wait(
+        "!document.querySelector('#start').disabled && document.querySelectorAll('.chosen strong').length === 2"
+    )
+    page.click("#start")
+    job = job_titled("grouped rows", "done")
+    page.wait(job)
+    assert "2 cases" in page.run(f"{job}.textContent")
+    body = json.loads(page.run("window.sent.find((each) => each && each.includes('grouped'))"))
+    assert body["inputs"] == {"group_by": "invoice", "candidate_json": "last", "repair": True}
+
+
 def test_paths_below_a_root_are_selected_and_a_job_is_cancelled(app, held_job):  # noqa: F811
     page = app("/batch")
     for side in ("truth", "candidate"):

@@ -7,12 +7,15 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
 
 from fieldmark.config.schemas import schema_of
 from published.command_line import fieldmark
+
+DATA = Path(__file__).parents[1] / "data"
 
 HEADER = "{name: header, type: field_accuracy, fields: [{path: total}]}"
 GOOD = f"cases: truth.jsonl\ncandidates: candidate.jsonl\nevaluators: [{HEADER}]\n"
@@ -140,6 +143,8 @@ def test_symlink_loop(command, file, folder):
         pytest.param("evaluators: [{type: json_schema, schema: {$ref: 'http://127.0.0.1:PORT/s'}}]", id="remote-reference"),
         pytest.param("evaluators: [{type: json_schema, schema: {$schema: 'http://127.0.0.1:PORT/s'}}]", id="remote-dialect"),
         pytest.param("provider: {type: python, function: 'canary_module:run'}", id="python-provider"),
+        pytest.param("rules: {total: {match: 'canary_module:run'}}", id="function-that-compares"),
+        pytest.param("rules: {total: {normalize: 'canary_module.py:run'}}", id="function-that-normalizes"),
         pytest.param("cases: [{id: a, expected: 1, candidate: 1, input: {url: 'http://127.0.0.1:PORT/'}}]", id="url-in-input"),
     ],
 )  # fmt: skip
@@ -227,3 +232,59 @@ def test_rows_of_an_evaluation_match_the_schema(command, file, folder):
         assert set(row) <= known
         assert all(set(result) == evaluator_keys for result in row["evaluator_results"])
     assert rows[0]["evaluator_results"][2]["status"] == "error"
+
+
+class TestReadingOptions:
+    """The options of `score` for reading rows, in an eval file."""
+
+    LINES = "invoice,item,n\n7,pen,1\n7,ink,2\n8,cap,3\n"
+
+    @pytest.mark.parametrize(
+        ("files", "config", "cases"),
+        [
+            pytest.param({"a.csv": LINES, "b.csv": LINES}, "cases: {path: a.csv, group_by: invoice}\ncandidates: b.csv", 2, id="group-by"),
+            pytest.param({"a.csv": "doc,page,n\n1,1,5\n1,2,6\n", "b.csv": "doc,page,n\n1,2,6\n1,1,5\n"}, "cases: {path: a.csv, id: 'doc,page'}\ncandidates: b.csv", 2, id="composite-ids"),
+            pytest.param({"a.jsonl": '{"id": 1, "gold": {"n": 1}, "sample": {"text": "{\\"n\\": 1}"}}'}, "cases: {path: a.jsonl, expected: gold, candidate: sample.text}", 1, id="nested-keys"),
+            pytest.param({"a.json": '{"x": {"n": 1}, "y": {"n": 2}}', "b.json": '{"y": {"n": 2}, "x": {"n": 1}}'}, "cases: {path: a.json, rows: keyed}\ncandidates: b.json", 2, id="keyed"),
+            pytest.param({"a.jsonl": '{"id": 1, "expected": {"n": 1}, "output": {"n": 2, "n": 1}}'}, "cases: {path: a.jsonl, duplicates: last}", 1, id="duplicates"),
+        ],
+    )  # fmt: skip
+    def test_rows_are_read(self, command, folder, files, config, cases):
+        for name, content in files.items():
+            (folder / name).write_text(content)
+        (folder / "e.yaml").write_text(f"{config}\nrules: {{scope: union}}\n")
+        done = command("eval", "e.yaml", "--no-save", "--format", "json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)["cases"]
+        assert (found["total"], found["perfect"]) == (cases, cases)
+
+    def test_exports_of_another_tool_are_read(self, command, folder):
+        export = DATA / "tool-exports" / "mindee" / "receipt-v3.json"
+        (folder / "m.json").write_bytes(export.read_bytes())
+        config = "cases: {path: m.json, from: mindee}\ncandidates: m.json\nrules: {scope: union}\n"
+        (folder / "e.yaml").write_text(config)
+        done = command("eval", "e.yaml", "--no-save", "--format", "json")
+        assert json.loads(done.out)["cases"]["perfect"] == 1
+
+    def test_strict_parsing(self, command, folder):
+        row = {"id": 1, "expected": {"n": 1}, "output": 'It is {"n": 1}'}
+        (folder / "a.jsonl").write_text(json.dumps(row))
+        for config, unparseable in (("", 0), ("parse: strict\n", 1)):
+            (folder / "e.yaml").write_text(f"cases: a.jsonl\n{config}rules: {{scope: union}}\n")
+            done = command("eval", "e.yaml", "--no-save", "--format", "json")
+            assert json.loads(done.out)["cases"]["unparseable"] == unparseable
+
+    @pytest.mark.parametrize(
+        ("config", "message"),
+        [
+            pytest.param("cases: {path: truth.jsonl, from: mindy}", "must be one of: langsmith", id="unknown-tool"),
+            pytest.param("cases: {path: truth.jsonl, from: mindee, group_by: a}", "preset: cannot be combined", id="conflict"),
+            pytest.param("cases: truth.jsonl\nparse: strict\nrepair: true", "repair: cannot be combined with strict parsing", id="strict-repair"),
+            pytest.param("cases: {path: truth.jsonl, sheets: a}", "did you mean 'sheet'?", id="misspelled"),
+        ],
+    )  # fmt: skip
+    def test_invalid_options_are_errors(self, command, folder, config, message):
+        (folder / "e.yaml").write_text(f"{config}\ncandidates: candidate.jsonl\n")
+        done = command("eval", "e.yaml", "--no-save")
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err

@@ -32,11 +32,16 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "str | Path": _Kind("a path", (str, os.PathLike)),
     "Path | str": _Kind("a path", (str, os.PathLike)),
     "str | datetime": _Kind("a string or a datetime", (str, datetime)),
+    "SchemaSource": _Kind(
+        "a pydantic model or another class, a mapping or a path", (type, Mapping, str, os.PathLike)
+    ),
     "Mapping[str, JsonValue]": _MAPPING,
     "Mapping[str, float]": _MAPPING,
 }
 """What an argument must be, by its annotation without `| None`."""
-_FILES: Final = frozenset({"InputLike", "RunLike", "EvalSource", "str | Path", "Path | str"})
+_FILES: Final = frozenset(
+    {"InputLike", "RunLike", "EvalSource", "SchemaSource", "str | Path", "Path | str"}
+)
 """The annotations of arguments that may name a file."""
 
 

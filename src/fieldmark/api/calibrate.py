@@ -23,6 +23,7 @@ from fieldmark.metrics.agreement import (
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.run.error_boundary import safe_comparator
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import RulesLike, resolve_settings
 
@@ -91,11 +92,13 @@ def calibrate(
     match: str | None = None,
     path: str | None = None,
     threshold: float | None = None,
+    allow_code: bool = False,
 ) -> Calibration:
     """Measure a comparator, or recorded similarities, against human verdicts.
 
     Rows contain `expected`, `candidate` and `verdict`, and `similarity` if it is recorded. `match`
-    names a comparator; `rules` and `path` select the comparator of a field.
+    names a comparator; `rules` and `path` select the comparator of a field. With `allow_code`, they
+    may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
     ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]
@@ -106,9 +109,9 @@ def calibrate(
     if not read:
         where = str(labels) if isinstance(labels, str | Path) else "labels"
         raise DataError("no labels found", Location(where))
-    comparator = _comparator(rules, match, path)
+    comparator = _comparator(rules, match, path, allow_code=allow_code)
     ProviderSet(comparator).check_ready()
-    judged = _recorded(read) if comparator is None else _compared(comparator, read)
+    judged = _recorded(read) if comparator is None else _compared(safe_comparator(comparator), read)
     limit = threshold
     if limit is None:
         own = getattr(comparator, "threshold", None)
@@ -128,10 +131,12 @@ def calibrate(
     )
 
 
-def _comparator(rules: RulesLike, match: str | None, path: str | None) -> Comparator | None:
+def _comparator(
+    rules: RulesLike, match: str | None, path: str | None, *, allow_code: bool
+) -> Comparator | None:
     if rules is None and match is None:
         return None
-    settled = resolve_settings(rules, match=match).rules
+    settled = resolve_settings(rules, match=match, allow_code=allow_code).rules
     if path is None:
         return settled.default
     for rule in settled.fields:

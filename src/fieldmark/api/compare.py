@@ -31,6 +31,7 @@ def compare(
     rules: RulesLike = None,
     convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
+    allow_code: bool = False,
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
@@ -38,14 +39,17 @@ def compare(
     contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also in a
     code fence, is parsed. Text that cannot be parsed has no fields if the expected value is an
     object or a list; if it is a string, the candidate is a string too. The default convention is
-    that of the rules, otherwise `confusion`.
+    that of the rules, otherwise `confusion`. With `allow_code`, a rules file may name Python
+    functions, which are then imported and run.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
     ...     "total": {"match": "numeric_tolerance", "tolerance": 0.05}}).score
     1.0
     """
-    settings = resolve_settings(rules, convention=convention, options=options)
+    settings = resolve_settings(
+        rules, convention=convention, options=options, allow_code=allow_code
+    )
     ProviderSet(settings.rules).check_ready()
     (case,) = read_cases(expected, {"candidate": candidate})
     return compare_case(settings, case)

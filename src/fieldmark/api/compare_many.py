@@ -64,17 +64,21 @@ def compare_many(
     rules: RulesLike = None,
     convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
+    allow_code: bool = False,
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.
 
-    Documents are given as in `compare`, also as text.
+    Documents are given as in `compare`, also as text; `allow_code` is needed for functions that a
+    rules file names.
 
     >>> import fieldmark as fm
     >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])
     >>> ranked.ranking.order, ranked.consistency
     ((1, 2, 0), 0.3333333333333333)
     """
-    settings = resolve_settings(rules, convention=convention, options=options)
+    settings = resolve_settings(
+        rules, convention=convention, options=options, allow_code=allow_code
+    )
     ProviderSet(settings.rules).check_ready()
     documents = ensure_documents(candidates, "candidates", "a list of documents")
     named = {f"candidates[{place}]": each for place, each in enumerate(documents)}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.api.arguments import checked
-from fieldmark.config.context import Context
+from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.located import locate
@@ -35,14 +35,16 @@ from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
-from fieldmark.values.plain_json import is_table, plain_json
+from fieldmark.values.plain_json import is_table
 
 __all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "with_baseline"]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, object] | EvalSpec"
 """An eval file or its contents, whose cases may be a data frame."""
 
-_DOCUMENTS: Final = ("expected", "candidate")
+_SIDES: Final = ("expected", "candidate")
+_DOCUMENTS: Final = frozenset({*_SIDES, "input", "metadata"})
+"""The keys of a case that contain documents, in which functions are not allowed."""
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""
@@ -67,6 +69,7 @@ def evaluate(
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
     preflight: bool = True,
+    allow_code: bool = False,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
@@ -78,7 +81,8 @@ def evaluate(
     `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. With
     `preflight`, every judge, model and target is checked before the first case;
-    `check_ready_eval` does the same beforehand.
+    `check_ready_eval` does the same beforehand. With `allow_code`, rules may name Python functions,
+    which are then imported and run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -88,7 +92,7 @@ def evaluate(
     >>> run.mean_score
     1.0
     """
-    spec = _spec(source)
+    spec = _spec(source, Code.ALLOW if allow_code else Code.REFUSE)
     options = RunOptions(
         file=spec.location.file,
         only=_strings(only),
@@ -105,6 +109,7 @@ def evaluate(
         baseline=baseline,
         max_drop=max_drop or {},
         max_errors=max_errors,
+        allow_code=allow_code,
     )
     return evaluate_with(
         options,
@@ -228,13 +233,13 @@ def _strings(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _spec(source: EvalSource) -> EvalSpec:
+def _spec(source: EvalSource, code: Code) -> EvalSpec:
     if isinstance(source, EvalSpec):
         return source
     if isinstance(source, str | Path):
-        return load_eval(source)
-    context = Context()
-    located = locate(plain_json(_with_rows(source)), context.problems)
+        return load_eval(source, code=code)
+    context = Context(code=code)
+    located = locate(_with_rows(source), context.problems, documents=_DOCUMENTS)
     context.problems.raise_any()
     spec = read_eval(located, context)
     context.problems.raise_any()
@@ -254,7 +259,7 @@ def _with_rows(source: object) -> object:
             from fieldmark.data.tables import read_table
 
             made[key] = [
-                {name: cell for name, cell in row.items() if cell is not None or name in _DOCUMENTS}
+                {name: cell for name, cell in row.items() if cell is not None or name in _SIDES}
                 for row in read_table(value, str(key))
             ]
     return made

@@ -48,6 +48,7 @@ def score(
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
     workers: int = 1,
+    allow_code: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
@@ -59,7 +60,8 @@ def score(
     only cached responses of models are used. `max_errors` is the number of cases that may have
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
     which is named as for `diff`. Large files are processed by `workers` processes; the results do
-    not depend on their number.
+    not depend on their number. With `allow_code`, a rules file may name Python functions, which are
+    then imported and run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -90,6 +92,7 @@ def score(
         max_drop=max_drop or {},
         max_errors=max_errors,
         workers=workers,
+        allow_code=allow_code,
     )
     return score_with(run_options, progress=progress, keep_cases=True)
 
@@ -115,6 +118,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
         align=options.align,
         scope=options.scope,
         depth=options.depth,
+        allow_code=options.allow_code,
     )
     if options.inputs.format_in is not None:
         from fieldmark.run.detection import with_regions

@@ -11,7 +11,7 @@ import click
 from fieldmark.api.calibrate import Calibration, calibrate
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
-from fieldmark.cli.options import COMPARISON, Number, format_option
+from fieldmark.cli.options import COMPARISON, Number, allow_code_option, format_option
 from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.metrics.agreement import JudgeAgreement, agreement_at
 from fieldmark.report.tables import number
@@ -50,13 +50,16 @@ _MAX_EXAMPLE_LENGTH: Final = 60
     metavar="NUMBER",
     help="Current threshold.  [default: from the comparator, or 0.8]",
 )
+@allow_code_option
 @format_option(_FORMATS)
 def command(
     labels: str,
+    *,
     match: str | None,
     rules: Path | None,
     path: str | None,
     threshold: float | None,
+    allow_code: bool,
     format: str,  # noqa: A002 - the name of the option
 ) -> int:
     """Measure a comparator against human verdicts and propose a threshold.
@@ -66,7 +69,14 @@ def command(
     """
     if rules is None:
         reject_options({"path"}, "requires --rules")
-    result = calibrate(labels, rules=rules, match=match, path=path, threshold=threshold)
+    result = calibrate(
+        labels,
+        rules=rules,
+        match=match,
+        path=path,
+        threshold=threshold,
+        allow_code=allow_code,
+    )
     write_stdout(pretty_json(result.to_dict()) if format == "json" else _text(result).encode())
     if result.errors:
         failed = plural(result.errors, "pair")

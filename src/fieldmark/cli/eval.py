@@ -31,6 +31,7 @@ from fieldmark.cli.options import (
 )
 from fieldmark.cli.output import OutputFormat, print_message, print_run, write_stdout
 from fieldmark.cli.progress import show_progress
+from fieldmark.config.context import Code
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
@@ -104,17 +105,18 @@ def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     check_resume(given["resume"])
     check_baseline(given["baseline"], given["max_drop"])
     check_save(given["out"], save=given["save"])
+    code = Code.ALLOW if given["allow_code"] else Code.REFUSE
     one_at_a_time = given["junit"] is not None or given["output"].format is OutputFormat.JSON
     if one_at_a_time and len(files) > 1:
         raise click.UsageError("--junit and --format json accept only one eval file")
     if given["resume"] is not None:
         options = bind_run_options("eval", given)
-        return _run(load_eval(options.file), options, given)
+        return _run(load_eval(options.file, code=code), options, given)
     if not files:
         raise click.UsageError(
             "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
         )
-    specs = _load_specs(files, offline=given["offline"])
+    specs = _load_specs(files, code, offline=given["offline"])
     codes = []
     for spec, options in _options_by_file(specs, given):
         if len(specs) > 1 and given["output"].shows_table:
@@ -123,13 +125,13 @@ def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     return combine_exit_codes(codes)
 
 
-def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
+def _load_specs(files: tuple[str, ...], code: Code, *, offline: bool) -> list[EvalSpec]:
     """Load all files, or raise one error with the problems of all files."""
     specs: list[EvalSpec] = []
     problems: list[Problem] = []
     for file in files:
         try:
-            spec = load_eval(file)
+            spec = load_eval(file, code=code)
             check_ready_eval(spec, offline=offline)
             specs.append(spec)
         except ConfigError as error:

@@ -1,4 +1,4 @@
-"""`fieldmark infer`: propose rules from data."""
+"""`fieldmark infer`: propose rules from data or from a JSON Schema."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.infer import infer
+from fieldmark.api.infer import propose_rules
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import check_single_stdin, force_option, input_options, out_option
-from fieldmark.cli.output import check_overwrite, write_file_or_stdout
+from fieldmark.cli.output import check_overwrite, print_message, write_file_or_stdout
 from fieldmark.data.inputs import Inputs
 
 __all__ = ["command"]
@@ -20,6 +20,7 @@ __all__ = ["command"]
         "fieldmark infer truth.jsonl > rules.yaml",
         "fieldmark infer truth.jsonl predictions.jsonl --out rules.yaml",
         "fieldmark score truth.jsonl predictions.jsonl --rules rules.yaml",
+        "fieldmark infer invoice.schema.json --out rules.yaml",
         "zcat truth.jsonl.gz | fieldmark infer -",
     ),
 )
@@ -33,9 +34,13 @@ def command(
 ) -> None:
     """Propose a rules file for TRUTH, with a reason for every rule.
 
-    With PREDICTIONS, differences between the two sides are taken into account. The proposal is a
-    starting point: review it and adapt it.
+    With PREDICTIONS, differences between the two sides are taken into account. TRUTH can also be a
+    JSON Schema: a JSON or YAML file with `$schema`, or with `type: object` and `properties`. The
+    proposal is a starting point: review it and adapt it.
     """
     check_single_stdin(truth, candidate)
     check_overwrite(out, force=force)
-    write_file_or_stdout(infer(truth, candidate, inputs=inputs), out, "rules")
+    proposed = propose_rules(truth, candidate, inputs)
+    if proposed.is_from_schema:
+        print_message(f"{truth} is read as a JSON Schema; to read it as data, use --rows document")
+    write_file_or_stdout(str(proposed), out, "rules")

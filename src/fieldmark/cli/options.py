@@ -42,6 +42,7 @@ __all__ = [
     "Number",
     "RunArguments",
     "SuggestingChoice",
+    "allow_code_option",
     "bind_run_options",
     "check_baseline",
     "check_resume",
@@ -335,6 +336,7 @@ class RunArguments(TypedDict, total=False):
     max_drop: Mapping[str, float]
     resume: Path | None
     accept_changes: bool
+    allow_code: bool
     output: OutputOptions
 
 
@@ -353,6 +355,7 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
             workers=given.get("workers", 1),
             concurrency=given.get("concurrency"),
             max_errors=stored.max_errors if limit is None else limit,
+            allow_code=given["allow_code"],
         )
     bound = {field.name for field in fields(RunOptions)} - {"resume", "accept_changes", "out"}
     values = {name: value for name, value in given.items() if name in bound}
@@ -507,7 +510,15 @@ save_options: Final = _combine(
 )
 """Whether a run is saved, and whether values are saved with it."""
 
+allow_code_option: Final[CommandDecorator] = option(
+    "--allow-code",
+    group=COMPARISON,
+    is_flag=True,
+    help="Import and run the Python functions that rules name, such as house_rules:same_name.",
+)
+
 run_options: Final = _combine(
+    allow_code_option,
     option(
         "--resume",
         group=RUN,
@@ -545,7 +556,7 @@ run_options: Final = _combine(
 
 _RESUME_PARAMETERS: Final = frozenset({
     "resume", "accept_changes", "offline", "workers", "concurrency", "max_errors", "junit",
-    "top", "format", "quiet", "color",
+    "allow_code", "top", "format", "quiet", "color",
 })  # fmt: skip
 """The parameters that are not stored with a run and can be given with `--resume`."""
 

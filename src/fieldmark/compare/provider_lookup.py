@@ -1,4 +1,4 @@
-"""Find the providers and judges in rules and evaluators, at any depth."""
+"""Find the providers, judges and functions in rules and evaluators, at any depth."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from fieldmark.model.rule import Rules
 
 if TYPE_CHECKING:
     from fieldmark.compare.semantic import Semantic, SimilaritySource
+    from fieldmark.python_function import PythonFunction
 
 __all__ = [
+    "find_functions",
     "find_providers",
     "find_providers_and_judges",
     "is_local",
@@ -39,6 +41,12 @@ def find_providers_and_judges(configured: object) -> tuple[object, ...]:
     """Return each provider, and each judge that records its usage, once."""
     found = {id(part): part for part in _parts(configured) if _is_provider_or_judge(part)}
     return tuple(found.values())
+
+
+def find_functions(configured: object) -> tuple[PythonFunction, ...]:
+    """Return each Python function of a user once."""
+    found = {id(part): part for part in _parts(configured) if hasattr(part, "importable")}
+    return cast("tuple[PythonFunction, ...]", tuple(found.values()))
 
 
 def with_provider_options(configured: _Configured, options: Mapping[str, object]) -> _Configured:

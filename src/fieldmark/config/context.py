@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.comparison import Provider
 
-__all__ = ["Context", "Problems"]
+__all__ = ["Code", "Context", "Problems"]
 
 _SHOWN: Final = 1_000
 """How much is shown of both ends of a message that names something long from a file."""
@@ -75,6 +76,14 @@ class Problems:
         )
 
 
+class Code(StrEnum):
+    """Whether rules may name Python functions: not at all, only to be checked, or to be run."""
+
+    REFUSE = "refuse"
+    CHECK = "check"
+    ALLOW = "allow"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """State that the readers of a configuration share.
@@ -89,6 +98,7 @@ class Context:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     strict: bool = False
     contained: bool = True
+    code: Code = Code.REFUSE
 
     def add(self, message: str, location: Location, hint: str = "") -> None:
         """Record a problem; the configuration cannot be used."""

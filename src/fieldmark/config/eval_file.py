@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from fieldmark.config.context import Context
+from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target, case_id
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import (
@@ -58,6 +58,11 @@ class _CaseSource(NamedTuple):
     id_key: str | None = None
     expected_key: str | None = None
     candidate_key: str | None = None
+    preset: str | None = None
+    rows: str | None = None
+    group_by: str | None = None
+    sheet: str | None = None
+    duplicates: str = "refuse"
     format_in: str | None = None
 
 
@@ -127,7 +132,35 @@ _ROW_PARTS: Final[tuple[ConfigKey[str | None], ...]] = tuple(
         "candidate": "the prediction",
     }.items()
 )
-ROW_KEYS: Final = KeyTable(_CASES_FILE, *_ROW_PARTS)
+_READING: Final[tuple[ConfigKey[Any], ...]] = (
+    ConfigKey(
+        "from",
+        Literal[
+            "langsmith",
+            "braintrust",
+            "openai-evals",
+            "promptfoo",
+            "inspect",
+            "labelstudio",
+            "textract",
+            "azure-di",
+            "google-docai",
+            "mindee",
+        ],
+        "The tool whose exports the files are.",
+    ),
+    ConfigKey("rows", Literal["document", "keyed", "list"], "The layout of .json files."),
+    ConfigKey("group_by", str, "The columns by which rows of tables are grouped into documents."),
+    ConfigKey("sheet", str, "The sheet of Excel workbooks."),
+    ConfigKey(
+        "duplicates",
+        Literal["refuse", "last"],
+        "Whether duplicate keys in objects are refused, or the last value is used.",
+        default="refuse",
+    ),
+)
+"""How rows are read, for cases and predictions."""
+ROW_KEYS: Final = KeyTable(_CASES_FILE, *_ROW_PARTS, *_READING)
 _COCO_KEYS: Final = KeyTable(ConfigKey("coco", str, "A COCO file with images and annotations."))
 
 
@@ -165,7 +198,7 @@ def _read_cases(located: Located, context: Context) -> _CaseSource:
     if "path" not in given.entries:
         context.add("cases: 'path' is required", given.location, _CASES_HINT)
     path = _read_path(given, "path", context)
-    return _CaseSource(path or (), *(key.read(given, context) for key in _ROW_PARTS))
+    return _CaseSource(path or (), *(key.read(given, context) for key in (*_ROW_PARTS, *_READING)))
 
 
 def _read_path(located: Located, key: str, context: Context) -> Path | None:
@@ -236,6 +269,12 @@ _CONCURRENCY: Final = ConfigKey(
     default=4,
     minimum=1,
 )
+_PARSE: Final = ConfigKey(
+    "parse",
+    Literal["lenient", "strict"],
+    "Whether JSON is extracted from model output, or only JSON is accepted.",
+    default="lenient",
+)
 _CANDIDATE_JSON: Final = ConfigKey(
     "candidate_json",
     Literal["only", "last"],
@@ -257,6 +296,7 @@ EVAL_KEYS: Final = KeyTable(
     ConfigKey("cases", description="The cases with their ground truth.", schema=_cases_schema),
     ConfigKey("candidates", str, "A file or directory with the predictions."),
     _TARGET,
+    _PARSE,
     _CANDIDATE_JSON,
     _REPAIR,
     CONVENTION,
@@ -276,12 +316,12 @@ EVAL_KEYS: Final = KeyTable(
 )
 
 
-def load_eval(path: Path | str, *, contained: bool = False) -> EvalSpec:
+def load_eval(path: Path | str, *, contained: bool = False, code: Code = Code.REFUSE) -> EvalSpec:
     """Load an eval file in YAML or JSON; the error lists all problems.
 
     With `contained`, only files below its directory are read, so untrusted files can be loaded.
     """
-    context = Context(directory=Path(path).parent, contained=contained)
+    context = Context(directory=Path(path).parent, contained=contained, code=code)
     spec = read_eval(load_file(path), context)
     context.problems.raise_any()
     return spec
@@ -318,6 +358,7 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         **source._asdict(),
         candidates=_read_path(located, "candidates", context),
         target=_TARGET.read(located, context),
+        parse=_PARSE.read(located, context),
         candidate_json=_CANDIDATE_JSON.read(located, context),
         repair=_REPAIR.read(located, context),
         convention=convention,

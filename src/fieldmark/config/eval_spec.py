@@ -64,7 +64,7 @@ class EvalSpec:
     `None` if rows contain both documents or a target produces the candidates. `rules` compare
     fields for the metrics per attribute; without them, the fields of the evaluators do. `provider`
     is the default provider of similarities. `format_in` is the format of case and candidate files
-    from other tools.
+    from other tools, and `preset` the tool that exported them.
     """
 
     name: str
@@ -85,6 +85,12 @@ class EvalSpec:
     expected_key: str | None = None
     candidate_key: str | None = None
     format_in: str | None = None
+    preset: str | None = None
+    rows: str | None = None
+    group_by: str | None = None
+    sheet: str | None = None
+    duplicates: str = "refuse"
+    parse: str = "lenient"
     candidate_json: str = "only"
     repair: bool = False
     tags: tuple[str, ...] = ()

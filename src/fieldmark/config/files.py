@@ -13,6 +13,7 @@ from fieldmark.errors import ConfigError, Location
 
 __all__ = [
     "MAX_BYTES",
+    "MAX_TABLE_BYTES",
     "is_known_missing",
     "load_file",
     "load_named",

@@ -7,11 +7,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from fieldmark.config.context import Problems
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
+from fieldmark.python_function import reference_of
+from fieldmark.values.plain_json import plain_json
 
 __all__ = [
     "MAX_DEPTH",
@@ -30,6 +32,8 @@ MAX_DEPTH: Final = 50
 MAX_DIGITS: Final = 1_000
 _MAX_SHOWN_LENGTH: Final = 40
 _MAX_SHOWN_BITS: Final = 3 * _MAX_SHOWN_LENGTH
+_FUNCTION_KEYS: Final = frozenset({"match", "normalize"})
+"""The keys of a rule whose value may be a function."""
 
 _NO_ENTRIES: Final[Mapping[str, Located]] = MappingProxyType({})
 
@@ -113,23 +117,51 @@ def constant(value: JsonValue, location: Location) -> Located:
     return Located(value=value, location=location)
 
 
-def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0) -> Located:
-    """Convert a Python value: JSON values, tuples (to lists) and decimals (to numbers)."""
+def locate(
+    value: object,
+    problems: Problems,
+    *,
+    file: str = "",
+    documents: frozenset[str] = frozenset(),
+) -> Located:
+    """Convert a Python value: JSON values, tuples (to lists) and decimals (to numbers).
+
+    Rules may contain functions; the values of the keys `documents` may not.
+    """
     location = Location(file)
-    if depth == 0 and _values_exceed(value, MAX_NODES):
+    if _values_exceed(value, MAX_NODES):
         problems.add(f"too many values (limit {MAX_NODES:,})", location)
         return Located(value=None, location=location)
+    return _located(value, problems, location, documents)
+
+
+def _located(
+    value: object,
+    problems: Problems,
+    location: Location,
+    documents: frozenset[str] | None,
+    depth: int = 0,
+    key: str = "",
+) -> Located:
+    """Convert a value below a key; inside a document, `documents` is `None`."""
     if depth > MAX_DEPTH:
         problems.add(f"nesting exceeds the limit of {MAX_DEPTH} levels", location)
         return Located(value=None, location=location)
+    if documents is not None and key in documents:
+        value, documents = plain_json(value), None
     if isinstance(value, Mapping):
         entries = (
-            (str(key), locate(inner, problems, file=file, depth=depth + 1)._replace(key=location))
-            for key, inner in value.items()
+            (
+                str(name),
+                _located(inner, problems, location, documents, depth + 1, str(name))._replace(
+                    key=location
+                ),
+            )
+            for name, inner in value.items()
         )
         return located_object(entries, location, problems)
     if isinstance(value, list | tuple):
-        items = (locate(inner, problems, file=file, depth=depth + 1) for inner in value)
+        items = (_located(inner, problems, location, documents, depth + 1) for inner in value)
         return located_list(items, location)
     if isinstance(value, Decimal):
         value = int(value) if value.is_finite() and value == value.to_integral() else float(value)
@@ -140,6 +172,8 @@ def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0)
         scalar = str(value)
     elif value is None or isinstance(value, bool | int | float):
         scalar = value
+    elif documents is not None and key in _FUNCTION_KEYS and callable(value):
+        scalar = cast("JsonValue", value)
     else:
         problems.add(f"expected a JSON value, got {type(value).__name__}", location)
     return Located(value=scalar, location=location)
@@ -164,6 +198,9 @@ def describe(value: JsonValue) -> str:
     >>> describe([1, 2]), describe("a"), describe(None)
     ('a list', "'a'", 'null')
     """
+    given: object = value
+    if callable(given):
+        return f"the function {reference_of(given)}"
     if isinstance(value, str):
         return repr(value) if len(value) <= _MAX_SHOWN_LENGTH else "a long string"
     if type(value) is int and value.bit_length() > _MAX_SHOWN_BITS:

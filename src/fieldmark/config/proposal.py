@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fieldmark.model.json import JsonValue
-from fieldmark.plan.infer import InferredRule
-from fieldmark.values.text import plural
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.plan.proposals import InferredRule
+from fieldmark.python_function import reference_of
 
-__all__ = ["render_proposal"]
+__all__ = ["proposed_rules", "render_proposal"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _WORDS: Final = frozenset({"true", "false", "null"})
 
 
-def render_proposal(proposals: Iterable[InferredRule], *, cases: int) -> str:
-    """Return the text of a rules file."""
+def proposed_rules(proposals: Iterable[InferredRule]) -> JsonObject:
+    """Return the content of a rules file."""
+    fields: list[JsonValue] = [{"path": each.path, **each.settings} for each in proposals]
+    shared: JsonObject = {"scope": "union", "defaults": {"match": "exact"}}
+    return {**shared, "fields": fields} if fields else shared
+
+
+def render_proposal(
+    proposals: Sequence[InferredRule], *, source: str, warnings: Iterable[str] = ()
+) -> str:
+    """Return the text of a rules file; `source` names what the rules are proposed from."""
     lines = [
-        f"# Proposed from {plural(cases, 'case')}. The comment above each rule gives the reason.",
+        *(f"# warning: {_comment(text)}" for text in warnings),
+        f"# Proposed from {_comment(source)}. The comment above each rule gives the reason.",
         "# Review the rules before you use them.",
-        "scope: union",
-        "defaults: {match: exact}",
     ]
-    fields = list(proposals)
-    if fields:
+    content = proposed_rules(proposals)
+    lines += [f"{key}: {_flow_style(content[key])}" for key in ("scope", "defaults")]
+    if proposals:
         lines.append("fields:")
-    for proposal in fields:
-        reason = "".join(each if each.isprintable() else " " for each in proposal.reason)
-        lines.append(f"  # {reason}")
+    for proposal in proposals:
+        lines.append(f"  # {_comment(proposal.reason)}")
         lines.append(f"  - {_flow_style({'path': proposal.path, **proposal.settings})}")
     return "\n".join(lines) + "\n"
 
 
+def _comment(text: str) -> str:
+    """Return text that cannot end a comment, although it may contain names from data."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def _flow_style(value: JsonValue) -> str:
+    given: object = value
+    if callable(given):
+        value = reference_of(given)
     if isinstance(value, dict):
         pairs = (f"{_flow_style(key)}: {_flow_style(inner)}" for key, inner in value.items())
         return f"{{{', '.join(pairs)}}}"

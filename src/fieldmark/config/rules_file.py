@@ -17,8 +17,10 @@ from typing import Any, Final, cast
 from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact
-from fieldmark.config.context import Context, Problems
+from fieldmark.compare.function import normalized_by
+from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
+from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.config.located import Located, describe, locate
@@ -41,6 +43,7 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin
 from fieldmark.values.paths import (
     PathError,
@@ -55,6 +58,7 @@ __all__ = [
     "AUTO",
     "CONVENTION",
     "FIELD_KEYS",
+    "NORMALIZE",
     "NO_DEFAULTS",
     "PROVIDER",
     "RULES_KEYS",
@@ -101,6 +105,12 @@ _REQUIRED: Final = ConfigKey(
 _ANY_OF: Final = ConfigKey(
     "any_of", bool, "Whether the expected value is a list of acceptable values.", default=False
 )
+NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
+    "normalize",
+    description="A Python function that changes both values before they are compared.",
+    schema=FUNCTION_SCHEMA,
+    reader=lambda given, context: read_function(given, "normalize", context),
+)
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(
         "path", str, 'The path of the field: dots, [n], ["quoted.key"]; patterns with [*] and **.'
@@ -110,6 +120,7 @@ FIELD_KEYS: Final = KeyTable(
     WEIGHT,
     _REQUIRED,
     _ANY_OF,
+    NORMALIZE,
 )
 STRICT: Final = ConfigKey("strict", bool, "Whether an invalid path is an error.", default=False)
 PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
@@ -119,6 +130,7 @@ PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
 _NOT_BESIDE_ALIGN: Final = {
     "match": "match compares the list as one value, align compares its items; use one of them",
     "any_of": "any_of treats the list as acceptable values, align compares its items",
+    "normalize": "set normalize for the fields of the items",
 }
 
 
@@ -163,6 +175,11 @@ def _rule(
     comparator: Comparator | None = None
     aligner: Aligner | None = None
     options = [key for key in settings.entries if key not in FIELD_KEYS.names]
+    normalize: PythonFunction | None = None
+    if isinstance(settings.value_of(NORMALIZE.name), bool):
+        options.append(NORMALIZE.name)  # the option of a comparator
+    else:
+        normalize = NORMALIZE.read(settings, context)
     any_of = _ANY_OF.read(settings, context)
     if "align" in settings.entries:
         for key, reason in _NOT_BESIDE_ALIGN.items():
@@ -183,6 +200,9 @@ def _rule(
         elif options:
             choice = default
         comparator = build_comparator(_with_options(choice, settings, options, context), context)
+        if normalize is not None:
+            inner = comparator or defaults.comparator or Exact()
+            comparator = normalized_by(normalize, inner)
         if any_of:
             comparator = AnyOf(inner=comparator or defaults.comparator or Exact())
     weight = WEIGHT.read(settings, context)
@@ -337,8 +357,12 @@ def _is_settings(located: Located) -> bool:
     """Whether an object contains the settings of a field rather than nested fields."""
     settings = located.entries
     if any(
-        key in settings and isinstance(settings[key].value, str | dict) for key in STRATEGY_KEYS
+        key in settings
+        and (isinstance(settings[key].value, str | dict) or callable(settings[key].value))
+        for key in STRATEGY_KEYS
     ):
+        return True
+    if NORMALIZE.name in settings and names_function(settings[NORMALIZE.name]):
         return True
     return bool(settings) and all(
         key in FIELD_KEYS.names and not isinstance(inner.value, str | dict | list)
@@ -455,19 +479,27 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
 
 
-def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:
+def load_rules(
+    path: Path | str, *, provider: Provider | None = None, code: Code = Code.REFUSE
+) -> LoadedRules:
     """Load a rules file in YAML or JSON; the error lists all problems."""
-    context = Context(directory=Path(path).parent, provider=provider)
+    context = Context(directory=Path(path).parent, provider=provider, code=code)
     return loaded_rules(load_file(path), context)
 
 
-def read_rules(value: object, *, file: str = "", provider: Provider | None = None) -> LoadedRules:
+def read_rules(
+    value: object,
+    *,
+    file: str = "",
+    provider: Provider | None = None,
+    code: Code = Code.REFUSE,
+) -> LoadedRules:
     """Read rules given in Python: a mapping, a list of fields, or `"auto"`.
 
     >>> read_rules({"paid": {"match": "boolean"}}).rules.fields[0].comparator
     Boolean()
     """
-    context = Context(provider=provider)
+    context = Context(provider=provider, code=code)
     located = locate(value, context.problems, file=file)
     context.problems.raise_any()
     return loaded_rules(located, context)

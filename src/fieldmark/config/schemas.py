@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from fieldmark import registry
+from fieldmark.compare.function import FunctionMatch
 from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.config.evaluators import ENTRY_KEYS, SAFETY, evaluator_keys
+from fieldmark.config.functions import FUNCTION_SCHEMA
 from fieldmark.config.keys import KeyTable
 from fieldmark.config.option_types import (
     any_of,
@@ -95,13 +97,14 @@ def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
 
 
 def _name_schema(kind: Plugin) -> JsonObject:
-    """Describe each name by the summary of its class."""
-    return {
-        "anyOf": [
-            _described(enum_schema([name]), summary_of(strategy))
-            for name, strategy in strategy_types(kind)
-        ]
-    }
+    """Describe each name by the summary of its class; a comparator may be a function."""
+    names: list[JsonValue] = [
+        _described(enum_schema([name]), summary_of(strategy))
+        for name, strategy in strategy_types(kind)
+    ]
+    if kind is Plugin.COMPARATORS:
+        names.append(_described(FUNCTION_SCHEMA, summary_of(FunctionMatch)))
+    return {"anyOf": names}
 
 
 def _one_of_types(word: str, kind: Plugin) -> list[JsonValue]:
@@ -190,7 +193,11 @@ def _settings_schema(keys: KeyTable) -> JsonObject:
     for word, kind in STRATEGY_KEYS.items():
         for name, strategy in strategy_types(kind):
             admitted: list[JsonValue] = [*keys.names, *registry.options(strategy)]
-            only: JsonObject = {**options_schema(strategy), "propertyNames": {"enum": admitted}}
+            only: JsonObject = {
+                **options_schema(strategy),
+                "properties": _with_keys(keys, option_schemas(strategy)),
+                "propertyNames": {"enum": [*dict.fromkeys(admitted)]},
+            }
             narrowed.append({"if": _is_named(word, name), "then": only})
     return {**_defaults_schema(keys), "not": {"required": [*STRATEGY_KEYS]}, "allOf": narrowed}
 
@@ -206,8 +213,17 @@ def _defaults_schema(keys: KeyTable) -> JsonObject:
     return {
         "type": "object",
         "minProperties": 1,
-        "properties": {**keys.properties(), **options},
+        "properties": {**keys.properties(), **_with_keys(keys, options)},
         "additionalProperties": False,
+    }
+
+
+def _with_keys(keys: KeyTable, options: Mapping[str, JsonObject]) -> JsonObject:
+    """Describe options; one with the name of a key may have the values of both."""
+    shared = {key.name: key.to_schema() for key in keys if key.name in options}
+    return {
+        name: any_of([shared[name], schema]) if name in shared else schema
+        for name, schema in options.items()
     }
 
 

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_args
 
 from fieldmark import registry
+from fieldmark.compare.function import FunctionMatch
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
+from fieldmark.config.functions import names_function, read_function
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import read_option
 from fieldmark.errors import ConfigError, Location, MissingExtra, OptionError, with_hint
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
-from fieldmark.model.json import MISSING
+from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 
@@ -68,8 +70,13 @@ class StrategyChoice:
 
 
 def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice | None:
-    """Return the strategy of a name or a `{type: …}` object; an unknown name is a problem."""
+    """Return the strategy of a name or a `{type: …}` object; an unknown name is a problem.
+
+    A comparator can also be a Python function.
+    """
     named = located.entries.get(_TYPE, located)
+    if kind is Plugin.COMPARATORS and names_function(named):
+        return _choose_function(located, named, context)
     if not isinstance(named.value, str):
         message = f"expected {kind.article} {kind.noun}, got {describe(named.value)}"
         context.add(message, named.location, _valid_types(kind))
@@ -89,6 +96,20 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
             context.add(problem.message, named.location, problem.hint)
         return None
     choice = StrategyChoice(kind=kind, name=name, strategy=strategy, location=named.location)
+    return choice.with_options(located, [key for key in located.entries if key != _TYPE])
+
+
+def _choose_function(located: Located, named: Located, context: Context) -> StrategyChoice | None:
+    function = read_function(named, "match", context)
+    if function is None:
+        return None
+    choice = StrategyChoice(
+        kind=Plugin.COMPARATORS,
+        name=str(function),
+        strategy=FunctionMatch,
+        options={"function": named._replace(value=cast("JsonValue", function))},
+        location=named.location,
+    )
     return choice.with_options(located, [key for key in located.entries if key != _TYPE])
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from fieldmark.config.context import Context
+from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_file import read_eval
 from fieldmark.config.files import load_file
 from fieldmark.config.located import Located
@@ -60,7 +60,7 @@ class FileReport:
 
 def check_file(path: Path | str) -> FileReport:
     """Validate a file, whose type is detected, and report all problems."""
-    context = Context(directory=Path(path).parent, contained=True)
+    context = Context(directory=Path(path).parent, contained=True, code=Code.CHECK)
     kind: FileKind | None = None
     contents = ""
     problems: tuple[Problem, ...] = ()

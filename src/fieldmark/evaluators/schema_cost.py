@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Missing
 
-__all__ = ["SchemaCost", "check_schema"]
+__all__ = ["SchemaCost", "SchemaReferences", "check_schema"]
 
 _MAX_VALUES: Final = 100_000
 _MAX_DEPTH: Final = 200
@@ -153,34 +153,18 @@ def _children(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-class _Reader:
-    """Reads the parts of a schema and resolves its references."""
+class SchemaReferences:
+    """Resolves references inside a schema; those to other documents are never followed."""
 
-    def __init__(self, schema: JsonValue, *, backtracking: bool) -> None:
+    __slots__ = ("_anchors", "_base", "_has_inner_bases", "_schema")
+
+    def __init__(self, schema: JsonValue) -> None:
         self._schema = schema
-        self._pattern_work = _BACKTRACKING if backtracking else 0
         self._base = _identifier(schema)
         self._has_inner_bases = False
         """Whether references in some parts are relative to these parts."""
         self._anchors: dict[str, JsonValue] = {}
-        self._numbers: dict[int, int] = {}
-        """The numbers of schemas by `id()`; number 0 is the whole schema."""
-        self._pending: list[JsonValue] = []
-        self.parts: list[_Part] = []
-        self.references: set[tuple[int, int]] = set()
-        self.known = True
-        """Whether all references could be resolved."""
-
-    def read(self) -> None:
-        """Read the schema and everything that it refers to."""
-        self._find_anchors()
-        self._number(self._schema)
-        # Parts are read in the order of their numbers; reading one can add others at the end.
-        for schema in self._pending:
-            self.parts.append(self._part(schema))
-
-    def _find_anchors(self) -> None:
-        pending: list[JsonValue] = [self._schema]
+        pending: list[JsonValue] = [schema]
         while pending:
             value = pending.pop()
             if isinstance(value, dict):
@@ -193,6 +177,53 @@ class _Reader:
                 elif own and value is not self._schema:
                     self._has_inner_bases = True
             pending.extend(_children(value))
+
+    def resolve(self, reference: JsonValue) -> JsonValue | Missing:
+        """Return the schema that a reference names; missing if it is in no known place.
+
+        >>> SchemaReferences({"$defs": {"a/b": True}}).resolve("#/$defs/a~1b")
+        True
+        """
+        if not isinstance(reference, str) or self._has_inner_bases or "%" in reference:
+            return MISSING
+        base, _, fragment = reference.partition("#")
+        if base and base != self._base.partition("#")[0]:
+            return MISSING
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get(fragment, MISSING)
+        value: JsonValue = self._schema
+        for step in fragment.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(value, dict) and name in value:
+                value = value[name]
+            elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+                value = value[int(name)]
+            else:
+                return MISSING
+        return value
+
+
+class _Reader:
+    """Reads the parts of a schema."""
+
+    def __init__(self, schema: JsonValue, *, backtracking: bool) -> None:
+        self._schema = schema
+        self._pattern_work = _BACKTRACKING if backtracking else 0
+        self._references = SchemaReferences(schema)
+        self._numbers: dict[int, int] = {}
+        """The numbers of schemas by `id()`; number 0 is the whole schema."""
+        self._pending: list[JsonValue] = []
+        self.parts: list[_Part] = []
+        self.references: set[tuple[int, int]] = set()
+        self.known = True
+        """Whether all references could be resolved."""
+
+    def read(self) -> None:
+        """Read the schema and everything that it refers to."""
+        self._number(self._schema)
+        # Parts are read in the order of their numbers; reading one can add others at the end.
+        for schema in self._pending:
+            self.parts.append(self._part(schema))
 
     def _number(self, schema: JsonValue) -> int:
         number = self._numbers.setdefault(id(schema), len(self._pending))
@@ -223,33 +254,13 @@ class _Reader:
         return part._replace(work=work)
 
     def _add_reference(self, part: _Part, reference: JsonValue) -> None:
-        target = self._resolved(reference)
+        target = self._references.resolve(reference)
         if target is MISSING:
             self.known = False
             return
         number = self._number(target)
         part.same.append(number)
         self.references.add((len(self.parts), number))
-
-    def _resolved(self, reference: JsonValue) -> JsonValue | Missing:
-        """Return the schema that a reference names; missing if it is in no known place."""
-        if not isinstance(reference, str) or self._has_inner_bases or "%" in reference:
-            return MISSING
-        base, _, fragment = reference.partition("#")
-        if base and base != self._base.partition("#")[0]:
-            return MISSING
-        if fragment and not fragment.startswith("/"):
-            return self._anchors.get(fragment, MISSING)
-        value: JsonValue = self._schema
-        for step in fragment.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(value, dict) and name in value:
-                value = value[name]
-            elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-                value = value[int(name)]
-            else:
-                return MISSING
-        return value
 
 
 def _identifier(schema: JsonValue) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -12,6 +12,27 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.compare.identifier import letters_and_digits
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
+from fieldmark.plan.proposals import (
+    ADDRESS_WORDS,
+    ADDRESSES,
+    BOOLEANS,
+    DATE_WORDS,
+    EMAILS,
+    IDENTIFIER_WORDS,
+    IDENTIFIERS,
+    INTEGERS,
+    NAME_WORDS,
+    NAMES,
+    PAIRED_THRESHOLD,
+    PHONE_WORDS,
+    SHORT_TEXT,
+    WEB_ADDRESSES,
+    InferredRule,
+    Proposal,
+    Settings,
+    is_named,
+    phone_proposal,
+)
 from fieldmark.plan.value_kinds import (
     LOCALES,
     Difference,
@@ -19,9 +40,8 @@ from fieldmark.plan.value_kinds import (
     ValueKind,
     decimals,
     difference_of,
-    key_words,
     kind_of_value,
-    phone_is_available,
+    nearest_value,
     readers_of,
 )
 from fieldmark.values.canonical import typed_key
@@ -31,9 +51,7 @@ from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
 from fieldmark.values.text import exact_text, normalized, plural, shorten
 
-__all__ = ["InferredRule", "RuleInferrer"]
-
-_Settings: TypeAlias = dict[str, JsonValue]
+__all__ = ["RuleInferrer"]
 
 _MAX_ATTRIBUTES: Final = 10_000
 _MAX_DISTINCT: Final = 1_000
@@ -43,7 +61,6 @@ _MIN_KEYED_LISTS: Final = 5
 _MIN_KEYED_ITEMS: Final = 20
 _MIN_ALTERNATIVES: Final = 2
 _MAX_MATCH_FIELDS: Final = 2
-_PAIRED_THRESHOLD: Final = 0.5
 _MONEY_DECIMALS: Final = 2
 _MAX_EXAMPLES: Final = 3
 _MAX_SHOWN: Final = 40
@@ -56,15 +73,6 @@ _NEARLY_ALL: Final = 0.95
 _MOSTLY: Final = 0.8
 """If at least this share of the values fits what the name of an attribute says, it is so."""
 _GREEDY: Final = Greedy()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InferredRule:
-    """A proposed rule for an attribute, with the reason for it."""
-
-    path: str
-    settings: Mapping[str, JsonValue]
-    reason: str
 
 
 class RuleInferrer:
@@ -121,7 +129,10 @@ class RuleInferrer:
         self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str
     ) -> None:
         others: dict[int, JsonValue] = {}
-        if isinstance(candidate, list):
+        if not isinstance(candidate, list | dict | None) and candidate is not MISSING and expected:
+            # One of the acceptable values, which the candidate is compared with.
+            others = {nearest_value(expected, candidate)[0]: candidate}
+        elif isinstance(candidate, list):
             # The order of the items does not matter.
             pairs = _GREEDY.align(expected, candidate).pairs
             others = {index: candidate[other] for index, other, _, _ in pairs}
@@ -189,11 +200,14 @@ class RuleInferrer:
             if not evidence.candidates:
                 why = "probably lists of acceptable values like the other lists, but no predictions"
             return [_rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)]
-        if not path:
-            return []
         if items is None or not items.objects:
             why = "scalars, aligned by similarity; order does not matter"
-            return [_rule(path, {"align": "greedy"}, why, evidence)]
+            if not evidence.candidates and evidence.single_items * 2 > evidence.lists > 1:
+                why += (
+                    f"; {evidence.single_items:,} of {evidence.lists:,} lists have one item: if"
+                    " these are acceptable values, use match and any_of instead"
+                )
+            return [_list_rule(path, {"align": "greedy"}, why, evidence)] if path else []
         for name in self._possible_keys.get(f"{path}[*]", ()):
             field = self._evidence[join(f"{path}[*]", name)]
             if (
@@ -203,8 +217,11 @@ class RuleInferrer:
                 and _is_code(field)
             ):
                 why = f"{name} identifies each item on both sides in all {items.keyed_lists} lists"
-                return [_rule(path, {"align": "key", "key": [join("", name)]}, why, evidence)]
-        return [self._infer_match_fields(path, items, evidence)]
+                key: Settings = {"align": "key", "key": [join("", name)]}
+                return [_list_rule(path, key, why, evidence)]
+        proposal = self._infer_match_fields(path, items, evidence)
+        # A list that is the whole document is aligned by default.
+        return [proposal] if path or "match_fields" in proposal.settings else []
 
     def _infer_match_fields(
         self, path: str, items: AttributeEvidence, evidence: AttributeEvidence
@@ -216,19 +233,19 @@ class RuleInferrer:
         names = names[:_MAX_MATCH_FIELDS]
         if not any(fields[name].share(ValueKind.TEXT) * 2 > 1 for name in names):
             why = "items aligned by similarity of all their values; order does not matter"
-            return _rule(path, {"align": "greedy"}, why, evidence)
+            return _list_rule(path, {"align": "greedy"}, why, evidence)
         counts = ", ".join(
             f"{name} ({fields[name].distinct_in_lists:,} distinct in "
             f"{plural(items.items_in_lists, 'item')})"
             for name in names
         )
-        settings: _Settings = {
+        settings: Settings = {
             "align": "greedy",
             "match_fields": [join("", name) for name in names],
-            "threshold": _PAIRED_THRESHOLD,
+            "threshold": PAIRED_THRESHOLD,
         }
         why = f"items aligned by similarity of {counts}; order does not matter"
-        return _rule(path, settings, why, evidence)
+        return _list_rule(path, settings, why, evidence)
 
 
 @dataclass(slots=True)
@@ -253,6 +270,10 @@ class AttributeEvidence:
     texts: Counter[str] = field(default_factory=Counter)
     years: tuple[int, int] | None = None
     with_currency: int = 0
+    with_time: int = 0
+    plain_digits: int = 0
+    single_words: int = 0
+    single_items: int = 0
     currencies: frozenset[str] | None = None
     proper_names: int = 0
     postal_addresses: int = 0
@@ -279,6 +300,7 @@ class AttributeEvidence:
         self.values += 1
         if isinstance(expected, list):
             self.lists += 1
+            self.single_items += len(expected) == 1
         elif isinstance(expected, dict):
             self.objects += 1
         else:
@@ -308,10 +330,16 @@ class AttributeEvidence:
             self.proper_names += _is_proper_name(value)
             self.postal_addresses += _is_postal_address(value)
             self.with_decimal_mark += _DECIMAL_MARK.search(value) is not None
-            self._add_meaning(value, readers)
+            self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
+            self.plain_digits += value.strip().isdecimal()
+            self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
+            self.with_currency += self._add_meaning(value, readers)
 
-    def _add_meaning(self, text: str, readers: frozenset[Reader]) -> None:
-        """Add the year of a date and the currency of an amount, of either side."""
+    def _add_meaning(self, text: str, readers: frozenset[Reader]) -> bool:
+        """Add the year of a date and the currency of an amount, of either side.
+
+        Return whether there is a currency.
+        """
         if Reader.DATE in readers and Reader.SHORT_YEAR not in readers:
             reading = read_day(text)
             if reading is not None:
@@ -321,10 +349,11 @@ class AttributeEvidence:
         elif not readers.isdisjoint(_NUMBER_FORMATS):
             amount = read_amount(text)
             if amount is not None and amount.currencies:
-                self.with_currency += 1
                 known = self.currencies
                 meant = amount.currencies
                 self.currencies = meant if known is None else known & meant
+                return True
+        return False
 
     def _add_difference(self, expected: JsonValue, candidate: JsonValue) -> None:
         scalar = not isinstance(expected, list | dict)
@@ -423,6 +452,7 @@ class AttributeEvidence:
 
 
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
+_TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
 _SMALL_WORDS: Final = frozenset(
     (
         "and",
@@ -461,12 +491,6 @@ def _is_postal_address(text: str) -> bool:
     return has_number and len(text.split()) >= _MIN_ADDRESS_WORDS
 
 
-def _is_named(evidence: AttributeEvidence, words: frozenset[str]) -> bool:
-    """Whether the name of the attribute ends with one of these words, also in the plural."""
-    found = key_words(evidence.path)
-    return bool(found) and (found[-1] in words or found[-1].removesuffix("s") in words)
-
-
 def _objects(items: list[JsonValue]) -> list[JsonObject]:
     return [item for item in items if isinstance(item, dict)]
 
@@ -478,7 +502,18 @@ def _is_unique(name: str, items: list[JsonObject]) -> bool:
     return present and len({typed_key(value) for value in values}) == len(values)
 
 
-def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
+def _list_rule(
+    path: str, settings: Settings, reason: str, evidence: AttributeEvidence
+) -> InferredRule:
+    """Return the rule for a list whose items are aligned."""
+    counts = [plural(evidence.lists, "list")]
+    if evidence.single_candidates:
+        counts.append(f"single value in predictions: {evidence.single_candidates:,}")
+    why = f"{reason} ({', '.join(counts)})"
+    return InferredRule(path=path or ROOT, settings=settings, reason=why)
+
+
+def _rule(path: str, settings: Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
     """Return a rule whose reason includes the counts."""
     counts = [plural(evidence.values, "value")]
     if evidence.empty:
@@ -491,7 +526,6 @@ def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEviden
     return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
 
 
-_Proposal: TypeAlias = tuple[_Settings, str]
 _Fits: TypeAlias = Callable[[AttributeEvidence], bool]
 
 
@@ -499,17 +533,21 @@ class _ComparatorRule(NamedTuple):
     """The proposal for attributes that meet a condition; the first one that fits applies."""
 
     fits: _Fits
-    propose: Callable[[AttributeEvidence], _Proposal]
+    propose: Callable[[AttributeEvidence], Proposal]
 
 
-def _infer_comparator(evidence: AttributeEvidence) -> _Proposal:
+def _infer_comparator(evidence: AttributeEvidence) -> Proposal:
     """Return the comparator settings for an attribute, and the reason for them."""
     choice = next((choice for choice in _COMPARATOR_RULES if choice.fits(evidence)), _FALLBACK)
     return choice.propose(evidence)
 
 
-def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], _Proposal]:
+def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], Proposal]:
     return lambda _: (settings, reason)
+
+
+def _always(proposal: Proposal) -> Callable[[AttributeEvidence], Proposal]:
+    return lambda _: proposal
 
 
 def _nearly_all(*kinds: ValueKind) -> _Fits:
@@ -547,8 +585,10 @@ _CLEAR_MAJORITY: Final = 4
 
 def _are_dates(evidence: AttributeEvidence) -> bool:
     """Whether nearly all values have the form of dates, or half of them if the name says so."""
+    if evidence.plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
+        return False  # such as 20240131, the number of an order
     share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
-    named = _is_named(evidence, frozenset({"date"})) and share * 2 >= 1
+    named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1
     return (
         ((evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1) or named)
         and evidence.gains_by_reading(*_DATES)
@@ -566,8 +606,8 @@ def _date_order(evidence: AttributeEvidence) -> Reader | None:
     return best if clear else None
 
 
-def _propose_date(evidence: AttributeEvidence) -> _Proposal:
-    settings: _Settings = {"match": "date"}
+def _propose_date(evidence: AttributeEvidence) -> Proposal:
+    settings: Settings = {"match": "date"}
     reason = plural(evidence.kinds.total(), "date")
     order = _date_order(evidence)
     if order is not None:
@@ -580,11 +620,14 @@ def _propose_date(evidence: AttributeEvidence) -> _Proposal:
         reason += f", month names in {locale}"
         readers.append(locale)
     reason += ", compared by day"
+    if evidence.with_time:
+        reason += f"; the times of {evidence.with_time:,} are ignored"
     short, _ = evidence.examples_of(lambda readers: Reader.SHORT_YEAR in readers)
     if evidence.count(Reader.SHORT_YEAR, both_sides=True):
         first = _first_year(evidence.years)
         settings["two_digit_years"] = first
-        reason += f"; two-digit years ({short:,}) are {first} to {first + _CENTURY - 1}"
+        counted = f" ({short:,})" if short else " in predictions"
+        reason += f"; two-digit years{counted} are {first} to {first + _CENTURY - 1}"
     if order is None:
         unclear, examples = evidence.examples_of(lambda readers: Reader.AMBIGUOUS_DATE in readers)
         if unclear:
@@ -605,7 +648,7 @@ def _first_year(years: tuple[int, int] | None) -> int:
 _NUMBER_FORMATS: Final = (Reader.NUMBER_US, Reader.NUMBER_EU, Reader.NUMBER_CH, Reader.NUMBER_IN)
 
 
-def _propose_number(evidence: AttributeEvidence) -> _Proposal:
+def _propose_number(evidence: AttributeEvidence) -> Proposal:
     """Propose the format that reads the most numbers of both sides, and money with a currency."""
     counts = {
         reader: evidence.count(reader, both_sides=True)
@@ -613,7 +656,7 @@ def _propose_number(evidence: AttributeEvidence) -> _Proposal:
     }
     best = max(counts, key=counts.__getitem__)
     total = evidence.kinds.total()
-    settings: _Settings = {"match": "numeric_tolerance", "tolerance": 0}
+    settings: Settings = {"match": "numeric_tolerance", "tolerance": 0}
     reason = f"{plural(total, 'number')} in strings, compared by value"
     if best is not Reader.PLAIN_NUMBER:
         settings["number_format"] = best.value
@@ -623,12 +666,14 @@ def _propose_number(evidence: AttributeEvidence) -> _Proposal:
         )
         if counts[Reader.NUMBER_US] == counts[Reader.NUMBER_EU] and unclear:
             reason += f"; {unclear:,} mean another number in another format: {examples}"
-    if evidence.with_currency and not evidence.count(Reader.PERCENT, both_sides=True):
+    if evidence.currencies is not None and not evidence.count(Reader.PERCENT, both_sides=True):
         del settings["tolerance"]
         settings["match"] = "money"
         reason += f" and currency ({evidence.with_currency:,} with a currency)"
-        if evidence.currencies is not None and len(evidence.currencies) == 1:
+        if len(evidence.currencies) == 1:
             settings["currency"] = next(iter(evidence.currencies))
+        elif evidence.with_currency < total:
+            reason += "; amounts without one match any currency"
     return settings, reason + _unreadable(evidence, best)
 
 
@@ -644,24 +689,20 @@ def _is_code(evidence: AttributeEvidence) -> bool:
 
 def _is_identifier(evidence: AttributeEvidence) -> bool:
     """Whether separators may differ: the name or predictions say so, and values stay distinct."""
-    return (
-        _nearly_all(*_CODES)(evidence)
-        and not evidence.with_decimal_mark
-        and not evidence.looks_alike_as_identifiers
-        and (
-            _is_named(evidence, _IDENTIFIER_WORDS)
-            or (_is_code(evidence) and _differs_in_form(evidence))
-        )
-    )
+    if evidence.with_decimal_mark or evidence.looks_alike_as_identifiers:
+        return False
+    if is_named(evidence.path, IDENTIFIER_WORDS):
+        words = sum(evidence.kinds[kind] for kind in (*_CODES, ValueKind.DATE))
+        return words + evidence.single_words >= _NEARLY_ALL * evidence.kinds.total()
+    return _is_code(evidence) and _differs_in_form(evidence)
 
 
 def _differs_in_form(evidence: AttributeEvidence) -> bool:
     return evidence.differences[Difference.CASE] + evidence.differences[Difference.WHITESPACE] > 0
 
 
-def _named(words: str, fits: _Fits) -> _Fits:
-    known = frozenset(words.split())
-    return lambda evidence: _is_named(evidence, known) and fits(evidence)
+def _named(words: frozenset[str], fits: _Fits) -> _Fits:
+    return lambda evidence: is_named(evidence.path, words) and fits(evidence)
 
 
 def _mostly(count: Callable[[AttributeEvidence], int]) -> _Fits:
@@ -670,16 +711,13 @@ def _mostly(count: Callable[[AttributeEvidence], int]) -> _Fits:
     )
 
 
-def _propose_phone(evidence: AttributeEvidence) -> _Proposal:
-    reason = plural(evidence.kinds.total(), "telephone number")
-    if not phone_is_available():
-        why = 'match: phone requires pip install "fieldmark[phone]"'
-        return {"match": "identifier"}, f"{reason}, compared by digits; {why}"
-    note = "one without a country code matches any country; set region to prevent that"
-    return {"match": "phone"}, f"{reason}; {note}{_unreadable(evidence, Reader.PHONE)}"
+def _propose_phone(evidence: AttributeEvidence) -> Proposal:
+    settings, reason = phone_proposal(plural(evidence.kinds.total(), "telephone number"))
+    unreadable = _unreadable(evidence, Reader.PHONE) if settings["match"] == "phone" else ""
+    return settings, reason + unreadable
 
 
-def _propose_enumeration(evidence: AttributeEvidence) -> _Proposal:
+def _propose_enumeration(evidence: AttributeEvidence) -> Proposal:
     texts = [text for text, _ in evidence.texts.most_common()]
     listed = ", ".join(shorten(text, _MAX_SHOWN) for text in texts[:_MAX_EXAMPLES])
     more = ", …" if len(texts) > _MAX_EXAMPLES else ""
@@ -687,6 +725,14 @@ def _propose_enumeration(evidence: AttributeEvidence) -> _Proposal:
     if _differs_in_form(evidence) or len(set(map(normalized, texts))) < len(texts):
         return {"match": "normalized_text"}, f"{reason}; case and whitespace differ"
     return {"match": "exact"}, f"{reason}; compared exactly"
+
+
+def _propose_exact(evidence: AttributeEvidence) -> Proposal:
+    """Propose an exact comparison for text that mostly consists of digits."""
+    number = sum(evidence.kinds[kind] for kind in _OF_DIGITS)
+    total = evidence.kinds.total()
+    what = "are codes, dates or numbers in several formats, compared exactly"
+    return {"match": "exact"}, f"{number:,} of {total:,} {what}"
 
 
 _NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
@@ -697,27 +743,8 @@ _AMOUNTS: Final = (ValueKind.AMOUNT, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
 _OF_DIGITS: Final = (ValueKind.DATE, ValueKind.FOREIGN_DATE, ValueKind.AMOUNT, *_CODES)
 _TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
 _SHORT_TEXTS: Final = _TEXTS - {ValueKind.LONG_TEXT, ValueKind.YES_OR_NO, ValueKind.AMOUNT}
-_IDENTIFIER_WORDS: Final = frozenset(
-    (
-        "number",
-        "no",
-        "nr",
-        "id",
-        "code",
-        "sku",
-        "gtin",
-        "isbn",
-        "iban",
-        "ref",
-        "reference",
-        "serial",
-        "zip",
-        "four",
-    )
-)
-
 _COMPARATOR_RULES: Final = (
-    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _fixed("booleans", match="boolean")),
+    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _always(BOOLEANS)),
     _ComparatorRule(
         _nearly_all(ValueKind.YES_OR_NO), _fixed("strings that mean yes or no", match="boolean")
     ),
@@ -725,7 +752,7 @@ _COMPARATOR_RULES: Final = (
         lambda evidence: (
             _are_numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= _NEARLY_ALL
         ),
-        _fixed("integers, compared exactly", match="numeric_tolerance", tolerance=0),
+        _always(INTEGERS),
     ),
     _ComparatorRule(
         lambda evidence: _are_numbers(evidence) and evidence.most_decimals <= _MONEY_DECIMALS,
@@ -746,52 +773,43 @@ _COMPARATOR_RULES: Final = (
     ),
     _ComparatorRule(_are_dates, _propose_date),
     _ComparatorRule(
-        _nearly_all(ValueKind.DATE),
+        lambda evidence: (
+            evidence.share(ValueKind.DATE) >= _NEARLY_ALL and not _is_identifier(evidence)
+        ),
         _fixed("dates, but most predictions that differ cannot be parsed as dates", match="exact"),
     ),
-    _ComparatorRule(
-        _readable_as(ValueKind.EMAIL), _fixed("e-mail addresses, ignoring case", match="email")
-    ),
+    _ComparatorRule(_readable_as(ValueKind.EMAIL), _always(EMAILS)),
     _ComparatorRule(
         _readable_as(ValueKind.WEB_ADDRESS),
-        _fixed("web addresses, compared after normalization", match="url"),
+        _always(WEB_ADDRESSES),
     ),
     _ComparatorRule(
         _named(
-            "phone telephone tel mobile cell fax",
+            PHONE_WORDS,
             _mostly(lambda evidence: evidence.count(Reader.PHONE)),
         ),
         _propose_phone,
     ),
     _ComparatorRule(
         _is_identifier,
-        _fixed("identifiers, ignoring case and separators; all digits count", match="identifier"),
+        _always(IDENTIFIERS),
     ),
     _ComparatorRule(_is_code, _fixed("codes, compared exactly", match="exact")),
     _ComparatorRule(_readable_as(*_AMOUNTS), _propose_number),
     _ComparatorRule(
         lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
-        _fixed("mostly digits in several formats, compared exactly", match="exact"),
+        _propose_exact,
     ),
     _ComparatorRule(
-        _named("address addr street", _mostly(lambda evidence: evidence.postal_addresses)),
-        _fixed(
-            "addresses, words in any order and spelling; numbers must be the same",
-            match="address",
-            threshold=0.85,
-        ),
+        _named(ADDRESS_WORDS, _mostly(lambda evidence: evidence.postal_addresses)),
+        _always(ADDRESSES),
     ),
     _ComparatorRule(
         _named(
-            "name vendor supplier merchant company customer buyer seller author organization "
-            "committee borrower lender employer employee insured agent",
+            NAME_WORDS,
             _mostly(lambda evidence: evidence.proper_names),
         ),
-        _fixed(
-            "names, words in any order and spelling; numbers must be the same",
-            match="name",
-            threshold=0.85,
-        ),
+        _always(NAMES),
     ),
     _ComparatorRule(
         lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
@@ -799,16 +817,16 @@ _COMPARATOR_RULES: Final = (
     ),
     _ComparatorRule(
         lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
-        _fixed("long text, compared by meaning", match="semantic", threshold=0.8),
+        _fixed(
+            "long text, compared by meaning; numbers must be the same",
+            match="semantic",
+            threshold=0.8,
+            guards={"numbers": True},
+        ),
     ),
     _ComparatorRule(
         _nearly_all(*_TEXTS),
-        _fixed(
-            "short text, with small spelling differences; numbers must be the same",
-            match="fuzzy",
-            threshold=0.85,
-            numbers="exact",
-        ),
+        _always(SHORT_TEXT),
     ),
 )
 

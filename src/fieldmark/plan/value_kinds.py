@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -29,6 +30,7 @@ __all__ = [
     "difference_of",
     "key_words",
     "kind_of_value",
+    "nearest_value",
     "phone_is_available",
     "readers_of",
 ]
@@ -119,8 +121,13 @@ _URL: Final = Url()
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text has a digit and no space, or at least half of it is digits."""
+    """Whether a text has a digit and no space, or at least half of it is digits.
+
+    Text in a script without capital letters, such as Japanese, may have no spaces between words.
+    """
     trimmed = text.strip()
+    if any(each > "ÿ" and unicodedata.category(each) == "Lo" for each in trimmed[:_MAX_CODE]):
+        return False
     characters = trimmed.replace(" ", "")
     digits = sum(map(str.isdecimal, characters))
     return (
@@ -208,8 +215,8 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
     if equal(expected, candidate):
         return Difference.NONE
     if isinstance(expected, list) and not isinstance(candidate, list | dict):
-        listed = any(equal(value, candidate) for value in expected)
-        return Difference.LISTED if listed else Difference.OTHER
+        _, smallest = nearest_value(expected, candidate)
+        return Difference.LISTED if smallest is Difference.NONE else smallest
     numbers = as_number(expected, NumberFormat.AUTO), as_number(candidate, NumberFormat.AUTO)
     if None not in numbers:
         return Difference.NUMBER_FORMAT if numbers[0] == numbers[1] else Difference.OTHER
@@ -223,6 +230,20 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
     if days[0] is not None and days[1] is not None:
         return Difference.DATE_FORMAT if days[0].day == days[1].day else Difference.OTHER
     return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
+
+
+_ORDER: Final = tuple(Difference)
+
+
+def nearest_value(expected: list[JsonValue], candidate: JsonValue) -> tuple[int, Difference]:
+    """Return the index of the value that differs least from the candidate, and how.
+
+    >>> nearest_value(["7", "5"], "5.0")
+    (1, <Difference.NUMBER_FORMAT: 'different number format'>)
+    """
+    differences = [difference_of(value, candidate) for value in expected]
+    smallest = min(differences, key=_ORDER.index, default=Difference.OTHER)
+    return (differences.index(smallest) if differences else 0), smallest
 
 
 _DATE_READERS: Final = {Reader(order.value): DateReader(order=order) for order in DateOrder}

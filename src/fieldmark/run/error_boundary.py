@@ -19,7 +19,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.paths import ROOT
 
-__all__ = ["compare_cases", "score_or_error"]
+__all__ = ["compare_cases", "safe_comparator", "score_or_error"]
 
 _FAILED_FACT: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
@@ -71,19 +71,22 @@ def _safe_rules(rules: Rules) -> Rules:
     """Return the same rules with comparators that never raise."""
     return replace(
         rules,
-        default=None if rules.default is None else _safe(rules.default),
+        default=None if rules.default is None else safe_comparator(rules.default),
         fields=tuple(
-            rule if rule.comparator is None else replace(rule, comparator=_safe(rule.comparator))
+            rule
+            if rule.comparator is None
+            else replace(rule, comparator=safe_comparator(rule.comparator))
             for rule in rules.fields
         ),
     )
 
 
-def _safe(comparator: Comparator) -> Comparator:
+def safe_comparator(comparator: Comparator) -> Comparator:
+    """Return a comparator that never raises an exception."""
     if isinstance(comparator, Ignore):
         return comparator
     if isinstance(comparator, AnyOf):
-        return AnyOf(inner=_safe(comparator.inner))
+        return AnyOf(inner=safe_comparator(comparator.inner))
     if hasattr(comparator, "settle"):
         return cast(Comparator, _SafeBatchComparator(inner=comparator))
     return cast(Comparator, _SafeComparator(inner=comparator))

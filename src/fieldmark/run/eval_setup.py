@@ -15,7 +15,7 @@ from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
-from fieldmark.errors import ConfigError, Problem
+from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import described
 from fieldmark.model.case import Case
@@ -47,15 +47,24 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
     """Return the options for reading the rows of an evaluation."""
     inline = isinstance(spec.cases, tuple)
     both = inline and spec.candidates is None and spec.target is None
-    return Inputs(
-        id_key=spec.id_key,
-        expected_key=spec.expected_key,
-        candidate_key="candidate" if both else spec.candidate_key,
-        candidate_json=spec.candidate_json,
-        repair=spec.repair,
-        context=True,
-        format_in=spec.format_in,
-    )
+    try:
+        return Inputs(
+            id_key=spec.id_key,
+            expected_key=spec.expected_key,
+            candidate_key="candidate" if both else spec.candidate_key,
+            rows=spec.rows,
+            parse=spec.parse,
+            candidate_json=spec.candidate_json,
+            repair=spec.repair,
+            duplicates=spec.duplicates,
+            context=True,
+            format_in=spec.format_in,
+            preset=spec.preset,
+            sheet=spec.sheet,
+            group_by=spec.group_by,
+        )
+    except OptionError as error:
+        raise ConfigError.of(str(error), spec.location) from error
 
 
 def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:

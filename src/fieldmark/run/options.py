@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Final, TypeAlias, cast
@@ -19,7 +19,10 @@ __all__ = ["InputsLike", "RunOptions", "options_of_run", "read_inputs"]
 InputsLike: TypeAlias = "Inputs | Mapping[str, object] | None"
 """Options for reading rows, as an object or as a mapping."""
 
-_NOT_RESUMABLE: Final = "its input was data in memory or standard input, which is not saved"
+_NOT_RESUMABLE: Final = (
+    "its inputs were data in memory or standard input, or its rules were Python objects, which are "
+    "not saved"
+)
 _STORED: Final = {
     "score": (
         "truth", "candidate", "rules", "convention", "options", "match", "align", "scope", "depth",
@@ -42,7 +45,7 @@ class RunOptions:
     A run compares `truth` and `candidate`, or runs an eval `file`, where `only` selects cases by
     tag and `cases` by id pattern. `at_least` and `at_most` are limits on metrics, which may drop by
     `max_drop` compared with the `baseline`. With `out` the run is saved; without `values`, it is
-    saved without documents.
+    saved without documents. With `allow_code`, rules may name Python functions.
     """
 
     truth: InputLike | None = None
@@ -71,6 +74,7 @@ class RunOptions:
     intervals: bool | None = None
     workers: int = 1
     concurrency: int | None = None
+    allow_code: bool = False
 
     @property
     def wants_intervals(self) -> bool:
@@ -93,6 +97,8 @@ class RunOptions:
             return None
         if not isinstance(values.get("rules"), str | Mapping | list | None):
             return None
+        if not all(map(_is_importable, _functions_in(values.get("rules")))):
+            return None
         if command == "score":
             values["inputs"] = {
                 key: value
@@ -104,7 +110,7 @@ class RunOptions:
     @classmethod
     def from_stored(cls, stored: JsonObject) -> RunOptions:
         """Return the options that were stored in a manifest."""
-        known = {each.name for each in fields(cls)}
+        known = {name for names in _STORED.values() for name in names}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
         for name in ("only", "cases"):
             values[name] = tuple(cast("list[str]", values.get(name, [])))
@@ -152,7 +158,26 @@ def options_of_run(path: Path, command: str) -> RunOptions:
     return RunOptions.from_stored(manifest.options)
 
 
+def _functions_in(value: object) -> Iterator[Callable[..., object]]:
+    """Yield the functions in rules that are Python data."""
+    if isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _functions_in(inner)
+    elif callable(value):
+        yield value
+
+
+def _is_importable(function: Callable[..., object]) -> bool:
+    from fieldmark.python_function import PythonFunction  # rarely needed
+
+    return PythonFunction.of(function).importable
+
+
 def _to_json(value: object) -> object:
+    if callable(value):
+        from fieldmark.python_function import reference_of  # rarely needed
+
+        return reference_of(value)
     if isinstance(value, Mapping):
         return {str(key): _to_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

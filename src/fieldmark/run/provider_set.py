@@ -1,4 +1,4 @@
-"""The providers and models of a run: checks before the first case, and usage at the end."""
+"""The providers, models and functions of a run: checks before the first case, usage at the end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from fieldmark.compare.provider_lookup import (
+    find_functions,
     find_providers_and_judges,
     with_memos,
     with_provider_options,
@@ -47,17 +48,22 @@ def _memo(provider: Provider) -> SimilaritySource:
 
 
 class ProviderSet:
-    """All providers and models that rules or evaluators use."""
+    """All providers, models and functions that rules or evaluators use."""
 
-    __slots__ = ("_all",)
+    __slots__ = ("_all", "_functions")
 
     def __init__(self, *things: object) -> None:
         self._all = find_providers_and_judges(things)
+        self._functions = find_functions(things)
 
     def unready(self) -> list[Problem]:
-        """Return why providers cannot be used; judges are checked with the evaluators."""
+        """Return why providers and functions cannot be used.
+
+        Judges are checked with the evaluators.
+        """
         providers = [each for each in self._all if hasattr(each, "similarities")]
-        reasons = ((_name(each), each.unready()) for each in providers if hasattr(each, "unready"))
+        checked = [each for each in (*providers, *self._functions) if hasattr(each, "unready")]
+        reasons = ((_name(each), each.unready()) for each in checked)
         return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in reasons if why))
 
     def check_ready(self) -> None:
@@ -67,12 +73,22 @@ class ProviderSet:
             raise ConfigError(problems)
 
     def identities(self) -> tuple[JsonObject, ...]:
-        """Return what determines responses: model, endpoint, hash of weights, prompt version."""
-        found: list[JsonObject] = []
-        for each in map(described, self._all):
-            if each not in found:
-                found.append(each)
-        return tuple(found)
+        """Return what determines responses: model, endpoint, hash of weights, prompt version.
+
+        Functions have the hash of their file, so that a run is not resumed with other ones.
+        """
+        named = [described(each) for each in self._all]
+        for function in self._functions:
+            from fieldmark.run.targets.target import file_digest  # rarely needed
+
+            digest = None if function.file is None else file_digest(function.file)
+            named.append({**described(function), "sha256": digest})
+        return tuple(each for place, each in enumerate(named) if each not in named[:place])
+
+    @property
+    def unnamed_functions(self) -> tuple[str, ...]:
+        """The functions that cannot be imported by their names, such as lambda expressions."""
+        return tuple(dict.fromkeys(str(each) for each in self._functions if not each.importable))
 
     @property
     def has_usage(self) -> bool:

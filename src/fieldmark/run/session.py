@@ -58,6 +58,14 @@ Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 
 _PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
+_ONE_PROCESS: Final = (
+    "compared in one process, because the rules contain a function or another object that cannot "
+    "be sent to worker processes"
+)
+_UNNAMED: Final = (
+    "the run can be resumed only in Python with the same rules, because a function has no name by "
+    "which it can be imported: {}"
+)
 _NOT_STORED: Final = (
     "the run cannot be resumed: an evaluator computes metrics over all cases, and the predictions "
     "of finished cases were not saved"
@@ -129,9 +137,12 @@ def run_session(
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
             directory.finish(summary, lists=lists, spent=prepared.providers.spent())
-    notes = (*prepared.stream.notes, *list_notes(session.lists))
+    notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
+    unnamed = prepared.providers.unnamed_functions
+    if directory is not None and unnamed:
+        notes.append(_UNNAMED.format(", ".join(unnamed)))
     path = None if directory is None else directory.path
-    return RunResult(summary, notes, path, case_source=session.kept)
+    return RunResult(summary, tuple(notes), path, case_source=session.kept)
 
 
 def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) -> KeptCases:
@@ -227,6 +238,7 @@ class _Session:
         self._target_warnings: list[str] = []
         self._worker_lists: dict[str, Aligner] = {}
         self._done = self._next = self._bytes = 0
+        self.notes: list[str] = []
 
     def keep_cases(self) -> KeptCases:
         """Keep all cases for the result of the run, or read its files again if this is possible."""
@@ -437,6 +449,7 @@ class _Session:
                 sampled=self._options.wants_intervals,
             )
             if not _is_picklable(job):
+                self.notes.append(_ONE_PROCESS)
                 return False
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):

@@ -20,9 +20,9 @@ from fieldmark.values.text import did_you_mean
 __all__ = ["RulesLike", "Settings", "resolve_settings"]
 
 RulesLike: TypeAlias = (
-    "Rules | LoadedRules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
+    "Rules | LoadedRules | Mapping[str, object] | Sequence[object] | str | Path | None"
 )
-"""Rules as an object, plain data or the path of a file, or none."""
+"""Rules as an object, data that may contain functions, the path of a file, or none."""
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
@@ -72,12 +72,14 @@ def resolve_settings(
     align: str | None = None,
     scope: str | None = None,
     depth: str | None = None,
+    allow_code: bool = False,
 ) -> Settings:
     """Resolve the rules and the convention; raise an error for invalid ones.
 
-    The default convention is that of the rules, otherwise `confusion`.
+    The default convention is that of the rules, otherwise `confusion`. With `allow_code`, rules may
+    name Python functions.
     """
-    loaded = _load(rules)
+    loaded = _load(rules, allow_code=allow_code)
     given = loaded.rules
     try:
         chosen = loaded.convention or DEFAULT_CONVENTION
@@ -88,7 +90,7 @@ def resolve_settings(
             # The comparator of the convention has no provider and the usual threshold.
             match = match or chosen.comparison.comparator
         if match is not None or align is not None:
-            given = _with_defaults(loaded, match, align)
+            given = _with_defaults(loaded, match, align, allow_code=allow_code)
         if scope is not None:
             given = replace(given, scope=_one_of(Scope, "scope", scope))
         if depth is not None:
@@ -112,15 +114,18 @@ def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
         raise ConfigError.of(message, hint=hint) from None
 
 
-def _with_defaults(loaded: LoadedRules, match: str | None, align: str | None) -> Rules:
+def _with_defaults(
+    loaded: LoadedRules, match: str | None, align: str | None, *, allow_code: bool
+) -> Rules:
     """Return the rules with another default comparator and aligner, given by name."""
-    from fieldmark.config.context import Context
+    from fieldmark.config.context import Code, Context
     from fieldmark.config.located import Located
     from fieldmark.config.strategies import build_aligner, build_comparator, choose
     from fieldmark.registry import Plugin
 
     rules = loaded.rules
-    context = Context(provider=loaded.provider, thresholds=loaded.thresholds)
+    code = Code.ALLOW if allow_code else Code.REFUSE
+    context = Context(provider=loaded.provider, thresholds=loaded.thresholds, code=code)
     if match is not None:
         choice = choose(
             Plugin.COMPARATORS, Located(value=match, location=Location("match")), context
@@ -138,12 +143,16 @@ def _with_defaults(loaded: LoadedRules, match: str | None, align: str | None) ->
     return rules
 
 
-def _load(rules: RulesLike) -> LoadedRules:
+def _load(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
     """Return the rules, and what else their file sets."""
     if rules is None or isinstance(rules, Rules):
         return LoadedRules(rules=rules or Rules())
     if isinstance(rules, LoadedRules):
         return rules
+    from fieldmark.config.context import Code
     from fieldmark.config.rules_file import load_rules, read_rules
 
-    return load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
+    code = Code.ALLOW if allow_code else Code.REFUSE
+    if isinstance(rules, str | Path):
+        return load_rules(rules, code=code)
+    return read_rules(rules, code=code)

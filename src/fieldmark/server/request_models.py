@@ -194,15 +194,54 @@ class BatchSource(_Request):
         return plural(len(self.rows or []), "row")
 
 
-class ReadingOptions(_Request):
-    """How the rows of a batch are read."""
+_Key: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 
-    id_key: _Short | None = None
-    expected_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    candidate_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+class ReadingOptions(
+    _Request,
+    json_schema_extra={
+        "examples": [
+            {"id_key": "invoice,page", "candidate_key": "sample.output_text", "repair": True},
+            {"preset": "langsmith", "candidate_json": "last"},
+            {"group_by": "invoice", "sheet": "Sheet1"},
+        ]
+    },
+):
+    """How the rows of a batch are read: the options of `fieldmark score`."""
+
+    id_key: Annotated[
+        _Short | None,
+        Field(description="The key of the id; several keys are separated by commas."),
+    ] = None
+    expected_key: Annotated[
+        _Key | None, Field(description="The key of the ground truth, or a path.")
+    ] = None
+    candidate_key: Annotated[
+        _Key | None, Field(description="The key of the prediction, or a path.")
+    ] = None
     rows: Literal["document", "keyed", "list"] | None = None
     parse: Literal["lenient", "strict"] = "lenient"
+    candidate_json: Annotated[
+        Literal["only", "last"],
+        Field(description="Which JSON of model output is read: the only one, or the last."),
+    ] = "only"
+    repair: Annotated[
+        bool, Field(description="Whether model output that is almost JSON is repaired.")
+    ] = False
     duplicates: Literal["refuse", "last"] = "refuse"
+    preset: Annotated[
+        Literal[
+            "langsmith", "braintrust", "openai-evals", "promptfoo", "inspect", "labelstudio",
+            "textract", "azure-di", "google-docai", "mindee",
+        ]
+        | None,
+        Field(description="The tool whose exports are read."),
+    ] = None  # fmt: skip
+    sheet: Annotated[_Key | None, Field(description="The sheet of Excel workbooks.")] = None
+    group_by: Annotated[
+        _Key | None,
+        Field(description="The columns by which rows of tables are grouped into documents."),
+    ] = None
 
 
 class GateLimits(_Request):

@@ -11,7 +11,8 @@ from fieldmark.config.proposal import render_proposal
 from fieldmark.config.rules_file import load_rules, rules_of
 from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.infer import InferredRule, RuleInferrer
+from fieldmark.plan.infer import RuleInferrer
+from fieldmark.plan.proposals import InferredRule
 from fieldmark.values.paths import join
 from fieldmark.values.presence import presence
 
@@ -44,7 +45,7 @@ fields:
   - {path: vendor.name, match: name, threshold: 0.85}
   # e-mail addresses, ignoring case (1 value)
   - {path: "vendor.e-mail", match: email}
-  # items aligned by similarity of all their values; order does not matter (1 value)
+  # items aligned by similarity of all their values; order does not matter (1 list)
   - {path: line_items, align: greedy}
   # short text, with small spelling differences; numbers must be the same (2 values)
   - {path: "line_items[*].description", match: fuzzy, threshold: 0.85, numbers: exact}
@@ -52,7 +53,7 @@ fields:
   - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
   # numbers with at most two decimals, equal up to 0.001 (2 values)
   - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.001}
-  # scalars, aligned by similarity; order does not matter (1 value)
+  # scalars, aligned by similarity; order does not matter (1 list)
   - {path: tags, align: greedy}
   # short text, with small spelling differences; numbers must be the same (2 values)
   - {path: "tags[*]", match: fuzzy, threshold: 0.85, numbers: exact}
@@ -64,7 +65,7 @@ fields:
 def test_a_proposal_is_a_valid_rules_file(tmp_path):
     inferrer = RuleInferrer()
     inferrer.add(INVOICE)
-    text = render_proposal(inferrer.rules(), cases=inferrer.cases)
+    text = render_proposal(inferrer.rules(), source="1 case")
     assert text == FILE
     path = tmp_path / "rules.yaml"
     path.write_text(text)
@@ -76,7 +77,7 @@ def test_a_proposal_is_a_valid_rules_file(tmp_path):
 
 
 def test_without_data_there_are_no_fields():
-    text = render_proposal([], cases=0)
+    text = render_proposal([], source="0 cases")
     assert parse_yaml(text).value == {"scope": "union", "defaults": {"match": "exact"}}
 
 
@@ -87,7 +88,7 @@ def test_without_data_there_are_no_fields():
 )  # fmt: skip
 def test_settings_round_trip(value):
     proposal = InferredRule(path="a", settings={"x": value}, reason="two\nlines")
-    text = render_proposal([proposal], cases=1)
+    text = render_proposal([proposal], source="1 case")
     assert parse_yaml(text).value["fields"] == [{"path": "a", "x": value}]
 
 
@@ -101,7 +102,7 @@ def test_proposals_for_any_keys_are_valid(document):
     inferrer = RuleInferrer()
     inferrer.add(document)
     context = Context()
-    text = render_proposal(inferrer.rules(), cases=1)
+    text = render_proposal(inferrer.rules(), source="1 case")
     rules = rules_of(parse_yaml(text), context).rules
     context.problems.raise_any()
     assert [rule.path for rule in rules.fields if "[*]" not in rule.path] == [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
-from fieldmark.plan import infer, value_kinds
+from fieldmark.plan import infer, proposals, value_kinds
 from fieldmark.plan.infer import RuleInferrer
 from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 
@@ -98,6 +98,7 @@ STREETS = ["12 Main Street, Springfield", "7 Elm Road, Leeds"]
 PHONES = ["(212) 555-0123", "+1 212 555 0199"]
 FUZZY = {"match": "fuzzy", "threshold": 0.85, "numbers": "exact"}
 NORMALIZED = {"match": "normalized_text"}
+MEANING = {"match": "semantic", "threshold": 0.8, "guards": {"numbers": True}}
 
 
 def _format(name):
@@ -178,7 +179,8 @@ def _order(name):
         pytest.param(["open", "closed"] * 10, {"match": "exact"}, id="enumeration"),
         pytest.param(["open", "Open"] * 10, NORMALIZED, id="enumeration-in-any-case"),
         pytest.param(NAMES, FUZZY, id="short-text"),
-        pytest.param([LONG, LONG[1:]], {"match": "semantic", "threshold": 0.8}, id="long-text"),
+        pytest.param([LONG, LONG[1:]], MEANING, id="long-text"),
+        pytest.param(["神奈川県横浜市1−1−1", "東京都2−2"], FUZZY, id="text-without-blanks"),
         pytest.param([1, "Acme", True], {"match": "exact"}, id="mixed-types"),
         pytest.param([{}, {}], None, id="empty-objects"),
     ],
@@ -203,6 +205,19 @@ def test_proposals_from_ground_truth_only(values, settings):
         pytest.param("number", ["A-1", "A1"], {"match": "exact"}, id="identifiers-told-by-marks"),
         pytest.param("code", ["A-1.5", "B-2.5"], {"match": "exact"}, id="codes-with-decimals"),
         pytest.param("zip", ["1234", "9876"], {"match": "identifier"}, id="digits-that-are-codes"),
+        pytest.param(
+            "orderNumber",
+            ["20240131", "20240201"],
+            {"match": "identifier"},
+            id="number-like-a-date",
+        ),
+        pytest.param("order", ["20240131", "20240201"], {"match": "date"}, id="date-without-marks"),
+        pytest.param("ein", ["12-3456789", "98-7654321"], {"match": "identifier"}, id="tax-number"),
+        pytest.param(
+            "typeCode", ["SA", "NE", "K1"], {"match": "identifier"}, id="codes-of-letters"
+        ),
+        pytest.param("code", ["two words", "SA"], FUZZY, id="several-words-are-no-code"),
+        pytest.param("type", ["SA", "NE", "RL"], FUZZY, id="letters-by-no-name"),
     ],
 )
 def test_proposals_by_name_and_values(name, values, settings):
@@ -214,7 +229,7 @@ def test_proposals_by_name_and_values(name, values, settings):
 
 
 def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch):
-    monkeypatch.setattr(infer, "phone_is_available", lambda: False)
+    monkeypatch.setattr(proposals, "phone_is_available", lambda: False)
     inferrer = RuleInferrer()
     inferrer.add({"phone": PHONES[0]})
     (proposal,) = inferrer.rules()
@@ -275,6 +290,27 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
             id="money",
         ),
         pytest.param(
+            ["$5.00", "6.00"],
+            "2 amounts in us format, compared by value and currency (1 with a currency); amounts"
+            " without one match any currency (2 values)",
+            id="money-in-several-currencies",
+        ),
+        pytest.param(
+            ["2024-01-31T10:30:00", "2024-02-01"],
+            "2 dates, compared by day; the times of 1 are ignored (2 values)",
+            id="dates-with-times",
+        ),
+        pytest.param(
+            ["LiFePO4", "TiO2", "steel"],
+            "2 of 3 are codes, dates or numbers in several formats, compared exactly (3 values)",
+            id="codes-and-text",
+        ),
+        pytest.param(
+            [LONG],
+            "long text, compared by meaning; numbers must be the same (1 value)",
+            id="long-text",
+        ),
+        pytest.param(
             ["open", "closed", "open", "open", "open"] * 2,
             "2 distinct strings: open, closed; compared exactly (10 values)",
             id="enumeration",
@@ -287,6 +323,62 @@ def test_reasons_name_what_the_rule_cannot_read(values, reason):
         inferrer.add({"x": value})
     (proposal,) = inferrer.rules()
     assert proposal.reason == reason
+
+
+def _reasons(*cases):
+    inferrer = RuleInferrer()
+    for case in cases:
+        inferrer.add(*case)
+    return {rule.path: rule.reason for rule in inferrer.rules()}
+
+
+def test_counts_are_those_of_the_ground_truth():
+    reasons = _reasons(({"x": "5.00", "y": "31/12/2018"}, {"x": "$5.00", "y": "31/12/18"}))
+    assert "(0 with a currency)" in reasons["x"]
+    assert "two-digit years in predictions are 1970 to 2069" in reasons["y"]
+
+
+def test_acceptable_values_are_counted_like_the_rule_compares_them():
+    reasons = _reasons(
+        ({"x": ["450", "449"]}, {"x": "450.0"}),
+        ({"x": ["7"]}, {"x": "7"}),
+        ({"x": ["7"]}, {"x": "8"}),
+    )
+    assert reasons["x"].endswith(
+        "(3 values, different number format: 1, one of the acceptable values: 1,"
+        " different value: 1)"
+    )
+
+
+def test_acceptable_values_are_read_like_their_candidates():
+    found = _settings([["5"], ["1200"], ["3"]], ["$5.00", "$1,200.00", "3"])["x"]
+    assert found == {"match": "money", "number_format": "us", "any_of": True}
+
+
+def test_lists_of_one_item_may_be_acceptable_values():
+    reasons = _reasons(({"x": ["a b"]}, MISSING), ({"x": ["c d"]}, MISSING))
+    assert "2 of 2 lists have one item: if these are acceptable values" in reasons["x"]
+    reasons = _reasons(({"x": ["a b"]}, {"x": ["a b"]}), ({"x": ["c d"]}, {"x": ["c d"]}))
+    assert "one item" not in reasons["x"]
+
+
+def test_single_values_in_place_of_lists_are_counted():
+    reasons = _reasons(
+        ({"x": ["a b", "c d"]}, {"x": ["a b"]}),
+        ({"x": ["a b", "c d"]}, {"x": "a b"}),
+        ({"x": ["e f"]}, {"x": ["e f"]}),
+    )
+    assert reasons["x"].endswith("(3 lists, single value in predictions: 1)")
+
+
+def test_a_whole_document_that_is_a_list_has_match_fields():
+    inferrer = RuleInferrer()
+    inferrer.add(LINES)
+    assert inferrer.rules()[0].path == "$"
+    assert inferrer.rules()[0].settings == FIELDS
+    rules = [{"path": rule.path, **rule.settings} for rule in inferrer.rules()]
+    result = fm.compare(LINES, [{**line, "n": 9} for line in reversed(LINES)], rules=rules)
+    assert result.counts.tp == len(LINES)
 
 
 @given(

@@ -9,9 +9,9 @@ from typing import ClassVar, Final, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.judges.providers.similarity import provider_error
-from fieldmark.judges.python_function import load_attribute
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject
+from fieldmark.python_function import load_attribute, reference_of
 
 __all__ = ["PairFunction", "PythonProvider"]
 
@@ -44,11 +44,8 @@ class PythonProvider:
 
     def identity(self) -> JsonObject:
         """Return the name of the function."""
-        if isinstance(self.function, str):
-            return {"function": self.function}
-        module = getattr(self.function, "__module__", "")
-        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return {"function": f"{module}:{name}"}
+        given = self.function
+        return {"function": given if isinstance(given, str) else reference_of(given)}
 
     def unready(self) -> str | None:
         """Return why the function cannot be called, or `None`."""

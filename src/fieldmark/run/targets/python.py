@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import re
-import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -18,15 +16,14 @@ from fieldmark.data.inputs import Role
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.errors import DataError, OptionError
-from fieldmark.judges.python_function import load_attribute
 from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.python_function import REFERENCE, REFERENCE_FORM, load_attribute, search_path
 from fieldmark.run.targets.target import TargetCall, TargetResponse, file_digest
 
 __all__ = ["PythonTarget"]
 
-_REFERENCE: Final = re.compile(r"(?P<home>.+\.py|[\w.]+):[^\W\d]\w*(?:\.\w+)*\Z")
 _CANCEL_DELAY: Final = 0.05
 """Seconds between the time limit and the cancellation of a coroutine."""
 
@@ -46,13 +43,13 @@ class PythonTarget:
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not _REFERENCE.match(self.function):
-            raise OptionError("function", "must have the form module:function or file.py:function")
+        if not REFERENCE.match(self.function):
+            raise OptionError("function", REFERENCE_FORM)
 
     def unready(self) -> str | None:
         """Import the module, and return why the function cannot be called."""
         try:
-            with self._search_path():
+            with search_path(self.function, self.cwd):
                 self._load()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
             return _describe_error(f"cannot load {self.function}", error)
@@ -60,7 +57,7 @@ class PythonTarget:
 
     def identity(self) -> JsonObject:
         """Return the options and the digest of the file that defines the function."""
-        with self._search_path():
+        with search_path(self.function, self.cwd):
             file = getattr(self._load()[0], "__file__", None)
         return {
             "function": self.function,
@@ -74,21 +71,9 @@ class PythonTarget:
         """Load the function, and keep its directory on the import path while it is used."""
         limit = TimeLimit(timeout)
         config = dict(self.config)
-        with self._search_path():
+        with search_path(self.function, self.cwd):
             _, function = self._load()
             yield lambda request: _call(function, {**request, "config": config}, limit)
-
-    @contextmanager
-    def _search_path(self) -> Iterator[None]:
-        home = self.function.rpartition(":")[0]
-        here = (self.cwd or Path()).absolute()
-        directory = str((here / home).parent if home.endswith(".py") else here)
-        sys.path.insert(0, directory)
-        try:
-            yield
-        finally:
-            with suppress(ValueError):
-                sys.path.remove(directory)
 
     def _load(self) -> tuple[ModuleType, Callable[[JsonObject], object]]:
         module, function = load_attribute(self.function, self.cwd or Path())

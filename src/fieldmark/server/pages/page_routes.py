@@ -7,6 +7,7 @@ from html import escape
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
+from fieldmark.data.inputs import Preset
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
@@ -42,6 +43,7 @@ def batch(state: StateDependency, page: PageDependency) -> HTMLResponse:
         "roots": list(state.roots.names),
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
+        "presets": [preset.value for preset in Preset],
     }
     return page("batch", "Batch", script="batch.js", data=data)
 

@@ -11,11 +11,10 @@ from fastapi import APIRouter, Query
 
 from fieldmark.api.runs import annotate, remove_run
 from fieldmark.api.score import score_with
-from fieldmark.data.inputs import Inputs
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.metrics import tiles
-from fieldmark.run.options import RunOptions
+from fieldmark.run.options import RunOptions, read_inputs
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.data_roots import FileEntry
@@ -43,11 +42,12 @@ _MAX_LISTED: Final = 2000
 async def start_batch(request: BatchRequest, state: StateDependency) -> ApiResponse:
     """Compare two data sets in a background job and return the job.
 
-    Rules are checked before the job starts. If the server is read-only, the run is deleted when the
-    server stops.
+    Rules and reading options are checked before the job starts. If the server is read-only, the run
+    is deleted when the server stops.
     """
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.provider)
     resolve_settings(rules, convention=request.convention, options=request.options)
+    read_inputs(request.inputs.model_dump())
     batch = _Batch(request, state)
     try:
         await anyio.to_thread.run_sync(batch.copy_inputs)
@@ -124,7 +124,7 @@ class _Batch:
             rules=resolve_rules(request.all_rules(state.options.rules or None), provider),
             convention=request.convention,
             options=request.options,
-            inputs=Inputs(**request.inputs.model_dump()),
+            inputs=read_inputs(request.inputs.model_dump()),
             at_least=request.gates.min,
             at_most=request.gates.max,
             values=request.values,

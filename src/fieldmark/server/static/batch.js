@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import * as drafts from "./rules_draft.js";
-import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, shown, whole } from "./report.js";
+import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, select, shown, whole } from "./report.js";
 import { empty, problem, sentence, toast } from "./page.js";
 
 const page = data("page");
@@ -14,14 +14,16 @@ const jobNodes = new Map();
 let eventSource = null;
 const start = button("Compare", startBatch, { class: "primary", id: "start", disabled: true });
 const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional description", autocomplete: "off" });
-const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"]].map(([name, fallback]) =>
-  [name, el("input", { type: "text", placeholder: fallback, autocomplete: "off", spellcheck: "false" })]));
+const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"], ["group_by", "none"], ["sheet", "the first"]].map(([name, fallback]) =>
+  [name, el("input", { type: "text", id: name, placeholder: fallback, maxlength: "200", autocomplete: "off", spellcheck: "false" })]));
+const choices = { preset: "", candidate_json: "only" };
+const repair = el("input", { type: "checkbox", id: "repair" });
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
 
 function source(name, heading, hint) {
   const chosen = el("p", { class: "chosen", role: "status" });
   const picker = el("div");
-  const file = el("input", { type: "file", id: `${name}-file`, accept: ".json,.jsonl,.ndjson,.csv,.tsv", "aria-label": `${heading} file`, on: { change: () => upload(file.files[0]) } });
+  const file = el("input", { type: "file", id: `${name}-file`, accept: ".json,.jsonl,.ndjson,.csv,.tsv,.yaml,.yml", "aria-label": `${heading} file`, on: { change: () => upload(file.files[0]) } });
   const box = el("div", { class: "source", id: `source-${name}` }, el("h3", null, heading), el("p", { class: "quiet" }, hint),
     page.roots.length > 0 && choice(`Source of ${heading.toLowerCase()}`, [["file", "Upload"], ["path", "Path on the server"]], "file", (value) => (value === "file" ? replace(picker, file) : browse(""))),
     picker, chosen);
@@ -60,13 +62,20 @@ function source(name, heading, hint) {
   return box;
 }
 
+function picker(label, name, options) {
+  const box = select(label, options, (value) => { choices[name] = value; });
+  box.querySelector("select").id = name;
+  return box;
+}
+
 function updateStart() {
   start.disabled = !sides.truth;
 }
 
 async function startBatch() {
   replace(errors);
-  const inputs = Object.fromEntries(Object.entries(keys).map(([name, input]) => [name, input.value.trim()]).filter(([, value]) => value));
+  const written = Object.entries(keys).map(([name, input]) => [name, input.value.trim()]);
+  const inputs = Object.fromEntries([...written, ...Object.entries(choices), ["repair", repair.checked]].filter(([, value]) => value));
   start.disabled = true;
   try {
     const job = await request("/api/batch", { method: "POST", body: {
@@ -168,12 +177,16 @@ function actions(job) {
 
 const strategyCounts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "Compare two data sets in JSONL, JSON or CSV format, with one row per case. Rows are paired by id, or by position if they have no ids."),
+  el("p", { class: "lead" }, "Compare two data sets in JSONL, JSON, CSV or YAML format, with one row per case. Rows are paired by id, or by position if they have no ids."),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
   el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => {}),
-    labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key)),
+    labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
+    picker("Exported by", "preset", [["", "no other tool"], ...page.presets.map((name) => [name, name])]),
+    picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
+    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet)),
+  el("p", { class: "form-note" }, el("label", null, repair, " Repair model output that is almost JSON; such predictions are counted")),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
   el("p", { class: "form-note rules-line" }, `${drafts.origin(page.strategies)}Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
   el("div", { class: "save-bar" }, start),
