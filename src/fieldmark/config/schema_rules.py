@@ -367,7 +367,8 @@ class _SchemaReader:
         if shape.positions and len(kinds) > 1:
             for place, schema in enumerate(shape.positions):
                 self.visit([schema], f"{path}[{place}]", above)
-        elif each:
+            each = shape.items
+        if each:
             self.visit(each, f"{path}{_ITEM}", above)
 
     def _propose_list(self, shape: _Shape) -> Proposal:
@@ -376,19 +377,18 @@ class _SchemaReader:
         items = self._shape(shape.items)
         if "object" not in items.kinds:
             return {"align": "greedy"}, "scalars, aligned by similarity; order does not matter"
+        match_fields, of_what = self._match_fields(items)
+        why = f"items aligned by similarity of {of_what}; order does not matter"
+        return {"align": "greedy", **match_fields}, why
+
+    def _match_fields(self, items: _Shape) -> tuple[Settings, str]:
+        """Return the options for a text that tells items apart, and what they are compared by."""
         for name, schemas in items.properties.items():
             inner = self._shape(schemas)
             if inner.scalars and inner.scalars <= {"text"} and is_named(name, _ITEM_WORDS):
-                settings: Settings = {
-                    "align": "greedy",
-                    "match_fields": [join("", name)],
-                    "threshold": PAIRED_THRESHOLD,
-                }
-                shown = shorten(name, _MAX_SHOWN)
-                why = f"items aligned by similarity of {shown}; order does not matter"
-                return settings, why
-        why = "items aligned by similarity of all their values; order does not matter"
-        return {"align": "greedy"}, why
+                settings: Settings = {"match_fields": [join("", name)]}
+                return {**settings, "threshold": PAIRED_THRESHOLD}, shorten(name, _MAX_SHOWN)
+        return {}, "all their values"
 
     def _visit_object(
         self, path: str, shape: _Shape, own: Settings, origin: Location, above: list[set[int]]
@@ -396,8 +396,9 @@ class _SchemaReader:
         is_map = bool(shape.entries) and not shape.properties
         values = self._shape(shape.entries) if is_map else _Shape()
         if values.properties and not path.endswith(_ANY_DEPTH):
-            why = "objects by key, aligned by similarity; their keys are ids that are not compared"
-            self._add(path, shape, ({"align": "entries"}, why), own, origin)
+            match_fields, of_what = self._match_fields(values)
+            why = f"objects aligned by similarity of {of_what}; their keys are not compared"
+            self._add(path, shape, ({"align": "entries", **match_fields}, why), own, origin)
             self.visit(shape.entries, f"{path}{_ITEM}", above)
             return
         if own:
