@@ -7,7 +7,7 @@ rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -155,7 +155,7 @@ class _Shape:
             self.kinds.setdefault(kind)
         description = schema.get("description")
         if isinstance(description, str) and not self.description:
-            self.description = " ".join(description[: 2 * _MAX_DESCRIPTION].split())
+            self.description = " ".join(description[: 2 * _MAX_DESCRIPTION].split()).rstrip(".:")
         enum = schema.get("enum")
         if isinstance(enum, list):
             self.listed += enum[:_MAX_ENUM]
@@ -247,20 +247,23 @@ _BY_KINDS: Final[Mapping[frozenset[str], Proposal]] = {
     frozenset({"format date", "format date-time"}): _DATE_TIMES,
     frozenset({"pattern"}): ({"match": "exact"}, "text of a fixed form, compared exactly"),
 }
-_BY_NAME: Final[tuple[tuple[frozenset[str], Callable[[], Proposal]], ...]] = (
-    (DATE_WORDS, lambda: ({"match": "date"}, f"named like a date, compared by day; {_UNREADABLE}")),
+_BY_NAME: Final[tuple[tuple[frozenset[str], Proposal], ...]] = (
+    (DATE_WORDS, ({"match": "date"}, f"named like a date, compared by day; {_UNREADABLE}")),
     (
         frozenset({"email", "mail"}),
-        lambda: (EMAILS[0], f"named like {EMAILS[1]}; {_UNREADABLE}"),
+        (EMAILS[0], f"named like {EMAILS[1]}; {_UNREADABLE}"),
     ),
     (
         frozenset({"url", "uri", "website", "homepage"}),
-        lambda: (WEB_ADDRESSES[0], f"named like {WEB_ADDRESSES[1]}; {_UNREADABLE}"),
+        (WEB_ADDRESSES[0], f"named like {WEB_ADDRESSES[1]}; {_UNREADABLE}"),
     ),
-    (PHONE_WORDS, lambda: phone_proposal(f"named like telephone numbers; {_UNREADABLE}")),
-    (IDENTIFIER_WORDS, lambda: (IDENTIFIERS[0], f"named like {IDENTIFIERS[1]}")),
-    (ADDRESS_WORDS, lambda: (ADDRESSES[0], f"named like {ADDRESSES[1]}")),
-    (NAME_WORDS, lambda: (NAMES[0], f"named like {NAMES[1]}")),
+    (
+        PHONE_WORDS,
+        (IDENTIFIERS[0], "named like telephone numbers, compared by letters and digits"),
+    ),
+    (IDENTIFIER_WORDS, (IDENTIFIERS[0], f"named like {IDENTIFIERS[1]}")),
+    (ADDRESS_WORDS, (ADDRESSES[0], f"named like {ADDRESSES[1]}")),
+    (NAME_WORDS, (NAMES[0], f"named like {NAMES[1]}")),
 )
 """Proposals for text without a format, by the last word of its name."""
 _ITEM_WORDS: Final = frozenset(
@@ -284,7 +287,7 @@ def _propose_scalar(path: str, shape: _Shape) -> Proposal | None:
         what = "always " if len(texts) == 1 else "one of: "
         return {"match": "exact"}, f"{what}{listed}{more}; compared exactly"
     if kinds <= {"text", "enum"}:
-        named = (propose() for words, propose in _BY_NAME if is_named(path, words))
+        named = (proposal for words, proposal in _BY_NAME if is_named(path, words))
         return next(named, SHORT_TEXT)
     if len(kinds) == 1:
         (form,) = (kind.removeprefix("format ") for kind in kinds)

@@ -98,7 +98,7 @@ def test_nothing_is_proposed_if_nothing_is_known(schema):
         ("poId", {"match": "identifier"}),
         ("vendor_name", {"match": "name", "threshold": 0.85}),
         ("shippingAddress", {"match": "address", "threshold": 0.85}),
-        ("phone", {"match": "phone"}),
+        ("phone", {"match": "identifier"}),
         ("e-mail", {"match": "email"}),
         ("website", {"match": "url"}),
         ("issue_date", {"match": "date"}),
@@ -168,7 +168,7 @@ def test_whole_documents(schema, paths):
 def test_reasons_have_descriptions():
     schema = {
         "properties": {
-            "total": {"type": "number", "description": "The total,\n  with tax"},
+            "total": {"type": "number", "description": "The total,\n  with tax."},
             "paid": {"$ref": "#/$defs/flag"},
             "state": {"enum": ["Open", "Paid", 3, None, "Lost"], "description": "x" * 500},
             "at": {"type": "string", "format": "date-time"},
