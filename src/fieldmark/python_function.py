@@ -91,8 +91,12 @@ class PythonFunction:
         return cls(reference_of(function), given=function)
 
     def __call__(self, *values: object) -> object:
-        """Call the function, whose exceptions are not caught."""
-        return (self.given or self._load())(*values)
+        """Call the function; its exceptions are not caught, but it must not end the program."""
+        function = self.given or self._load()
+        try:
+            return function(*values)
+        except SystemExit as error:
+            raise RuntimeError(f"{self.reference} ended the program: {error!r}") from error
 
     def __str__(self) -> str:
         return self.reference

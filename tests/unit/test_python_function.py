@@ -126,6 +126,12 @@ def test_a_function_that_cannot_be_loaded_has_a_reason(tmp_path, house, referenc
     assert problem in reason
 
 
+def test_a_function_cannot_end_the_program():
+    function = PythonFunction.of(sys.exit)
+    with pytest.raises(RuntimeError, match="sys:exit ended the program"):
+        function(0)
+
+
 def test_coroutine_functions_are_rejected():
     async def later(expected, candidate):
         return True

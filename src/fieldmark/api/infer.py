@@ -75,6 +75,8 @@ def _json_schema(given: InputLike) -> Located | None:
     if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
         return None
     try:
+        if not Path(given).is_file():
+            return None  # a pipe can be read only once
         with Path(given).open("rb") as file:
             start = file.read(MAX_TABLE_BYTES)
         # Most data files are not parsed twice.

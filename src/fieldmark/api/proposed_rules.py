@@ -9,6 +9,7 @@ from fieldmark.config.proposal import proposed_rules, render_proposal
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan.proposals import InferredRule
 from fieldmark.store.disk import write_atomic
+from fieldmark.values.text import plural
 
 __all__ = ["ProposedRules"]
 
@@ -49,7 +50,7 @@ class ProposedRules(Mapping[str, JsonValue]):
         return render_proposal(self._rules, source=self.source, warnings=self.warnings)
 
     def __repr__(self) -> str:
-        return f"<ProposedRules from {self.source}: {len(self._rules)} rules>"
+        return f"<ProposedRules from {self.source}: {plural(len(self._rules), 'rule')}>"
 
     def save(self, path: str | Path) -> None:
         """Write the rules file; an existing file is replaced."""

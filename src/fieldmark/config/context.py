@@ -89,7 +89,8 @@ class Context:
     """State that the readers of a configuration share.
 
     `thresholds` are those of the file, by comparator, for fields without their own.
-    With `contained`, only files below the directory of the configuration are read.
+    With `contained`, only files below the directory of the configuration are read. `code` says
+    whether rules may name Python functions.
     """
 
     problems: Problems = field(default_factory=Problems)

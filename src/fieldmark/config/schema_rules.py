@@ -7,7 +7,7 @@ rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -155,7 +155,7 @@ class _Shape:
             self.kinds.setdefault(kind)
         description = schema.get("description")
         if isinstance(description, str) and not self.description:
-            self.description = " ".join(description[: 2 * _MAX_DESCRIPTION].split())
+            self.description = " ".join(description[: 2 * _MAX_DESCRIPTION].split()).rstrip(".:")
         enum = schema.get("enum")
         if isinstance(enum, list):
             self.listed += enum[:_MAX_ENUM]
@@ -247,20 +247,23 @@ _BY_KINDS: Final[Mapping[frozenset[str], Proposal]] = {
     frozenset({"format date", "format date-time"}): _DATE_TIMES,
     frozenset({"pattern"}): ({"match": "exact"}, "text of a fixed form, compared exactly"),
 }
-_BY_NAME: Final[tuple[tuple[frozenset[str], Callable[[], Proposal]], ...]] = (
-    (DATE_WORDS, lambda: ({"match": "date"}, f"named like a date, compared by day; {_UNREADABLE}")),
+_BY_NAME: Final[tuple[tuple[frozenset[str], Proposal], ...]] = (
+    (DATE_WORDS, ({"match": "date"}, f"named like a date, compared by day; {_UNREADABLE}")),
     (
         frozenset({"email", "mail"}),
-        lambda: (EMAILS[0], f"named like {EMAILS[1]}; {_UNREADABLE}"),
+        (EMAILS[0], f"named like {EMAILS[1]}; {_UNREADABLE}"),
     ),
     (
         frozenset({"url", "uri", "website", "homepage"}),
-        lambda: (WEB_ADDRESSES[0], f"named like {WEB_ADDRESSES[1]}; {_UNREADABLE}"),
+        (WEB_ADDRESSES[0], f"named like {WEB_ADDRESSES[1]}; {_UNREADABLE}"),
     ),
-    (PHONE_WORDS, lambda: phone_proposal(f"named like telephone numbers; {_UNREADABLE}")),
-    (IDENTIFIER_WORDS, lambda: (IDENTIFIERS[0], f"named like {IDENTIFIERS[1]}")),
-    (ADDRESS_WORDS, lambda: (ADDRESSES[0], f"named like {ADDRESSES[1]}")),
-    (NAME_WORDS, lambda: (NAMES[0], f"named like {NAMES[1]}")),
+    (
+        PHONE_WORDS,
+        (IDENTIFIERS[0], "named like telephone numbers, compared by letters and digits"),
+    ),
+    (IDENTIFIER_WORDS, (IDENTIFIERS[0], f"named like {IDENTIFIERS[1]}")),
+    (ADDRESS_WORDS, (ADDRESSES[0], f"named like {ADDRESSES[1]}")),
+    (NAME_WORDS, (NAMES[0], f"named like {NAMES[1]}")),
 )
 """Proposals for text without a format, by the last word of its name."""
 _ITEM_WORDS: Final = frozenset(
@@ -284,7 +287,7 @@ def _propose_scalar(path: str, shape: _Shape) -> Proposal | None:
         what = "always " if len(texts) == 1 else "one of: "
         return {"match": "exact"}, f"{what}{listed}{more}; compared exactly"
     if kinds <= {"text", "enum"}:
-        named = (propose() for words, propose in _BY_NAME if is_named(path, words))
+        named = (proposal for words, proposal in _BY_NAME if is_named(path, words))
         return next(named, SHORT_TEXT)
     if len(kinds) == 1:
         (form,) = (kind.removeprefix("format ") for kind in kinds)
@@ -367,7 +370,8 @@ class _SchemaReader:
         if shape.positions and len(kinds) > 1:
             for place, schema in enumerate(shape.positions):
                 self.visit([schema], f"{path}[{place}]", above)
-        elif each:
+            each = shape.items
+        if each:
             self.visit(each, f"{path}{_ITEM}", above)
 
     def _propose_list(self, shape: _Shape) -> Proposal:
@@ -376,19 +380,18 @@ class _SchemaReader:
         items = self._shape(shape.items)
         if "object" not in items.kinds:
             return {"align": "greedy"}, "scalars, aligned by similarity; order does not matter"
+        match_fields, of_what = self._match_fields(items)
+        why = f"items aligned by similarity of {of_what}; order does not matter"
+        return {"align": "greedy", **match_fields}, why
+
+    def _match_fields(self, items: _Shape) -> tuple[Settings, str]:
+        """Return the options for a text that tells items apart, and what they are compared by."""
         for name, schemas in items.properties.items():
             inner = self._shape(schemas)
             if inner.scalars and inner.scalars <= {"text"} and is_named(name, _ITEM_WORDS):
-                settings: Settings = {
-                    "align": "greedy",
-                    "match_fields": [join("", name)],
-                    "threshold": PAIRED_THRESHOLD,
-                }
-                shown = shorten(name, _MAX_SHOWN)
-                why = f"items aligned by similarity of {shown}; order does not matter"
-                return settings, why
-        why = "items aligned by similarity of all their values; order does not matter"
-        return {"align": "greedy"}, why
+                settings: Settings = {"match_fields": [join("", name)]}
+                return {**settings, "threshold": PAIRED_THRESHOLD}, shorten(name, _MAX_SHOWN)
+        return {}, "all their values"
 
     def _visit_object(
         self, path: str, shape: _Shape, own: Settings, origin: Location, above: list[set[int]]
@@ -396,8 +399,9 @@ class _SchemaReader:
         is_map = bool(shape.entries) and not shape.properties
         values = self._shape(shape.entries) if is_map else _Shape()
         if values.properties and not path.endswith(_ANY_DEPTH):
-            why = "objects by key, aligned by similarity; their keys are ids that are not compared"
-            self._add(path, shape, ({"align": "entries"}, why), own, origin)
+            match_fields, of_what = self._match_fields(values)
+            why = f"objects aligned by similarity of {of_what}; their keys are not compared"
+            self._add(path, shape, ({"align": "entries", **match_fields}, why), own, origin)
             self.visit(shape.entries, f"{path}{_ITEM}", above)
             return
         if own:

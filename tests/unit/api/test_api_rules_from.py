@@ -170,7 +170,7 @@ def test_a_proposal_is_a_mapping_that_can_be_stored(tmp_path):
         "defaults": {"match": "exact"},
         "fields": [field],
     }
-    assert repr(rules) == "<ProposedRules from a JSON Schema: 1 rules>"
+    assert repr(rules) == "<ProposedRules from a JSON Schema: 1 rule>"
     for name in ("truth", "found"):
         (tmp_path / f"{name}.jsonl").write_text('{"total": 1}\n')
     files = (str(tmp_path / f"{name}.jsonl") for name in ("truth", "found"))

@@ -98,7 +98,7 @@ def test_nothing_is_proposed_if_nothing_is_known(schema):
         ("poId", {"match": "identifier"}),
         ("vendor_name", {"match": "name", "threshold": 0.85}),
         ("shippingAddress", {"match": "address", "threshold": 0.85}),
-        ("phone", {"match": "phone"}),
+        ("phone", {"match": "identifier"}),
         ("e-mail", {"match": "email"}),
         ("website", {"match": "url"}),
         ("issue_date", {"match": "date"}),
@@ -132,9 +132,10 @@ LINE = {
         pytest.param({"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}]}, {"x": {"align": "index"}, "x[*]": NUMBER}, id="tuple-of-one-type"),
         pytest.param({"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}]}, {"x": {"align": "index"}, "x[0]": NUMBER, "x[1]": TEXT}, id="tuple"),
         pytest.param({"type": "array", "items": [{"type": "number"}, {"type": "string"}]}, {"x": {"align": "index"}, "x[0]": NUMBER, "x[1]": TEXT}, id="tuple-of-older-drafts"),
+        pytest.param({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "number"}}, {"x": {"align": "index"}, "x[0]": TEXT, "x[*]": NUMBER}, id="tuple-with-more-items"),
         pytest.param({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, {"x": {"align": "greedy"}, "x[*]": {"align": "greedy"}, "x[*][*]": NUMBER}, id="nested-lists"),
         pytest.param({"properties": {"a.b": {"type": "integer"}, "c": {"properties": {"d": {"type": "string"}}}}}, {'x["a.b"]': NUMBER, "x.c.d": TEXT}, id="nested-objects"),
-        pytest.param({"additionalProperties": LINE}, {"x": {"align": "entries"}, "x[*].sku": EXACT, "x[*].description": TEXT, "x[*].n": NUMBER}, id="map-of-objects"),
+        pytest.param({"additionalProperties": LINE}, {"x": {"align": "entries", "match_fields": ["description"], "threshold": 0.5}, "x[*].sku": EXACT, "x[*].description": TEXT, "x[*].n": NUMBER}, id="map-of-objects"),
         pytest.param({"additionalProperties": {"type": "number"}}, {"x.**": NUMBER}, id="keys-of-scalars-are-compared"),
         pytest.param({"patternProperties": {"^[A-Z]{3}$": {"type": "number"}}}, {"x.**": NUMBER}, id="patterns-of-keys"),
         pytest.param({"additionalProperties": {"type": "array", "items": {"type": "integer"}}}, {"x.**": NUMBER}, id="map-of-lists"),
@@ -167,7 +168,7 @@ def test_whole_documents(schema, paths):
 def test_reasons_have_descriptions():
     schema = {
         "properties": {
-            "total": {"type": "number", "description": "The total,\n  with tax"},
+            "total": {"type": "number", "description": "The total,\n  with tax."},
             "paid": {"$ref": "#/$defs/flag"},
             "state": {"enum": ["Open", "Paid", 3, None, "Lost"], "description": "x" * 500},
             "at": {"type": "string", "format": "date-time"},
