@@ -140,20 +140,20 @@ def _located(
     problems: Problems,
     location: Location,
     documents: frozenset[str] | None,
-    depth: int = 0,
-    key: str = "",
+    path: tuple[str | int, ...] = (),
 ) -> Located:
-    """Convert a value below a key; inside a document, `documents` is `None`."""
-    if depth > MAX_DEPTH:
+    """Convert the value at a path; inside a document, `documents` is `None`."""
+    key = path[-1] if path else ""
+    if len(path) > MAX_DEPTH:
         problems.add(f"nesting exceeds the limit of {MAX_DEPTH} levels", location)
         return Located(value=None, location=location)
     if documents is not None and key in documents:
-        value, documents = plain_json(value), None
+        value, documents = plain_json(value, path=path), None
     if isinstance(value, Mapping):
         entries = (
             (
                 str(name),
-                _located(inner, problems, location, documents, depth + 1, str(name))._replace(
+                _located(inner, problems, location, documents, (*path, str(name)))._replace(
                     key=location
                 ),
             )
@@ -161,7 +161,10 @@ def _located(
         )
         return located_object(entries, location, problems)
     if isinstance(value, list | tuple):
-        items = (_located(inner, problems, location, documents, depth + 1) for inner in value)
+        items = (
+            _located(inner, problems, location, documents, (*path, place))
+            for place, inner in enumerate(value)
+        )
         return located_list(items, location)
     if isinstance(value, Decimal):
         value = int(value) if value.is_finite() and value == value.to_integral() else float(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -80,18 +80,25 @@ class _Model(Protocol):
     def model_dump(self) -> object: ...
 
 
-def plain_json(value: object, limits: Limits = LIMITS) -> JsonValue:
+def plain_json(
+    value: object, limits: Limits = LIMITS, *, path: Sequence[str | int] = ()
+) -> JsonValue:
     """Copy a Python object as JSON; see `copy_json`.
 
     >>> from datetime import date
     >>> plain_json({"issued": date(2024, 5, 3), "lines": (1, 2)})
     {'issued': '2024-05-03', 'lines': [1, 2]}
     """
-    return copy_json(value, limits)[0]
+    return copy_json(value, limits, path=path)[0]
 
 
 def copy_json(
-    value: object, limits: Limits = LIMITS, *, finite: bool = False, nan_is_null: bool = False
+    value: object,
+    limits: Limits = LIMITS,
+    *,
+    path: Sequence[str | int] = (),
+    finite: bool = False,
+    nan_is_null: bool = False,
 ) -> tuple[JsonValue, int]:
     """Copy a Python object as JSON within the limits of files; return also the number of NaNs.
 
@@ -101,9 +108,9 @@ def copy_json(
     code of a caller runs when the copy is compared. Other types, and objects that raise an
     exception when they are read, raise `InputTypeError`. An object that occurs several times counts
     each time, and a cycle exceeds the depth limit. With `finite`, NaN and infinite numbers are
-    errors; with `nan_is_null`, NaN is null.
+    errors; with `nan_is_null`, NaN is null. Messages name the place of a value below `path`.
     """
-    copier = _Copier(limits, finite=finite, nan_is_null=nan_is_null)
+    copier = _Copier(limits, path, finite=finite, nan_is_null=nan_is_null)
     try:
         copied = copier.copy(value)
     except (FieldmarkError, MemoryError):
@@ -122,10 +129,15 @@ def copy_json(
 
 
 class _Copier:
-    __slots__ = ("_finite", "_limits", "_nan_is_null", "_path", "non_finite", "text", "values")
+    __slots__ = (
+        "_finite", "_limits", "_nan_is_null", "_path", "_prefix", "non_finite", "text", "values",
+    )  # fmt: skip
 
-    def __init__(self, limits: Limits, *, finite: bool, nan_is_null: bool) -> None:
+    def __init__(
+        self, limits: Limits, prefix: Sequence[str | int], *, finite: bool, nan_is_null: bool
+    ) -> None:
         self._limits = limits
+        self._prefix = prefix
         self._finite = finite
         self._nan_is_null = nan_is_null
         self._path: list[str | int] = []
@@ -339,7 +351,7 @@ class _Copier:
     def place(self) -> str:
         """Return the current path with a colon, or an empty string for the whole document."""
         text = ""
-        for step in self._path:
+        for step in (*self._prefix, *self._path):
             text = join(text, step) if isinstance(step, str) else f"{text}[{step}]"
         return f"{shorten(text, _SHOWN)}: " if text else ""
 

@@ -87,6 +87,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "lint": (ROWS,),
     "open_run": ("none",),
     "rescore": ("none",),
+    "rules_from": ({"type": "object", "properties": {"a": {"type": "string"}}},),
     "runs": (),
     "score": (ROWS, ROWS),
 }
