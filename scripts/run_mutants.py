@@ -2,33 +2,48 @@
 
     python scripts/run_mutants.py [--sample 1000] [--seed 1] [--jobs 2] [--minutes 60] [FILE ...]
 
-Each mutant is one change of one module, made in memory. The tests that execute the changed line
+Each mutant is one change of one module, made in memory: in the functions of the imported module, or
+by importing everything again if the line runs on import. The tests that execute the changed line
 run in a forked process until one fails, at most for a multiple of their usual time. Survivors are
-listed: either a test is missing, or the change makes no difference.
+listed: either a test is missing, or the change makes no difference. The latter are explained in
+`scripts/equivalent_mutants.toml`, and count as survivors in the percentage.
+
+Constants that only decide how fast a result is found are not changed: their names contain one of
+the words `BATCH`, `BLOCK`, `CACHED` and `SMALL`.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
 import pickle
-import random
+import re
+import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
+import tomllib
 import traceback
 import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
+from itertools import zip_longest
+from math import ceil
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import coverage
+import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src"
@@ -40,21 +55,27 @@ TESTS: Final = (
     *(f"tests/unit/{name}" for name in ("values", "compare", "align", "plan", "metrics")),
     *(f"tests/unit/{name}" for name in ("api", "evaluators", "server", "wire")),
     "tests/laws",
+    "tests/reference",
     *(f"src/{name}" for name in MUTATED),  # the examples in docstrings
     "tests/edges/test_edges_server_middleware.py",
 )
-OTHER_PROCESSES: Final = ("import subprocess", "sanitizing", "command_line", "soffice")
-"""Words in test files that start other processes."""
-WARM: Final = ("hypothesis", "numpy", "orjson", "pytest", "rapidfuzz", "scipy.optimize", "fastapi")
-"""Libraries that are loaded once, before processes are forked; never a module of the project."""
+OTHER_PROCESSES: Final = ("process_pool", "sanitizing", "soffice")
+"""Words in test files that mostly run other processes, which import the unchanged source."""
 DOCTEST: Final = "ELLIPSIS NORMALIZE_WHITESPACE"
+EQUIVALENT: Final = ROOT / "scripts" / "equivalent_mutants.toml"
+FASTER: Final = re.compile(r"(?:\w*_)?(?:BATCH|BLOCK|CACHED|SMALL)(?:_\w*)?")
+"""Names of constants that decide how fast a result is found, and never which."""
 TEST_SECONDS: Final = 30.0
-"""The usual time of all tests that run for one mutant, shortest first."""
-PATIENCE: Final = 5.0
-"""The time limit of a mutant as a multiple of the usual time of its tests."""
-START_SECONDS: Final = 60.0
-"""The additional time to start on a busy machine."""
+"""The usual processor time of all tests that run for one mutant, shortest first."""
+PATIENCE: Final = 3.0
+"""The limit of the processor time of a mutant as a multiple of the usual time of its tests."""
+START_SECONDS: Final = 15.0
+"""The additional processor time to start."""
+WAITING: Final = 10.0
+"""The limit of the time of a mutant as a multiple of that of its processor time."""
+MEMORY: Final = 4 << 30
 TARGET: Final = 0.9
+WORDS: Final = ("killed", "explained", "survived", "untested")
 
 COMPARISONS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -75,6 +96,11 @@ class Mutant(NamedTuple):
     node: int
     change: str
 
+    @property
+    def package(self) -> str:
+        """The package of the file."""
+        return self.file.split("/")[1]
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.change}"
 
@@ -84,6 +110,10 @@ class Mutant(NamedTuple):
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yield the changes of a node: a description and the new node."""
+    if isinstance(node, ast.If | ast.IfExp) and (
+        _decides_speed(node.test) or ast.unparse(node.test) == "TYPE_CHECKING"
+    ):
+        return
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
         compare = COMPARISONS[type(node.ops[0])]()
         yield _named(node, compare), ast.Compare(node.left, [compare], node.comparators)
@@ -156,13 +186,24 @@ class _Numbering(ast.NodeTransformer):
 
 def _is_left_alone(node: ast.AST) -> bool:
     if isinstance(node, ast.keyword):
-        return node.arg == "strict"  # a check of lengths that never differ
+        # A check of lengths that never differ, and the size of a cache.
+        return node.arg in {"strict", "maxsize"}
     if isinstance(node, ast.AnnAssign):
-        return ast.unparse(node.annotation) == "TypeAlias"
+        return _is_faster(node.target) or ast.unparse(node.annotation) == "TypeAlias"
+    if isinstance(node, ast.Compare):
+        return _decides_speed(node)
     if not isinstance(node, ast.Call):
         return False
     name = ast.unparse(node.func).rpartition(".")[2]
     return name.endswith("Error") or name in {"cast", "isinstance", "NamedTuple", "TypeVar"}
+
+
+def _is_faster(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and FASTER.fullmatch(node.id) is not None
+
+
+def _decides_speed(test: ast.AST) -> bool:
+    return isinstance(test, ast.Compare) and any(map(_is_faster, (test.left, *test.comparators)))
 
 
 def mutants_of(file: str) -> list[Mutant]:
@@ -172,19 +213,50 @@ def mutants_of(file: str) -> list[Mutant]:
     return [Mutant(file, line, node, change) for node, line, change in numbering.found if line]
 
 
+def explained() -> dict[tuple[str, str, str], str]:
+    """Return the reasons of equivalent mutants, by file, line of source and change."""
+    groups = tomllib.loads(EQUIVALENT.read_text("utf-8"))["equivalent"]
+    return {
+        (file, line, change): group["reason"]
+        for group in groups
+        for file, line, change in group["mutants"]
+    }
+
+
+def identity(mutant: Mutant) -> tuple[str, str, str]:
+    """Return what identifies a mutant while its line of source is the same, wherever it is."""
+    return mutant.file, source_lines(mutant.file)[mutant.line - 1].strip(), mutant.change
+
+
+@cache
+def source_lines(file: str) -> list[str]:
+    """Return the lines of a file."""
+    return (SOURCE / file).read_text("utf-8").splitlines()
+
+
+def sample_of(mutants: Iterable[Mutant], number: int, seed: int) -> list[Mutant]:
+    """Return random mutants; a change of the source replaces only the mutants of its lines."""
+
+    def rank(mutant: Mutant) -> bytes:
+        return sha256("\n".join([str(seed), *identity(mutant)]).encode()).digest()
+
+    return sorted(mutants, key=rank)[:number]
+
+
+def changed_tree(mutant: Mutant) -> ast.Module:
+    """Return the syntax tree of a module with a change."""
+    tree = ast.parse((SOURCE / mutant.file).read_text("utf-8"))
+    _Numbering((mutant.node, mutant.change)).visit(tree)
+    return ast.fix_missing_locations(tree)
+
+
 class _MutantLoader(importlib.machinery.SourceFileLoader):
     def __init__(self, name: str, path: str, mutant: Mutant) -> None:
         super().__init__(name, path)
         self.mutant = mutant
 
-    def changed_tree(self) -> ast.Module:
-        """Return the syntax tree of the module with the change."""
-        tree = ast.parse(Path(self.path).read_text("utf-8"))
-        _Numbering((self.mutant.node, self.mutant.change)).visit(tree)
-        return ast.fix_missing_locations(tree)
-
     def get_code(self, fullname: str) -> types.CodeType:  # noqa: ARG002
-        return compile(self.changed_tree(), self.path, "exec")
+        return compile(changed_tree(self.mutant), self.path, "exec", dont_inherit=True)
 
 
 class _MutantFinder(importlib.abc.MetaPathFinder):
@@ -209,7 +281,7 @@ class _MutantFinder(importlib.abc.MetaPathFinder):
 
 
 class Coverage(NamedTuple):
-    """The tests that execute each line, and the usual time and failures of tests."""
+    """The tests that execute each line, and the usual processor time and failures of tests."""
 
     lines: dict[tuple[str, int], set[str]]
     seconds: dict[str, float]
@@ -233,70 +305,147 @@ class Coverage(NamedTuple):
             chosen.append(test)
         return chosen
 
-    def usual_time(self, tests: Iterable[str]) -> float:
-        """Return the time of tests in seconds."""
-        return sum(self.seconds[test] for test in tests)
+    def limit(self, tests: Iterable[str]) -> float:
+        """Return the limit of the processor time of a mutant in seconds."""
+        return START_SECONDS + PATIENCE * sum(self.seconds[test] for test in tests)
 
 
-class _Recorder:
-    """A pytest plug-in that records time and coverage by test function."""
+class TestSession:
+    """A pytest plug-in that collects all tests once; `work` then runs some in forked processes.
 
-    def __init__(self, switch: Callable[[str], object]) -> None:
-        self._switch = switch
-        self.seconds = defaultdict[str, float](float)
-        self.failed: set[str] = set()
+    A test with parameters is one test here.
+    """
+
+    __test__ = False
+
+    def __init__(self, work: Callable[[TestSession], None]) -> None:
+        self._work = work
+        self._recorder = _line_recorder()
+        self._session: pytest.Session | None = None
+        self._recording = False
+        self._started = 0.0
+        self._seconds = defaultdict[str, float](float)
+        self._failed: set[str] = set()
+        self.tests = defaultdict[str, list[pytest.Item]](list)
+        self.imported: set[tuple[str, int]] = set()
+        """The lines that are executed when modules are imported."""
+        self._recorder.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Do the work instead of running all tests."""
+        self._recorder.stop()
+        if session.testsfailed:
+            raise session.Failed("the tests could not be imported")
+        self.imported = set(_lines_of(self._recorder))
+        self._session = session
+        for item in session.items:
+            self.tests[_test_of(item.nodeid)].append(item)
+        self._work(self)
+        return True
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._switch(nodeid.partition("[")[0])
+        """Assign lines to a test."""
+        self._started = _processor_time()
+        if self._recording:
+            self._recorder.switch_context(_test_of(nodeid))
 
-    def pytest_runtest_logreport(self, report: object) -> None:
-        name = str(getattr(report, "nodeid", "")).partition("[")[0]
-        self.seconds[name] += float(getattr(report, "duration", 0))
-        if getattr(report, "failed", False):
-            self.failed.add(name)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember failures."""
+        if report.failed:
+            self._failed.add(_test_of(report.nodeid))
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Add up processor time."""
+        self._seconds[_test_of(nodeid)] += _processor_time() - self._started
+
+    def passes(self, tests: Iterable[str], folder: Path, *, stop: bool = True) -> bool:
+        """Run tests in this process until one fails."""
+        assert self._session is not None  # noqa: S101 - tests were collected
+        config = self._session.config
+        config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]  # noqa: SLF001
+        items = [item for test in tests for item in self.tests[test]]
+        for item, following in zip_longest(items, items[1:]):
+            config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self._failed and stop:
+                return False
+        return not self._failed
+
+    def record(self, tests: Sequence[str], folder: Path) -> Coverage:
+        """Run tests in this process and record which lines they execute."""
+        self._recorder, self._recording = _line_recorder(), True
+        self._recorder.start()
+        self.passes(tests, folder, stop=False)
+        self._recorder.stop()
+        return Coverage(_lines_of(self._recorder), dict(self._seconds), self._failed)
 
 
-def run_pytest(words: Sequence[str], plugins: Sequence[object] = ()) -> int:
-    """Run tests in this process, without output."""
-    import pytest
+def _line_recorder() -> coverage.Coverage:
+    source = [str(SOURCE / "fieldmark")]
+    return coverage.Coverage(data_file=None, source=source, config_file=False, messages=False)
 
+
+def _lines_of(recorder: coverage.Coverage) -> dict[tuple[str, int], set[str]]:
+    """Return the executed lines, with the names of the tests that executed them."""
+    data = recorder.get_data()
+    names = {file: str(Path(file).relative_to(SOURCE)) for file in data.measured_files()}
+    return {
+        (name, line): {each for each in contexts if each}
+        for file, name in names.items()
+        if name.startswith(MUTATED)
+        for line, contexts in data.contexts_by_lineno(file).items()
+    }
+
+
+def _test_of(nodeid: str) -> str:
+    return nodeid.partition("[")[0]
+
+
+def _processor_time() -> float:
+    """Return the seconds of this process and of the processes that it has started."""
+    return sum(os.times()[:4])
+
+
+def run_pytest(words: Sequence[str], folder: Path, plugins: Sequence[object] = ()) -> int:
+    """Run pytest in this process, without output."""
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     options = [
         *("-q", "-n0", "-m", "not slow", "-p", "no:randomly", "-p", "no:cacheprovider"),
         *("--assert=plain", "--doctest-modules", "-o", f"doctest_optionflags={DOCTEST}"),
+        f"--basetemp={folder}",
     ]
     return int(pytest.main([*options, *words], plugins=list(plugins)))
 
 
-def record(words: Sequence[str]) -> Coverage:
-    """Run tests and record which lines they execute."""
-    import coverage
-
-    run = coverage.Coverage(
-        data_file=None, source=[str(SOURCE / "fieldmark")], config_file=False, messages=False
-    )
-    run.start()
-    recorder = _Recorder(run.switch_context)
-    run_pytest(words, [recorder])
-    run.stop()
-    data = run.get_data()
-    lines: dict[tuple[str, int], set[str]] = {}
-    for file in data.measured_files():
-        name = str(Path(file).relative_to(SOURCE))
-        if name.startswith(MUTATED):
-            for line, contexts in data.contexts_by_lineno(file).items():
-                lines[name, line] = {each for each in contexts if each}
-    return Coverage(lines, dict(recorder.seconds), recorder.failed)
+def test_files() -> list[str]:
+    """Return the test files, without those that mostly run other processes."""
+    found = [
+        each
+        for path in map(ROOT.joinpath, TESTS)
+        for pattern in ["*.py" if path.is_relative_to(SOURCE) else "test_*.py"]
+        for each in (sorted(path.rglob(pattern)) if path.is_dir() else [path])
+    ]
+    texts = {each: each.read_text("utf-8") for each in found}
+    return [
+        str(each)
+        for each, text in texts.items()
+        if not any(word in text for word in OTHER_PROCESSES)
+    ]
 
 
 # --- processes ------------------------------------------------------------------------------------
 
 
-def in_processes(
-    tasks: Iterable[tuple[Callable[[], object], float]], jobs: int, end: float
-) -> Iterator[tuple[int, object]]:
+class Task(NamedTuple):
+    """A function that is called in a forked process with a folder, and its time limit."""
+
+    function: Callable[[Path], object]
+    seconds: float
+
+
+def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple[int, object]]:
     """Run tasks in forked processes; yield the number and the result of each.
 
     The result of a task that exceeds its time limit is `None`. After `end`, no task is started.
@@ -307,16 +456,17 @@ def in_processes(
         exhausted = False
         while running or not exhausted:
             while not exhausted and len(running) < jobs:
-                number, (task, limit) = next(waiting, (-1, (lambda: None, 0.0)))
-                if number < 0 or time.monotonic() > end:
+                number, task = next(waiting, (-1, None))
+                if task is None or time.monotonic() > end:
                     exhausted = True
                     break
-                result = Path(directory) / str(number)
+                folder = Path(directory) / str(number)
+                folder.mkdir()
                 pid = os.fork()
                 if not pid:
-                    _work(task, result)
-                running[pid] = number, result, time.monotonic() + limit
-            for pid, (number, result, deadline) in list(running.items()):
+                    _work(task, folder)
+                running[pid] = number, folder, time.monotonic() + task.seconds
+            for pid, (number, folder, deadline) in list(running.items()):
                 over = time.monotonic() > deadline
                 if over:
                     with suppress(ProcessLookupError):
@@ -326,19 +476,22 @@ def in_processes(
                     with suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
                     del running[pid]
+                    result = folder / "result"
                     done = result.exists()
                     yield number, pickle.loads(result.read_bytes()) if done else None  # noqa: S301
-            time.sleep(0.02)
+                    shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.01)
 
 
-def _work(task: Callable[[], object], result: Path) -> None:
+def _work(task: Task, folder: Path) -> None:
     """Run a task in a forked process, write its result, and exit."""
     os.setsid()
     code = 1
     try:
-        written = pickle.dumps(task())
-        result.with_suffix(".part").write_bytes(written)
-        result.with_suffix(".part").rename(result)
+        (folder / "tests").mkdir()
+        written = pickle.dumps(task.function(folder / "tests"))
+        (folder / "part").write_bytes(written)
+        (folder / "part").rename(folder / "result")
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -347,10 +500,51 @@ def _work(task: Callable[[], object], result: Path) -> None:
         os._exit(code)
 
 
-def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
+# --- mutants in processes -------------------------------------------------------------------------
+
+
+def survives(
+    session: TestSession, mutant: Mutant, tests: Sequence[str], limit: float, folder: Path
+) -> bool:
     """Return whether all tests pass with a mutant; runs in a forked process."""
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(limit), ceil(limit)))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if (mutant.file, mutant.line) not in session.imported and change_functions(mutant):
+        return session.passes(tests, folder)
+    # The change has an effect on what happens on import.
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        if name.partition(".")[0] == "fieldmark" or file.startswith(str(ROOT / "tests")):
+            del sys.modules[name]
     sys.meta_path.insert(0, _MutantFinder(mutant))
-    return not tests or run_pytest(["-x", *tests]) == 0
+    return run_pytest(["-x", *tests], folder) == 0
+
+
+def change_functions(mutant: Mutant) -> bool:
+    """Change the functions of a module that has been imported; return whether this was possible."""
+    path = str(SOURCE / mutant.file)
+    before = list(
+        _functions_in(compile(Path(path).read_text("utf-8"), path, "exec", dont_inherit=True))
+    )
+    after = list(_functions_in(compile(changed_tree(mutant), path, "exec", dont_inherit=True)))
+    if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
+        return False
+    # A change of a function inside a function also changes the outer one, which contains it.
+    changes = {old: new for old, new in zip(before, after, strict=True) if old != new}
+    changed = False
+    for each in gc.get_objects():
+        if isinstance(each, types.FunctionType) and each.__code__ in changes:
+            each.__code__ = changes[each.__code__]
+            changed = True
+    return changed
+
+
+def _functions_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code of all functions in a module."""
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from _functions_in(each)
 
 
 def main() -> int:
@@ -367,62 +561,75 @@ def main() -> int:
     end = time.monotonic() + 60 * given.minutes
     os.chdir(ROOT)
     os.environ |= {"HYPOTHESIS_PROFILE": "ci", "PYTHONDONTWRITEBYTECODE": "1"}
-    for name in WARM:
-        importlib.import_module(name)
     files = [str(path.relative_to(SOURCE)) for path in sorted(SOURCE.rglob("*.py"))]
     files = [each for each in files if each.startswith(tuple(given.files) or MUTATED)]
     mutants = [mutant for file in files for mutant in mutants_of(file)]
-    sample = random.Random(given.seed).sample(mutants, min(given.sample, len(mutants)))  # noqa: S311
+    sample = sample_of(mutants, given.sample, given.seed)
     print(f"{len(sample)} of {len(mutants)} mutants; measuring coverage", flush=True)
 
-    coverage = measured(given.jobs, end)
-    for test in sorted(coverage.failed):
-        print(f"fails without a mutant, not used: {test}")
-    tests = [coverage.tests_of(mutant) for mutant in sample]
-    tasks = [
-        (partial(survives, mutant, own), START_SECONDS + PATIENCE * coverage.usual_time(own))
-        for mutant, own in zip(sample, tests, strict=True)
-    ]
-    results = Counter[str]()
-    for number, survived in in_processes(tasks, given.jobs, end):
-        word = "killed" if not survived else "survived" if tests[number] else "untested"
-        results[word] += 1
-        if survived:
-            print(f"{word}: {sample[number]}", flush=True)
-    share = results["killed"] / max(1, results.total())
-    counts = ", ".join(f"{number} {word}" for word, number in results.items())
-    print(f"{results.total()} mutants run: {counts}; {share:.1%} killed")
+    results: dict[str, Counter[str]] = defaultdict(Counter)
+    report = partial(print, file=os.fdopen(os.dup(1), "w"), flush=True)
+
+    def work(session: TestSession) -> None:
+        for mutant, word in run_mutants(session, sample, given.jobs, end, report):
+            results[mutant.package][word] += 1
+
+    with tempfile.TemporaryDirectory() as folder:
+        run_pytest(test_files(), Path(folder) / "tests", [TestSession(work)])
+    total = sum(results.values(), Counter[str]())
+    if not total:
+        sys.exit("the tests could not be run")
+    for name, counts in [*sorted(results.items()), ("all", total)]:
+        words = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+        report(f"{name}: {counts.total()} mutants: {words}")
+    share = total["killed"] / total.total()
+    report(f"{share:.1%} killed")
     return int(share < TARGET)
 
 
-def measured(jobs: int, end: float) -> Coverage:
+def run_mutants(
+    session: TestSession,
+    sample: Iterable[Mutant],
+    jobs: int,
+    end: float,
+    report: Callable[[str], None],
+) -> Iterator[tuple[Mutant, str]]:
+    """Yield each mutant and what became of it; report those that no test notices."""
+    coverage = measured(session, jobs, end)
+    for test in sorted(coverage.failed):
+        report(f"fails without a mutant, not used: {test}")
+    reasons = explained()
+    run: list[tuple[Mutant, list[str]]] = []
+    for mutant in sample:
+        if identity(mutant) in reasons:
+            yield mutant, "explained"
+        else:
+            run.append((mutant, coverage.tests_of(mutant)))
+    tasks = []
+    for mutant, tests in run:
+        limit = coverage.limit(tests)
+        tasks.append(Task(partial(survives, session, mutant, tests, limit), WAITING * limit))
+    for number, survived in in_processes(tasks, jobs, end):
+        mutant, tests = run[number]
+        word = "killed" if not survived else "survived" if tests else "untested"
+        if survived:
+            report(f"{word}: {mutant}")
+        yield mutant, word
+
+
+def measured(session: TestSession, jobs: int, end: float) -> Coverage:
     """Run all tests once and return their coverage."""
-    modules = sorted(str(each) for path in TESTS for each in _test_files(ROOT / path))
-    parts = [(partial(record, modules[start::jobs]), 3600.0) for start in range(jobs)]
+    tests = list(session.tests)
+    parts = [Task(partial(session.record, tests[start::jobs]), 3600.0) for start in range(jobs)]
     coverage = Coverage({}, {}, set())
     for _, part in in_processes(parts, jobs, end):
         if not isinstance(part, Coverage):
-            sys.exit("the tests could not be run")
+            raise RuntimeError("the tests could not be run")  # noqa: TRY004 - no argument
         coverage.seconds.update(part.seconds)
         coverage.failed.update(part.failed)
-        for place, tests in part.lines.items():
-            coverage.lines.setdefault(place, set()).update(tests)
+        for place, names in part.lines.items():
+            coverage.lines.setdefault(place, set()).update(names)
     return coverage
-
-
-def _test_files(path: Path) -> list[Path]:
-    """Return the test files in a directory, without those that mostly run other processes.
-
-    Other processes import the unchanged source.
-    """
-    pattern = "*.py" if path.is_relative_to(SOURCE) else "test_*.py"
-    found = sorted(path.rglob(pattern)) if path.is_dir() else [path]
-    texts = {each: each.read_text("utf-8") for each in found}
-    return [
-        each.relative_to(ROOT)
-        for each, text in texts.items()
-        if not any(word in text for word in OTHER_PROCESSES)
-    ]
 
 
 if __name__ == "__main__":

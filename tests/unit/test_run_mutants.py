@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import runpy
 from pathlib import Path
 
 import pytest
@@ -47,14 +48,70 @@ def script():
         ("x = zip(a, strict=True)", []),
         ("raise AError(1 + 1)", ["pass"]),
         ("f(a < 1)", ["pass", "f(a <= 1)", "f(a < 2)"]),
+        ("if TYPE_CHECKING:\n    a", []),
+        ("x = lru_cache(maxsize=8)(f)", []),
+        ("_ROW_BLOCK: Final = 8", []),
+        ("_BLOCKED: Final = 8", ["_BLOCKED: Final = 9"]),
+        ("if 2 * a <= SMALL_PAIRS:\n    b", []),
+        ("x = a if b > _CACHED else c", []),
+        ("x = a + _BATCH", ["x = a - _BATCH"]),
     ],
 )
-def test_changes_of_a_statement(script, tmp_path, source, changed):
-    script.SOURCE = tmp_path
+def test_changes_of_a_statement(script, tmp_path, monkeypatch, source, changed):
+    monkeypatch.setattr(script, "SOURCE", tmp_path)
     (tmp_path / "m.py").write_text(source, "utf-8")
     found = []
     for mutant in script.mutants_of("m.py"):
-        loader = script._MutantLoader("m", str(tmp_path / "m.py"), mutant)
-        found.append(ast.unparse(loader.changed_tree()))
-        compile(loader.changed_tree(), "m.py", "exec")
+        found.append(ast.unparse(script.changed_tree(mutant)))
+        compile(script.changed_tree(mutant), "m.py", "exec")
     assert found == changed
+
+
+def test_sample_changes_only_with_the_lines_of_its_mutants(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "SOURCE", tmp_path)
+
+    def sample(source):
+        (tmp_path / "m.py").write_text(source, "utf-8")
+        script.source_lines.cache_clear()
+        return {script.identity(each) for each in script.sample_of(script.mutants_of("m.py"), 5, 1)}
+
+    lines = [f"x{number} = {number}\n" for number in range(20)]
+    assert len(sample("".join(lines))) == 5
+    assert sample("".join(["def f(): ...\n", *lines])) == sample("".join(lines))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("def f(x):\n    return x < 1\n", id="function"),
+        pytest.param("f = lambda x: x < 1\n", id="lambda"),
+        pytest.param("def f(x):\n    return (lambda: x < 1)()\n", id="inner-function"),
+        pytest.param("def f(x):\n    return [x < 1 for _ in (1,)][0]\n", id="comprehension"),
+        pytest.param("class C:\n    def f(self, x):\n        return x < 1\nf = C().f\n", id="method"),
+        pytest.param(
+            "import functools\n@functools.lru_cache\ndef f(x):\n    return x < 1\n", id="cached"
+        ),
+    ],
+)  # fmt: skip
+def test_functions_of_an_imported_module_are_changed(script, tmp_path, monkeypatch, source):
+    monkeypatch.setattr(script, "SOURCE", tmp_path)
+    (tmp_path / "m.py").write_text(source, "utf-8")
+    module = runpy.run_path(str(tmp_path / "m.py"))
+    [mutant] = [each for each in script.mutants_of("m.py") if each.change == "x < 1 -> LtE"]
+    assert script.change_functions(mutant)
+    assert module["f"](1) is True
+
+
+def test_change_that_only_has_an_effect_on_import_needs_one(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "SOURCE", tmp_path)
+    (tmp_path / "m.py").write_text("x = 1\n", "utf-8")
+    assert not script.change_functions(*script.mutants_of("m.py"))
+
+
+def test_explained_mutants_exist(script):
+    """An explanation is removed together with the line that it is about."""
+    explained = script.explained()
+    files = {file for file, _, _ in explained}
+    assert not set(explained) - {
+        script.identity(each) for file in files for each in script.mutants_of(file)
+    }

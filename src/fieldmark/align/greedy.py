@@ -21,7 +21,7 @@ from fieldmark.model.json import JsonValue
 
 __all__ = ["GREEDY", "Greedy"]
 
-_CHUNK: Final = 16_384  # pairs per pass before those of taken items are dropped
+_BATCH: Final = 16_384  # pairs per pass before those of taken items are dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +88,8 @@ def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edg
     order = np.lexsort((-agreements, -weights))  # stable: equals keep their order
     free = np.ones(places.max(initial=0) + 1, dtype=np.bool_)
     other_free = np.ones(others.max(initial=0) + 1, dtype=np.bool_)
-    for start in range(0, len(order), _CHUNK):
-        chunk = order[start : start + _CHUNK]
+    for start in range(0, len(order), _BATCH):
+        chunk = order[start : start + _BATCH]
         chunk = chunk[free[places[chunk]] & other_free[others[chunk]]]
         for edge in _without_conflicts(
             zip(*(column[chunk].tolist() for column in edges), strict=True)

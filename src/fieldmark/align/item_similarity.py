@@ -52,7 +52,7 @@ _UNEQUAL: Final = 1 - 1 / MAX_TEXT
 
 _GRADED: Final = frozenset((str, RuledLeaf))
 """The types of leaves that can be similar without being equal."""
-_TINY: Final = 16  # for up to this many pairs, no index of leaves is built
+_SMALL: Final = 16  # for up to this many pairs, no index of leaves is built
 
 _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
@@ -99,7 +99,7 @@ def edges_of_few(
     """
     near_of = compiled.items.near if compiled.COMPILED else _near
     share, unequal = min_weight / WEIGHT_UNIT - _MARGIN, 1.0 if has_rules else _UNEQUAL
-    near = near_of(expected, candidate, share, unequal, most, _TINY)
+    near = near_of(expected, candidate, share, unequal, most, _SMALL)
     if near is None:
         return None
     if has_rules:

@@ -48,8 +48,8 @@ __all__ = ["SelectionMethod", "align_by_similarity"]
 _TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
 _TOO_LARGE: Final = "the items are too large to compare all pairs"
 
-_RULED: Final = 64  # pairs of items with rules up to which a loop is faster than arrays
-_SPARSE: Final = 16  # pairs that arrays compare in the time that a loop needs for one pair
+_SMALL_RULED: Final = 64  # pairs of items with rules up to which a loop is faster than arrays
+_SMALL_RATIO: Final = 16  # pairs that arrays compare in the time that a loop needs for one pair
 
 
 class SelectionMethod(NamedTuple):
@@ -131,12 +131,12 @@ def _select_pairs(
         if equality:
             left, right = equality_leaves(left), equality_leaves(right)
         most_in_loops = min(
-            max(SMALL_PAIRS, len(left) * len(right) // _SPARSE),
+            max(SMALL_PAIRS, len(left) * len(right) // _SMALL_RATIO),
             SMALL_CHARACTER_PAIRS // max(1, largest(left) * largest(right)),
         )
         has_rules = rules is not None
         if has_rules:
-            most_in_loops = min(most_in_loops, _RULED)
+            most_in_loops = min(most_in_loops, _SMALL_RULED)
         few = edges_of_few(left, right, min_weight, most_in_loops, has_rules=has_rules)
         if few is not None:
             return _select_few(few, expected, candidate, method)

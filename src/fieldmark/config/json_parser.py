@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Final, NoReturn
@@ -44,8 +43,9 @@ class _Parser:
         self._text = text
         self._file = file
         self._problems = Problems()
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._position = 0
+        self._located = 0
+        self._line, self._line_start = 1, 0
         self._nodes = 0
         self._max_nodes = max_nodes
 
@@ -139,8 +139,13 @@ class _Parser:
         return self._text[self._position : self._position + 1]
 
     def _location(self) -> Location:
-        line = bisect_right(self._lines, self._position)
-        return Location(self._file, line, self._position - self._lines[line - 1] + 1)
+        # Positions never decrease, so that no list of all lines is necessary.
+        newline = self._text.rfind("\n", self._located, self._position)
+        if newline >= 0:
+            self._line += self._text.count("\n", self._located, self._position)
+            self._line_start = newline + 1
+        self._located = self._position
+        return Location(self._file, self._line, self._position - self._line_start + 1)
 
     def _fail(self, message: str) -> NoReturn:
         self._problems.add(message, self._location())

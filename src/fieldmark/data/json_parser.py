@@ -30,6 +30,7 @@ from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import (
     StrictJsonError,
     Violation,
+    may_exceed_64_bits,
     nesting_exceeds,
     parse_strict,
     values_exceed,
@@ -70,8 +71,6 @@ _EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
 """What orjson writes in every float that is as large as an integer beyond 64 bits."""
 _RARE: Final = _EXPONENT[-1:]
 """Searching for one byte is much faster than for two, and it is usually not found."""
-_BIG_INTEGER: Final = re.compile(rb"(?:\A|[\[,:\s-])[0-9]{19}")
-"""Integers with fewer digits fit in 64 bits; fractions and strings do not start like this."""
 _ESCAPED_COLON: Final = b"\\u003"
 _READER_DEPTH: Final = 1024
 
@@ -295,7 +294,7 @@ def roundtrip_differs(
     return (
         raw.count(b":") != written.count(b":")
         or (b"\\" in raw and _ESCAPED_COLON in raw)
-        or (_RARE in written and _EXPONENT in written and _BIG_INTEGER.search(raw) is not None)
+        or (_RARE in written and _EXPONENT in written and may_exceed_64_bits(raw))
         or any(
             paths_exceed(cast("JsonValue", value), key_characters, path_characters)
             for value in values

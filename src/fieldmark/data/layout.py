@@ -19,6 +19,7 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.json_text import read_json
 
 if TYPE_CHECKING:
     from fieldmark.data.duplicate_ids import DuplicateIds
@@ -372,6 +373,6 @@ def _salvage_id(head: bytes, id_key: str | None) -> str | None:
     start = rb"\s*\{\s*" + re.escape(orjson.dumps(id_key)) + rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+\b)'
     match = re.match(start, head)
     try:
-        return None if match is None else id_text(orjson.loads(match.group(1)))
-    except orjson.JSONDecodeError:
+        return None if match is None else id_text(read_json(match.group(1)))
+    except ValueError:
         return None

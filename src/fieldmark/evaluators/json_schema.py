@@ -19,7 +19,7 @@ from fieldmark.evaluators.base import (
     unreadable_reason,
     verdict_for,
 )
-from fieldmark.evaluators.schema_cost import SchemaCost, check_schema
+from fieldmark.evaluators.schema_cost import SchemaCost, check_schema, pattern_bytes
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import ROOT, join
@@ -197,20 +197,23 @@ def _compile(
         validate_formats=formats,
         offline=True,
     )
+    kinds, limit = jsonschema_rs.ValidationErrorKind, pattern_bytes(schema)
     validator, linear = None, True
     try:
         with suppress(ValueError):
-            validator = make(pattern_options=jsonschema_rs.RegexOptions())
+            validator = make(pattern_options=jsonschema_rs.RegexOptions(size_limit=limit))
         if validator is None:
             # Either the schema is invalid, or a pattern needs backtracking.
-            validator, linear = make(), False
+            backtracking = jsonschema_rs.FancyRegexOptions(size_limit=limit)
+            validator, linear = make(pattern_options=backtracking), False
     except jsonschema_rs.ValidationError as error:
         place = _path(error.instance_path)
         message = f"invalid schema: {place}: {_shorten(error.message)}"
+        if isinstance(error.kind, kinds.Format):
+            message += ", or a larger one than its share of the memory for patterns"
         raise OptionError("schema", message) from None
     except ValueError as error:
         raise OptionError("schema", f"invalid schema: {_shorten(str(error))}") from None
-    kinds = jsonschema_rs.ValidationErrorKind
     failures = (kinds.BacktrackLimitExceeded, kinds.RegexEngineFailure)
 
     def find_errors(document: JsonValue) -> SchemaErrors:

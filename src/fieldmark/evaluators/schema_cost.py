@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Missing
 
-__all__ = ["SchemaCost", "SchemaReferences", "check_schema"]
+__all__ = ["SchemaCost", "SchemaReferences", "check_schema", "pattern_bytes"]
 
 _MAX_VALUES: Final = 100_000
 _MAX_DEPTH: Final = 200
@@ -22,6 +22,10 @@ _MAX_REFERENCE_DEPTH: Final = 100
 _MAX_APPLIED: Final = 1_000_000
 _MAX_STEPS: Final = 1_000_000
 """The number of steps to estimate the work for a document; it is unknown if there are more."""
+_MAX_PATTERNS: Final = 100_000
+"""The number of characters of all patterns."""
+_PATTERN_BYTES: Final = 100 << 20
+"""The memory of all compiled patterns; most of it can be used by ten of them."""
 _BACKTRACKING: Final = 10_000
 """The work of a pattern that is not matched in linear time."""
 
@@ -131,6 +135,24 @@ def check_schema(schema: JsonValue, *, backtracking: bool = False) -> SchemaCost
         )
         raise OptionError("schema", message)
     return cost
+
+
+def pattern_bytes(schema: JsonValue) -> int:
+    """Return how much memory each pattern of a schema may use when it is compiled.
+
+    Raise OptionError if the patterns are too long.
+    """
+    pending, lengths = [schema], list[int]()
+    while pending:
+        value = pending.pop()
+        pending.extend(_children(value))
+        if isinstance(value, dict):
+            pattern, named = value.get("pattern"), value.get("patternProperties")
+            lengths += [len(pattern)] if isinstance(pattern, str) else []
+            lengths += map(len, named) if isinstance(named, dict) else []
+    if sum(lengths) > _MAX_PATTERNS:
+        raise OptionError("schema", f"patterns exceed the limit of {_MAX_PATTERNS:,} characters")
+    return _PATTERN_BYTES // max(10, len(lengths))
 
 
 def _check_size(schema: JsonValue) -> None:

@@ -50,8 +50,8 @@ GROUPS: Final = 512
 _LIMITS: Final = (0.0, 1.0)
 _NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
-_ROWS_AT_ONCE: Final = 64
-_ATTRIBUTES_AT_ONCE: Final = 64
+_ROW_BLOCK: Final = 64
+_ATTRIBUTE_BLOCK: Final = 64
 _PRODUCT: Final = 1 << 18
 """The maximum number of multiplications for which BLAS uses one thread.
 
@@ -143,9 +143,9 @@ def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
 
     generator = np.random.default_rng(seed)
     weights = np.ones((resamples + 1, cases), np.uint8)
-    offsets = np.arange(_ROWS_AT_ONCE)[:, None] * cases
-    for top in range(1, resamples + 1, _ROWS_AT_ONCE):
-        rows = weights[top : top + _ROWS_AT_ONCE]
+    offsets = np.arange(_ROW_BLOCK)[:, None] * cases
+    for top in range(1, resamples + 1, _ROW_BLOCK):
+        rows = weights[top : top + _ROW_BLOCK]
         drawn = generator.integers(0, cases, rows.shape, np.uint32) + offsets[: len(rows)]
         rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
     return weights
@@ -156,13 +156,13 @@ def product(rows: Floats | Bytes, columns: Floats) -> Floats:
     import numpy as np
 
     width = columns.shape[1]
-    step = max(1, _PRODUCT // (_ROWS_AT_ONCE * max(1, width)))
+    step = max(1, _PRODUCT // (_ROW_BLOCK * max(1, width)))
     total = np.zeros((len(rows), width))
-    for top in range(0, len(rows), _ROWS_AT_ONCE):
-        some = rows[top : top + _ROWS_AT_ONCE].astype(np.float64, copy=False)
+    for top in range(0, len(rows), _ROW_BLOCK):
+        some = rows[top : top + _ROW_BLOCK].astype(np.float64, copy=False)
         for start in range(0, len(columns), step):
             part = slice(start, start + step)
-            total[top : top + _ROWS_AT_ONCE] += some[:, part] @ columns[part]
+            total[top : top + _ROW_BLOCK] += some[:, part] @ columns[part]
     return total
 
 
@@ -337,8 +337,8 @@ class CaseMatrix:
         """Yield the counts of all attributes in blocks."""
         import numpy as np
 
-        for start in range(0, len(self.paths), _ATTRIBUTES_AT_ONCE):
-            paths = self.paths[start : start + _ATTRIBUTES_AT_ONCE]
+        for start in range(0, len(self.paths), _ATTRIBUTE_BLOCK):
+            paths = self.paths[start : start + _ATTRIBUTE_BLOCK]
             cells = np.flatnonzero((self._path >= start) & (self._path < start + len(paths)))
             columns = np.eye(len(paths))[self._path[cells] - start]
             counted = self._counted(cells)

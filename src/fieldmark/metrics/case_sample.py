@@ -10,7 +10,7 @@ from operator import add, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
-from fieldmark.metrics.case_score import SHORT, CaseStats
+from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
 from fieldmark.metrics.quality import quality_metrics
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
@@ -179,7 +179,7 @@ class CaseSample:
             if draw >= limit:
                 continue
             block = blocks[place]
-            if len(block.cells) <= SHORT:
+            if len(block.cells) <= SMALL_CASE:
                 cells, times = array(_INT64, block.cells), _ONCE * len(block.cells)
             else:
                 counted = Counter(block.cells) if block.times is None else block.times

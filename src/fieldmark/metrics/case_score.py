@@ -32,9 +32,9 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["SHORT", "CaseCounter", "CaseStats"]
+__all__ = ["SMALL_CASE", "CaseCounter", "CaseStats"]
 
-SHORT: Final = 64
+SMALL_CASE: Final = 64
 """Cases with more cells rarely repeat, so they are not memoized."""
 
 _PLAIN_MATCH: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
@@ -186,7 +186,7 @@ class CaseCounter:
         self, block: Outcomes, *, unreadable: bool = False, safety: float | None = None
     ) -> CaseStats:
         """Return the metrics of one case; `unreadable` means that it has no candidate document."""
-        alone = len(block.cells) > SHORT or unreadable or safety is not None
+        alone = len(block.cells) > SMALL_CASE or unreadable or safety is not None
         if alone or (
             self._graded and any(each.score != each.matched for each in block.comparisons.values())
         ):
@@ -202,14 +202,14 @@ class CaseCounter:
     def all(self, blocks: Sequence[Outcomes]) -> list[CaseStats]:
         """Return the metrics of many readable cases."""
         cells = [block.cells for block in blocks]
-        if self._graded or max(map(len, cells), default=0) > SHORT:
+        if self._graded or max(map(len, cells), default=0) > SMALL_CASE:
             return [self.stats(block) for block in blocks]
         known = map(self._cases.get, map(tuple, cells))
         return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         cells = block.cells
-        once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
+        once = dict.fromkeys(cells, 1) if len(cells) <= SMALL_CASE else {}
         times = block.times = once if len(once) == len(cells) else Counter(cells)
         odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
         totals = self._sum(len(cells), times, odd)

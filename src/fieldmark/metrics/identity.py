@@ -9,9 +9,8 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 
-import orjson
-
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.canonical import canonical_text
 
 __all__ = ["canonical_sha256", "describe", "described"]
 
@@ -45,7 +44,7 @@ def describe(value: object) -> JsonValue:
     if isinstance(value, Mapping):
         return {str(key): describe(item) for key, item in value.items()}
     if isinstance(value, AbstractSet):
-        return sorted((describe(item) for item in value), key=_text)
+        return sorted((describe(item) for item in value), key=canonical_text)
     if isinstance(value, Sequence):
         return [describe(item) for item in value]
     return getattr(type(value), "name", None) or type(value).__qualname__
@@ -53,8 +52,4 @@ def describe(value: object) -> JsonValue:
 
 def canonical_sha256(value: JsonValue) -> str:
     """Return the hash of a JSON value, independent of the order of its keys."""
-    return hashlib.sha256(_text(value)).hexdigest()
-
-
-def _text(value: JsonValue) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(canonical_text(value)).hexdigest()

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum, MacroMean
-from fieldmark.metrics.case_score import SHORT, CaseStats
+from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
@@ -168,7 +168,7 @@ _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 
 _BATCH: Final = 8192
 """The maximum number of buffered cases; equal ones are counted together."""
-_HELD: Final = 1 << 18
+_BATCH_CELLS: Final = 1 << 18
 """The maximum number of buffered cells; cases with long lists reach this limit first."""
 
 
@@ -196,7 +196,7 @@ class Tally:
         self._waiting.update(zip(map(id, stats), blocks, strict=True))
         self._stats += stats
         self._held += sum([len(block.cells) for block in blocks])
-        if len(self._stats) >= _BATCH or self._held >= _HELD:
+        if len(self._stats) >= _BATCH or self._held >= _BATCH_CELLS:
             self.settle()
 
     def add_invalid_truth(self) -> None:
@@ -248,7 +248,7 @@ class Tally:
         short: list[int] = []
         for key, number in times.items():
             block = self._waiting[key]
-            if len(block.cells) <= SHORT:
+            if len(block.cells) <= SMALL_CASE:
                 short += block.cells * number
                 continue
             for cell, count in (block.times or Counter(block.cells)).items():

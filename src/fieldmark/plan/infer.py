@@ -453,7 +453,7 @@ class AttributeEvidence:
 
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
 _TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
-_SMALL_WORDS: Final = frozenset(
+_STOP_WORDS: Final = frozenset(
     (
         "and",
         "for",
@@ -481,7 +481,7 @@ def _is_proper_name(text: str) -> bool:
     >>> _is_proper_name("Bank of Canada"), _is_proper_name("solar cells")
     (True, False)
     """
-    words = [word for word in re.findall(r"[^\W\d_]+", text) if word not in _SMALL_WORDS]
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if word not in _STOP_WORDS]
     return 0 < len(words) <= _MAX_NAME_WORDS and not any(word[0].islower() for word in words)
 
 

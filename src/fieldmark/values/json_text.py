@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Final
+from contextlib import suppress
+from typing import Final, cast
 
 import orjson
 
 from fieldmark.model.json import JsonValue
-from fieldmark.values.strict_json import parse_strict
+from fieldmark.values.strict_json import may_exceed_64_bits, parse_strict
 
 __all__ = [
     "finite_json",
@@ -36,13 +37,16 @@ def strict_json(value: object) -> bytes:
 
 
 def read_json(text: bytes) -> JsonValue:
-    """Parse the output of `strict_json`, or raise `ValueError`."""
-    try:
-        value: JsonValue = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # A lone surrogate is valid data, but only the slower parser accepts it.
-        return parse_strict(text.decode())
-    return value
+    """Parse the output of `strict_json`, or raise `ValueError`.
+
+    >>> read_json(b'{"invoice": 123456789012345678901234567890}')
+    {'invoice': 123456789012345678901234567890}
+    """
+    # The fast parser rounds integers beyond 64 bits and rejects lone surrogates.
+    if not may_exceed_64_bits(text):
+        with suppress(orjson.JSONDecodeError):
+            return cast("JsonValue", orjson.loads(text))
+    return parse_strict(text.decode())
 
 
 def finite_json(value: object) -> bytes:

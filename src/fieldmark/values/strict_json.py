@@ -16,6 +16,7 @@ __all__ = [
     "Violation",
     "all_finite",
     "first_repeated",
+    "may_exceed_64_bits",
     "nesting_exceeds",
     "parse_strict",
     "values_exceed",
@@ -23,6 +24,9 @@ __all__ = [
 
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_MANY_DIGITS: Final = b"0" * 19
+"""Integers with fewer digits fit in 64 bits."""
 _WHITESPACE: Final = str.maketrans("", "", " \t\r\n")
 
 
@@ -141,6 +145,15 @@ def values_exceed(text: str, limit: int) -> bool:
     dense = _STRINGS.sub("0", text).translate(_WHITESPACE)
     filled = dense.count("[") + dense.count("{") - dense.count("[]") - dense.count("{}")
     return 1 + filled + dense.count(",") > limit
+
+
+def may_exceed_64_bits(text: bytes) -> bool:
+    """Return whether JSON text has as many digits in a row as every integer beyond 64 bits.
+
+    >>> may_exceed_64_bits(b"[9223372036854775808]"), may_exceed_64_bits(b"[1, 2.5]")
+    (True, False)
+    """
+    return _MANY_DIGITS in text.translate(_DIGITS)
 
 
 def all_finite(value: JsonValue) -> bool:

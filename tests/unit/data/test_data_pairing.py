@@ -189,6 +189,15 @@ def test_one_input_with_both_sides(write):
         assert (case.id, case.expected, case.candidate) == ("a", {"x": 1}, {"x": 2})
 
 
+def test_unreadable_row_keeps_its_id_of_any_length(write):
+    number = 123456789012345678901234567890
+    truth = write("truth.jsonl", [{"id": number, "expected": {"x": 1}}])
+    found = truth.with_name("found.jsonl")
+    found.write_text(f'{{"id": {number}, "candidate": {{"x": 1, "x": 2}}}}\n', "utf-8")
+    [case] = cases_of(open_pairs(truth, found))
+    assert (case.id, case.input.value) == (str(number), "parse_error")
+
+
 def test_pairs_of_objects():
     found = cases_of(open_pairs(iter([({"a": 1}, {"a": 2}), ({"a": 3}, "none")])))
     assert [(case.id, case.input.value) for case in found] == [("1", "ok"), ("2", "parse_error")]

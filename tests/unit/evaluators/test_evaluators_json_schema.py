@@ -123,12 +123,22 @@ def test_draft_decides_the_meaning_of_keywords(schema, draft, valid):
     assert JsonSchema(schema=schema, draft=draft).evaluate(None, [1]).score == valid
 
 
+def test_patterns_of_usual_size_are_compiled():
+    JsonSchema(schema={"pattern": "x" * 60_000, "patternProperties": {"x" * 40_000: True}})
+    JsonSchema(schema={"anyOf": [{"pattern": f"(?=a)\\w{{99}}{n}"} for n in range(10)]})
+    codes = {f"code{n}": {"pattern": f"^(?!0)[A-Z]{{2}}[0-9]{{1,20}}{n}$"} for n in range(1_000)}
+    JsonSchema(schema={"properties": codes})
+
+
 @pytest.mark.parametrize(
     ("options", "option", "message"),
     [
         pytest.param({"schema": {"type": "strng"}}, "schema", '"strng"', id="unknown-type"),
         pytest.param({"schema": {"properties": []}}, "schema", "properties", id="path-in-schema"),
         pytest.param({"schema": {"pattern": "("}}, "schema", "pattern", id="bad-pattern"),
+        pytest.param({"schema": {"pattern": "x" * 100_001}}, "schema", "patterns exceed the limit of 100,000 characters", id="long-pattern"),
+        pytest.param({"schema": {"patternProperties": {"x" * 60_000: {"pattern": "x" * 40_001}}}}, "schema", "patterns exceed", id="long-patterns"),
+        pytest.param({"schema": {"anyOf": [{"pattern": f"(?=a)\\w{{99}}{n}"} for n in range(100)]}}, "schema", "memory for patterns", id="large-patterns"),
         pytest.param({"schema": {"$ref": "#/nowhere"}}, "schema", "/nowhere", id="dangling-reference"),
         pytest.param({"schema": {"$schema": "http://nowhere.test/"}}, "schema", "nowhere", id="unknown-meta-schema"),
         pytest.param({"schema": {"const": "\ud800"}}, "schema", "surrogates", id="half-character"),

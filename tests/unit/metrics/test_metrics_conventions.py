@@ -187,5 +187,9 @@ def test_option_value_as_json(value, text):
     assert describe(value) == text
 
 
+def test_numbers_of_any_length_have_a_hash():
+    assert canonical_sha256({"a": 10**30}) != canonical_sha256({"a": 10**30 + 1})
+
+
 def test_hash_does_not_depend_on_the_order_of_keys():
     assert canonical_sha256({"a": 1, "b": 2}) == canonical_sha256({"b": 2, "a": 1})

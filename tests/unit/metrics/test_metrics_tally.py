@@ -119,7 +119,7 @@ def test_buffer_holds_fewer_cases_with_long_lists(monkeypatch):
     stats = [counter.stats(block) for block in cases]
     sums = []
     for held, longest in ((1_000, 9), (1 << 18, 40)):
-        monkeypatch.setattr(tally_module, "_HELD", held)
+        monkeypatch.setattr(tally_module, "_BATCH_CELLS", held)
         tally = Tally(AttributeTable())
         most = 0
         for block, own in zip(cases, stats, strict=True):

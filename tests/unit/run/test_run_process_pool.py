@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import Future
 from contextlib import closing
@@ -14,7 +16,7 @@ import pytest
 from fieldmark.errors import DataError
 from fieldmark.run import process_pool
 from fieldmark.run.process_pool import WorkersDiedError, _SpooledResult, _WorkerPool
-from waiting import eventually
+from waiting import TIMEOUT, eventually
 
 
 def start(work):
@@ -69,6 +71,54 @@ def test_killed_worker_is_replaced_and_its_tasks_are_repeated(pool, tmp_path):
 
     with pool(die_once) as own:
         assert done(own, range(10)) == list(range(10))
+    assert marker.exists()
+
+
+KILLED_WHILE_SENDING = """
+import os, signal, sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from fieldmark.judges.managed_process import end_with_parent
+from fieldmark.run import process_pool
+
+marker = Path(sys.argv[1])
+
+def start_worker(job, spools, parent, files):
+    end_with_parent(parent)
+    process_pool._worker = work
+
+def work(number):
+    if number == 3 and not marker.exists():
+        marker.touch()
+        Connection._send = send_half
+    return number
+
+def send_half(connection, message, *_):
+    os.write(connection.fileno(), message[: len(message) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+process_pool._start_worker = start_worker
+pool = process_pool._WorkerPool(2, (None, ""), ())
+pending = [pool.submit(number) for number in range(10)]
+while pending:
+    print(pool.result(pending))
+    pending.pop(0)
+pool.close()
+"""
+
+
+def test_worker_killed_while_it_sends_a_result_blocks_neither_the_pool_nor_other_workers(tmp_path):
+    """The pool reads half a result, and the killed worker still holds the lock of the pipe."""
+    marker = tmp_path / "died"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_WHILE_SENDING, str(marker)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=TIMEOUT,
+    )
+    assert done.stdout.split() == [str(number) for number in range(10)]
     assert marker.exists()
 
 

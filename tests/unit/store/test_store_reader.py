@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.errors import DataError
 from fieldmark.model.json import MISSING
 from fieldmark.store.reader import open_run
+from json_strategies import any_json
 
 TRUTH = [
     {"id": "a", "expected": {"total": 10.0, "rows": [{"x": "one"}, {"x": "two"}]}},
@@ -57,6 +61,19 @@ def test_rows_are_read_with_their_outcomes(run):
     [comparison] = [each for each in second.outcomes.comparisons.values() if each.similarity]
     assert (comparison.matched, comparison.similarity, comparison.score) == (True, 0.9, 0.9)
     assert (third.candidate, third.input, third.score) == (MISSING, "missing", 0.0)
+
+
+@given(st.lists(st.tuples(any_json, any_json), min_size=1, max_size=5))
+def test_documents_are_read_as_they_were_compared(pairs):
+    """Digit for digit, with the types of numbers and the order of keys."""
+    truth = [{"id": str(n), "expected": {"a": ours}} for n, (ours, _) in enumerate(pairs)]
+    found = [{"id": str(n), "candidate": {"a": theirs}} for n, (_, theirs) in enumerate(pairs)]
+    with TemporaryDirectory() as folder:
+        fm.score(truth, found, out=f"{folder}/run")
+        cases = list(open_run(f"{folder}/run").cases())
+    assert [json.dumps([case.expected["a"], case.candidate["a"]]) for case in cases] == [
+        json.dumps(pair) for pair in pairs
+    ]
 
 
 def test_attributes_are_read_with_their_rules(run):

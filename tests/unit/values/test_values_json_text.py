@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
 
 from fieldmark.values.json_text import finite_json, pretty_json, read_json, strict_json
+from json_strategies import any_json
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,23 @@ def test_written_values_are_read_again(value):
 def test_numbers_and_strings_are_read_again():
     value = {"a": [1, 0.1, None, True, "ü\ud800"]}
     assert read_json(strict_json(value)) == value
+
+
+@given(any_json)
+def test_every_value_is_read_as_it_was_written(value):
+    """Also the types of numbers and the order of keys."""
+    for write in (strict_json, pretty_json):
+        assert json.dumps(read_json(write(value))) == json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, -(2**64), 10**30, 1e19, 1e30, 0.1234567890123456789],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["{}", "[{}]", "[1,{}]", '{{"a":{}}}', '{{"a": {}}}', "[ {} ]"])
+def test_numbers_are_exact_wherever_they_are(number, place):
+    text = place.format(json.dumps(number))
+    assert json.dumps(read_json(text.encode())) == json.dumps(json.loads(text))
 
 
 @pytest.mark.parametrize("value", [{"a": [1]}, {"a": [10**30]}], ids=["plain", "long-integer"])
