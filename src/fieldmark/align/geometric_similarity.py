@@ -73,12 +73,11 @@ def measured_edges(
     """
     import numpy as np
 
-    ours, theirs = drop_unshared(
+    ours, theirs, paths = drop_unshared(
         [_values_of(item, match_fields) for item in expected],
         [_values_of(item, match_fields) for item in candidate],
         lambda: (_values_of(item, match_fields) for item in paired),
     )
-    paths = {path: None for values in (*ours, *theirs) for path in values}
     if len(ours) * len(theirs) * len(paths) > MAX_PAIRS:
         raise TooMuchWork
     total, present = np.zeros((2, len(ours), len(theirs)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
@@ -58,7 +58,6 @@ _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
 
 _similarity: Final = Levenshtein.normalized_similarity
-_Texts: TypeAlias = list[tuple[Path, str | RuledLeaf]]
 _NearPair: TypeAlias = tuple[int, int, int]
 """The positions of two items, and the number of their equal leaves."""
 
@@ -104,10 +103,10 @@ def edges_of_few(
         return None
     if has_rules:
         near = [pair for pair in near if _may_reach(expected[pair[0]], candidate[pair[1]], share)]
-    texts = {place: _texts(expected[place]) for place in {pair[0] for pair in near}}
+    graded = _graded_paths(expected)
     found: list[Edge] = []
     for place, other, shared in near:
-        weight = _weight(expected[place], candidate[other], texts[place], shared)
+        weight = _weight(expected[place], candidate[other], graded, shared)
         if weight >= min_weight:
             found.append((weight, place, other))
     return found
@@ -199,29 +198,36 @@ def _may_reach(expected: ItemLeaves, candidate: ItemLeaves, share: float) -> boo
     return most >= least
 
 
-def _texts(cells: ItemLeaves) -> _Texts:
-    """Return the leaves that can be similar without being equal."""
-    texts = [(path, cell) for path, cell in cells.items() if type(cell) in _GRADED]
-    if len(texts) > 2:  # noqa: PLR2004 - the order of two does not change a sum
-        texts.sort(key=lambda leaf: repr(leaf[0]))
-    return cast("_Texts", texts)
+def _graded_paths(items: list[ItemLeaves]) -> list[Path]:
+    """Return the paths of leaves that can be similar without being equal, always in one order."""
+    paths = {
+        path
+        for cells in items
+        for path, cell in cells.items()
+        if type(cell) is str or type(cell) is RuledLeaf
+    }
+    return sorted(paths, key=repr)
 
 
-def _weight(expected: ItemLeaves, candidate: ItemLeaves, texts: _Texts, equal_leaves: int) -> float:
+def _weight(
+    expected: ItemLeaves, candidate: ItemLeaves, graded: list[Path], equal_leaves: int
+) -> float:
     """Return the mean similarity over the leaves of both items, as a weight."""
     leaves = len(expected)
     if expected.keys() != candidate.keys():
         leaves += len(candidate) - len(expected.keys() & candidate.keys())
     total = 0.0
-    for path, text in texts:
-        other = candidate.get(path)
-        if text == other:
-            total += 1.0
-            equal_leaves -= 1
-        elif type(other) is str:  # and so is the other: a rule applies to both sides or to none
-            total += text_similarity(text, other)  # type: ignore[arg-type]
-        elif type(other) is RuledLeaf is type(text):
-            total += text.similarity(other)
+    for path in graded:
+        cell, other = expected.get(path), candidate.get(path)
+        if type(cell) is str:
+            if cell == other:
+                total += 1.0
+                equal_leaves -= 1
+            elif type(other) is str:
+                total += text_similarity(cell, other)
+        elif type(cell) is RuledLeaf is type(other):
+            equal_leaves -= cell == other
+            total += cell.similarity(other)
     return (total + equal_leaves) / (leaves or 1) * WEIGHT_UNIT + _WHOLE - _WHOLE
 
 

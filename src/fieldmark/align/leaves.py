@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import partial
-from itertools import repeat
 from math import isfinite
-from operator import is_not
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from fieldmark.align import compiled
@@ -47,7 +44,6 @@ ItemLeaves: TypeAlias = dict[Path, Hashable]
 _Leaf = TypeVar("_Leaf")
 
 _ITSELF: Final = ()
-_IS_PRESENT: Final = partial(is_not, None)
 _PLAIN: Final = 1 << 53  # floats represent integers exactly up to this number
 _LEAF: Final = 16  # the size of a leaf, in characters
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
@@ -232,16 +228,19 @@ def _rules_at(rules: LeafRules, field: str) -> LeafRules:
 
 
 def apply_rules(
-    rules: LeafRules, match_fields: tuple[str, ...] | None, items: list[ItemLeaves]
+    rules: LeafRules,
+    match_fields: tuple[str, ...] | None,
+    paths: Iterable[Path],
+    items: list[ItemLeaves],
 ) -> bool:
     """Replace leaves such that they are as similar by default as the rules say, if possible.
 
     It is for most lists, such as prices of which no two are within the tolerance of a rule. Return
-    whether all leaves were replaced.
+    whether all leaves at the `paths` were replaced.
     """
-    for path in set[Path]().union(*items):
+    for path in paths:
         own = rules
-        if isinstance(path, str) and match_fields is not None:
+        if match_fields is not None and isinstance(path, str):
             own = _rules_at(rules, path)
         else:
             for key in (path,) if isinstance(path, str) else path:
@@ -252,7 +251,7 @@ def apply_rules(
         if comparator is None:
             continue
         item_leaves = getattr(comparator, "item_leaves", None)
-        found = list(filter(_IS_PRESENT, map(dict.get, items, repeat(path))))
+        found = [cells[path] for cells in items if path in cells]
         leaves = None if item_leaves is None else item_leaves(found)
         if leaves is None:
             return False
@@ -267,32 +266,37 @@ def drop_unshared(
     expected: list[dict[Path, _Leaf]],
     candidate: list[dict[Path, _Leaf]],
     paired: Callable[[], Iterable[Mapping[Path, _Leaf]]],
-) -> tuple[list[dict[Path, _Leaf]], list[dict[Path, _Leaf]]]:
+) -> tuple[list[dict[Path, _Leaf]], list[dict[Path, _Leaf]], set[Path]]:
     """Return the leaves without those at paths where only one of the two lists has any.
 
-    `paired` returns the leaves of the items that are on both sides.
+    `paired` returns the leaves of the items that are on both sides. The third value are the paths
+    of all leaves that are left.
 
-    >>> drop_unshared([{"a": 1, "id": 7}, {"b": 2}], [{"a": 2}, {"b": 2}], list)
-    ([{'a': 1}, {'b': 2}], [{'a': 2}, {'b': 2}])
+    >>> drop_unshared([{"a": 1, "id": 7}], [{"a": 2}], list)
+    ([{'a': 1}], [{'a': 2}], {'a'})
     """
-    ours, theirs = set[Path]().union(*expected), set[Path]().union(*candidate)
+    ours: set[Path] = set()
+    theirs: set[Path] = set()
+    ours.update(*expected)
+    theirs.update(*candidate)
     if ours == theirs:
-        return expected, candidate
+        return expected, candidate, ours
     unshared = ours ^ theirs
     for leaves in paired():
         unshared.difference_update(leaves)
         if not unshared:
-            return expected, candidate
-    sides = [
-        [
-            cells
-            if unshared.isdisjoint(cells)
-            else {path: cell for path, cell in cells.items() if path not in unshared}
-            for cells in side
-        ]
-        for side in (expected, candidate)
-    ]
-    return sides[0], sides[1]
+            break
+    else:
+        expected, candidate = (
+            [
+                cells
+                if unshared.isdisjoint(cells)
+                else {path: cell for path, cell in cells.items() if path not in unshared}
+                for cells in side
+            ]
+            for side in (expected, candidate)
+        )
+    return expected, candidate, (ours | theirs) - unshared
 
 
 def equality_leaves(items: list[ItemLeaves]) -> list[ItemLeaves]:

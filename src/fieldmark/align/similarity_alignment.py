@@ -24,6 +24,7 @@ from fieldmark.align.item_similarity import (
 from fieldmark.align.leaves import (
     ItemLeaves,
     LeafRules,
+    Path,
     all_leaves,
     apply_rules,
     drop_unshared,
@@ -112,22 +113,25 @@ def _select_pairs(
     def paired() -> Iterator[JsonValue]:
         return (item for item, p in zip(all_expected, rest.partners, strict=True) if p is not None)
 
+    def shared_leaves(
+        rules: LeafRules | None,
+    ) -> tuple[list[ItemLeaves], list[ItemLeaves], set[Path]]:
+        return drop_unshared(
+            all_leaves(expected, match_fields, rules),
+            all_leaves(candidate, match_fields, rules),
+            lambda: (all_leaves([item], match_fields, rules)[0] for item in paired()),
+        )
+
     most_in_loops = SMALL_PAIRS
     left: list[ItemLeaves] = []
     right: list[ItemLeaves] = []
     if measure is None:
-        left, right = all_leaves(expected, match_fields), all_leaves(candidate, match_fields)
+        left, right, paths = shared_leaves(None)
         if rules is not None:
-            if not equality and apply_rules(rules, match_fields, left + right):
+            if not equality and apply_rules(rules, match_fields, paths, left + right):
                 rules = None
             else:
-                left = all_leaves(expected, match_fields, rules)
-                right = all_leaves(candidate, match_fields, rules)
-        left, right = drop_unshared(
-            left,
-            right,
-            lambda: (all_leaves([item], match_fields, rules)[0] for item in paired()),
-        )
+                left, right, _ = shared_leaves(rules)
         if equality:
             left, right = equality_leaves(left), equality_leaves(right)
         most_in_loops = min(

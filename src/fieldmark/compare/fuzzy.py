@@ -34,6 +34,8 @@ MAX_TEXT_LENGTH: Final = 10_000
 
 _MAX_NAMED: Final = 3
 _MAX_SHOWN: Final = 20
+_ODD_BLANKS: Final = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
+"""What ASCII text can contain between words instead of one space."""
 _IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
 _TOO_LONG: Final = Comparison.error(
     Reason.TOO_LONG, note=f"string is too long for fuzzy matching (limit {MAX_TEXT_LENGTH:,})"
@@ -155,13 +157,15 @@ class Fuzzy:
             or self.case_sensitive
             or self.ignore
             or self.numbers is NumbersInText.EXACT
-            or set(map(type, leaves)) != {str}
         ):
             return None
         texts = cast("Sequence[str]", leaves)
-        joined = "|".join(texts)
+        try:
+            joined = "|".join(texts)
+        except TypeError:  # not only strings
+            return None
         # Most strings are folded already, because leaves have no case and no blanks around them.
-        if not (joined.isascii() and joined.isprintable() and "  " not in joined):
+        if not joined.isascii() or [blanks for blanks in _ODD_BLANKS if blanks in joined]:
             texts = list(map(unified, texts))
         # By default, two different ISO dates have no similarity.
         if "-" in joined and [text for text in texts if text[4:5] == "-"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
 from fieldmark.compare.options import check_flag, checked_amount, checked_choice
@@ -17,7 +17,6 @@ from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, read_am
 
 __all__ = ["NumericTolerance", "flag_ambiguous"]
 
-_NUMBERS: Final = frozenset((int, float))
 _COERCED: Final = MATCHED._replace(coerced=True)
 _OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
 _NO_EXPECTED_NUMBER: Final = Comparison.differs(
@@ -99,13 +98,13 @@ class NumericTolerance:
 
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
         """Return numbers that are equal if these are within the tolerance, or `None`."""
-        if not _NUMBERS.issuperset(map(type, leaves)):
+        try:
+            groups = self._limits.groups(leaves)  # type: ignore[arg-type]
+        except TypeError:  # not only numbers
             return None
-        numbers = cast("Sequence[float]", leaves)
-        groups = self._limits.groups(numbers)
         if groups is None:
             return None
-        return [groups.get(number, number) for number in numbers] if groups else leaves
+        return [groups.get(leaf, leaf) for leaf in leaves] if groups else leaves  # type: ignore[call-overload]
 
 
 def flag_ambiguous(result: Comparison, expected: JsonValue, candidate: JsonValue) -> Comparison:

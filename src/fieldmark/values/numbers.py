@@ -10,7 +10,6 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, isfinite
-from operator import sub
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
@@ -249,10 +248,12 @@ class Tolerance:
     period: Fraction | None = None
     _absolute: float = field(init=False, repr=False, compare=False)
     _relative: float = field(init=False, repr=False, compare=False)
+    _nearby: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_absolute", _as_float(self.absolute))
         object.__setattr__(self, "_relative", _as_float(self.relative))
+        object.__setattr__(self, "_nearby", max(self._absolute, _TINY) * _MARGIN)
 
     def admits(self, expected: Number, candidate: Number) -> bool:
         """Return whether the candidate is within the tolerance.
@@ -291,15 +292,22 @@ class Tolerance:
         """
         if self.period is not None:
             return None
-        ordered = sorted(set(numbers))
-        # An expected zero has the limit of 1.
-        largest = max((1.0, *map(abs, ordered[:1] + ordered[-1:])))
-        limit = max(self._absolute, self._relative * largest, _TINY) * _MARGIN
-        if min(map(sub, ordered[1:], ordered), default=inf) > limit:
+        ordered = sorted(numbers)
+        limit = self._nearby
+        if self._relative:
+            # An expected zero has the limit of 1.
+            largest = max((1.0, *map(abs, ordered[:1] + ordered[-1:])))
+            limit = max(limit, self._relative * largest * _MARGIN)
+        smaller = reach = -inf
+        for number in ordered:
+            if number <= reach and number != smaller:
+                break
+            smaller, reach = number, number + limit
+        else:
             return {}
         groups: dict[float, float] = {}
         group: list[float] = []
-        for number in ordered:
+        for number in dict.fromkeys(ordered):
             near = [self.admits(one, number) or self.admits(number, one) for one in group]
             both = [self.admits(one, number) and self.admits(number, one) for one in group]
             if any(near) and not all(both):
