@@ -54,6 +54,8 @@ def evaluate(
     only: Iterable[str] = (),
     cases: Iterable[str] = (),
     concurrency: int | None = None,
+    engine: str = "processes",
+    workers: int | str = 1,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
@@ -77,7 +79,8 @@ def evaluate(
     `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. With
     `preflight`, every judge, model and target is checked before the first case;
-    `check_ready_eval` does the same beforehand.
+    `check_ready_eval` does the same beforehand. Large files are processed by `workers` processes or
+    by another `engine`, as for `score`, unless evaluators call programs or models.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -93,6 +96,8 @@ def evaluate(
         only=_strings(only),
         cases=_strings(cases),
         concurrency=concurrency,
+        engine=engine,
+        workers=workers,
         at_least=at_least or {},
         at_most=at_most or {},
         out=out,

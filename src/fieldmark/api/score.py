@@ -47,7 +47,8 @@ def score(
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
-    workers: int = 1,
+    engine: str = "processes",
+    workers: int | str = 1,
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
@@ -58,7 +59,8 @@ def score(
     directory of an interrupted run. With `offline`, only cached responses of models are used.
     `max_errors` is the number of cases that may have evaluation errors. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. Large files are
-    processed by `workers` processes; the results do not depend on their number.
+    processed by `workers` processes, with `"auto"` one per core, or by a Ray cluster if the
+    `engine` is `"ray"` or `"ray://host:port"`; the results depend on neither.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -88,6 +90,7 @@ def score(
         baseline=baseline,
         max_drop=max_drop or {},
         max_errors=max_errors,
+        engine=engine,
         workers=workers,
     )
     return score_with(run_options, progress=progress)

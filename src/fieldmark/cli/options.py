@@ -66,6 +66,7 @@ __all__ = [
 
 _Command: TypeAlias = Callable[..., object]
 
+_AUTO: Final = "auto"
 COMPARISON: Final = "Comparison"
 INPUT: Final = "Input"
 GATES: Final = "Gates"
@@ -107,6 +108,19 @@ class Integer(click.IntRange):
                 f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
             )
             self.fail(f"expected an integer {limits}, got {str(value)!r}", param, ctx)
+
+
+class _WorkerCount(Integer):
+    """A number of workers, or `auto`."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401 - click's signature
+        """Return the number, or `auto`."""
+        return value if value == _AUTO else super().convert(value, param, ctx)
 
 
 class Number(click.types.FloatParamType):
@@ -319,7 +333,8 @@ class RunArguments(TypedDict, total=False):
     scope: str | None
     depth: str | None
     inputs: Inputs
-    workers: int
+    engine: str
+    workers: int | str
     only: tuple[str, ...]
     cases: tuple[str, ...]
     concurrency: int | None
@@ -350,7 +365,8 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
             given["resume"],
             accept_changes=given["accept_changes"],
             offline=given["offline"],
-            workers=given.get("workers", 1),
+            engine=given["engine"],
+            workers=given["workers"],
             concurrency=given.get("concurrency"),
             max_errors=stored.max_errors if limit is None else limit,
         )
@@ -509,6 +525,24 @@ save_options: Final = _combine(
 
 run_options: Final = _combine(
     option(
+        "--workers",
+        group=RUN,
+        type=_WorkerCount(min=1),
+        default=_AUTO,
+        show_default=True,
+        metavar="N",
+        help="Worker processes for large files; auto starts one per core.",
+    ),
+    option(
+        "--engine",
+        group=RUN,
+        default="processes",
+        show_default=True,
+        metavar="ENGINE",
+        help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local one), "
+        "or ray://HOST:PORT.",
+    ),
+    option(
         "--resume",
         group=RUN,
         type=click.Path(path_type=Path),
@@ -544,8 +578,8 @@ run_options: Final = _combine(
 """How a run is executed, resumed, compared with a baseline and printed."""
 
 _RESUME_PARAMETERS: Final = frozenset({
-    "resume", "accept_changes", "offline", "workers", "concurrency", "max_errors", "junit",
-    "top", "format", "quiet", "color",
+    "resume", "accept_changes", "offline", "engine", "workers", "concurrency", "max_errors",
+    "junit", "top", "format", "quiet", "color",
 })  # fmt: skip
 """The parameters that are not stored with a run and can be given with `--resume`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Unpack
 
@@ -14,7 +13,6 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     RUN,
-    Integer,
     RunArguments,
     SuggestingChoice,
     bind_run_options,
@@ -95,14 +93,6 @@ __all__ = ["command"]
 @gate_options
 @out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
 @save_options
-@option(
-    "--workers",
-    group=RUN,
-    type=Integer(min=1),
-    default=lambda: os.cpu_count() or 1,
-    metavar="N",
-    help="Worker processes.  [default: number of CPU cores]",
-)
 @run_options
 def command(**given: Unpack[RunArguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.

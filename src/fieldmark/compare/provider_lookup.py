@@ -86,7 +86,7 @@ def with_memos(
     return _transformed(configured, rebuilt)
 
 
-def is_local(provider: Provider) -> bool:
+def is_local(provider: object) -> bool:
     """Whether a provider has no state and no rate limit, so that any process can use it."""
     return bool(getattr(provider, "local", False))
 

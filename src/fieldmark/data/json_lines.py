@@ -79,7 +79,7 @@ class JsonlSource(RowSource):
             self.opened.stream.seek(0)
         else:
             self.close()
-            self.opened = open_file(Path(self.name))
+            self.opened = open_file(Path(self.path or self.name))
         opened = self.opened
         for block in read_line_blocks(opened.stream, self.dialect.limits.line_bytes, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)

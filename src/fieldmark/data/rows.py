@@ -38,12 +38,14 @@ class RowSource(ABC):
     `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
     `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
     rows are read. The place of a row is its line number if `has_lines` is true, otherwise its row
-    number. `files` must be closed; they include the copy for reading rows out of order.
+    number. `path` is where the file is if that is not its name. `files` must be closed; they
+    include the copy for reading rows out of order.
     """
 
     has_lines: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
     name: str
+    path: str = field(default="", init=False)
     text_cells: bool = field(default=False, init=False)
     json_cells: bool = field(default=False, init=False)
     in_memory: bool = field(default=False, init=False)
@@ -65,7 +67,7 @@ class RowSource(ABC):
 
     def open_file(self) -> InputFile:
         """Open the file; `close` closes it if it is still open."""
-        opened = open_file(Path(self.name))
+        opened = open_file(Path(self.path or self.name))
         self.files.append(opened)
         return opened
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from fieldmark.compare.provider_lookup import (
     find_providers_and_judges,
+    is_local,
     with_memos,
     with_provider_options,
 )
@@ -73,6 +74,11 @@ class ProviderSet:
             if each not in found:
                 found.append(each)
         return tuple(found)
+
+    @property
+    def are_local(self) -> bool:
+        """Whether any process can use them, because they have no state and no rate limit."""
+        return all(map(is_local, self._all))
 
     @property
     def has_usage(self) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fieldmark.compare.provider_lookup import find_providers, is_local
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
@@ -29,7 +28,7 @@ from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.run.options import RunOptions
+from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
@@ -97,6 +96,9 @@ def run_session(
     """Compare, evaluate, count and write all cases."""
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
+        if options.engine != PROCESSES and (reason := _why_indivisible(prepared, observers)):
+            message = f"the run cannot be distributed with engine {options.engine}: {reason}"
+            raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
         directory = None
         if prepared.manifest is not None:
             from fieldmark.run.resume import open_run_directory
@@ -332,18 +334,11 @@ class _Session:
     # --- several processes ------------------------------------------------------------------------
 
     def _may_be_partitioned(self) -> bool:
-        watched = bool(
-            self._runner
-            or self._regions
-            or self._observers
-            or self._prepared.target
-            or self._prepared.selection
-        )
-        return (
-            self._options.workers > 1
-            and not watched
+        options = self._options
+        return options.engine != PROCESSES or (
+            options.worker_count > 1
             and self._stream.bytes_total >= _PARALLEL_BYTES
-            and all(map(is_local, find_providers(self._settings.rules)))
+            and not _why_indivisible(self._prepared, self._observers)
         )
 
     def _run_partitions(self) -> bool:
@@ -363,14 +358,12 @@ class _Session:
                 return False
             job = WorkerJob(
                 opener=found.opener,
-                rules=self._settings.rules,
-                convention=self._settings.convention,
+                settings=self._settings,
+                evaluators=self._prepared.evaluators,
                 values=self._options.values,
                 keep_rows=self._directory is not None,
                 sampled=self._options.wants_intervals,
             )
-            if not _is_picklable(job):
-                return False
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):
                     break
@@ -393,28 +386,31 @@ class _Session:
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
     ) -> Iterator[PartitionResult]:
         """Yield the results in order; this process does the first segment, workers the rest."""
-        from fieldmark.run.partition_worker import PartitionWorker
-        from fieldmark.run.process_pool import run_in_processes
+        from fieldmark.run.engines import run_partitions
+        from fieldmark.run.partition_worker import open_worker
 
-        todo = islice(partitions, self._next, None)
-        workers = self._options.workers
+        todo: Iterator[NumberedPartition] = islice(partitions, self._next, None)
         if self._directory is None:
-            yield from run_in_processes(job, todo, workers=workers)
+            yield from run_partitions(self._options, job, todo)
             return
         restore = None if self._stored is None else self._stored.restore
-        local = PartitionWorker(job, plan=self._plan, numbers=self._numbers, restore=restore)
         stored = self._directory.whole.next_segment
-        for number, each in todo:
-            if number >= stored and self._numbers.seeds is not None:
-                job = replace(job, seeds=tuple(self._numbers.seeds))
-                rest = chain([(number, each)], todo)
-                yield from run_in_processes(job, rest, workers=workers, files=self._directory.files)
+        with open_worker(job, plan=self._plan, numbers=self._numbers, restore=restore) as local:
+            for number, each in todo:
+                if number >= stored and self._numbers.seeds is not None:
+                    todo = chain([(number, each)], todo)
+                    break
+                rows: list[bytes] = []
+                yield local.work([(number, each)], rows.extend)._replace(rows=rows)
+            else:
                 return
-            rows: list[bytes] = []
-            yield local.work([(number, each)], rows.extend)._replace(rows=rows)
+        job = replace(job, seeds=tuple(self._numbers.seeds))
+        yield from run_partitions(self._options, job, todo, files=self._directory.files)
 
     def _take(self, result: PartitionResult) -> None:
         self._totals.merge(result.totals)
+        if self._runner is not None and result.evaluations is not None:
+            self._runner.merge(result.evaluations)
         self._worker_lists.update(result.lists)
         if self._directory is not None and result.number >= self._directory.whole.next_segment:
             self._directory.append(result.rows, result.attributes)
@@ -424,10 +420,29 @@ class _Session:
             self._progress(self._next * self._size, self._bytes, self._stream.bytes_total)
 
 
-def _is_picklable(job: WorkerJob) -> bool:
-    """Return whether a job can be sent to workers: rules may contain functions of the caller."""
+def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> str:
+    """Return why a run cannot be divided among processes; empty if it can."""
+    from fieldmark.data.partitions import why_indivisible
+
+    settings, selection = prepared.settings, prepared.selection
+    if prepared.target is not None:
+        return "a target produces the predictions"
+    if selection is not None and (selection.tags or selection.ids):
+        return "cases are selected by tag or id"
+    if prepared.own_evaluators or settings.own_rules:
+        return "cases have evaluators of their own"
+    if observers:
+        return "the result of each case is reported while it runs"
+    if not prepared.providers.are_local:
+        return "a comparator or an evaluator calls a model"
+    if prepared.evaluators:
+        from fieldmark.run.evaluator_runner import has_judges
+
+        if has_judges(prepared.evaluators):
+            return "an evaluator calls a program"
     try:
-        pickle.dumps(job)
+        # Rules may contain functions of the caller.
+        pickle.dumps((settings, prepared.evaluators))
     except (pickle.PicklingError, TypeError, AttributeError):
-        return False
-    return True
+        return "the rules or evaluators contain a function that cannot be sent to other processes"
+    return why_indivisible(prepared.stream)

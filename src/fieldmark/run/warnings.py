@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
@@ -408,12 +409,22 @@ class DocumentPaths:
         for document in (case.expected, case.candidate) if self._missing else ():
             if document is MISSING:
                 continue
-            new = self._new_attributes(document)
-            if len(self._attributes) < _MAX_ATTRIBUTES:
-                self._attributes |= new
+            self._remember(self._new_attributes(document))
             for text, path in list(self._missing.items()):
                 if path is not None and has_path(document, path):
                     del self._missing[text]
+
+    def merge(self, other: DocumentPaths) -> None:
+        """Add the paths of the next part of the run."""
+        self._missing = {
+            text: path for text, path in self._missing.items() if text in other._missing
+        }
+        self._remember(other._attributes)
+
+    def _remember(self, attributes: Mapping[str, Path]) -> None:
+        """Add attributes in their order, up to the limit."""
+        new = (each for each in attributes.items() if each[0] not in self._attributes)
+        self._attributes.update(islice(new, _MAX_ATTRIBUTES - len(self._attributes)))
 
     def _new_attributes(self, document: JsonValue) -> dict[str, Path]:
         """Return the attributes of a document, and of its lists and objects, not seen before."""
