@@ -40,6 +40,7 @@ __all__ = ["command"]
         "fieldmark score labels/ predictions/ --candidate data",
         "fieldmark score truth.json predictions.json --rules rules.yaml --align optimal",
         "fieldmark score pairs.jsonl --format json --no-save",
+        "fieldmark score s3://bucket/truth.jsonl predictions.jsonl --engine ray",
         "fieldmark score truth.jsonl predictions.jsonl --max hallucination=0.05",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
@@ -97,9 +98,10 @@ __all__ = ["command"]
 def command(**given: Unpack[RunArguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.
 
-    Both are JSONL, JSON, CSV or Parquet files, directories of <id>.json files, or - for standard
-    input. Text files can be compressed (.gz or .zst). Rows are paired by id, or by position if
-    they have no ids. Without PREDICTIONS, every row of TRUTH contains both sides.
+    Both are JSONL, JSON, CSV or Parquet files, their URLs (s3://, https://), directories of
+    <id>.json files, or - for standard input. Text files can be compressed (.gz or .zst). Rows are
+    paired by id, or by position if they have no ids. Without PREDICTIONS, every row of TRUTH
+    contains both sides.
     """
     truth, candidate = given["truth"], given["candidate"]
     check_resume(given["resume"])

@@ -275,6 +275,11 @@ class PairStream:
             if number := side.dialect.non_finite:
                 self.warnings.append(warn_non_finite(name, number, self._first_non_finite))
 
+    def check_unchanged(self) -> None:
+        """Raise an error if a remote input has changed since it was opened."""
+        for side in self.sides:
+            side.source.check_unchanged()
+
     def close(self) -> None:
         """Close the inputs, as at the end of the batches."""
         for side in self.sides:

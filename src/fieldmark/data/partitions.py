@@ -23,7 +23,7 @@ from fieldmark.data.line_offsets import (
     read_line_offsets,
 )
 from fieldmark.data.pairing import PairStream
-from fieldmark.data.rows import RowBlock
+from fieldmark.data.rows import RowBlock, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
 
@@ -72,14 +72,14 @@ class _PartitionSource(JsonlSource):
         start, end, first = self.part
         if start == end:
             return
-        opened = open_file(Path(self.path))
+        opened = self.open_unchanged()
         try:
             opened.stream.seek(start)
             raw = opened.stream.read(end - start)
         finally:
             opened.close()
         if opened.size != self.bytes_total or len(raw) < end - start:
-            raise DataError("the file has changed while it was read", Location(self.name))
+            raise changed_error(self.name)
         self.bytes_read = end - start
         for block in read_line_blocks(BytesIO(raw), self.dialect.limits.line_bytes, self.name):
             yield LineBlock(block.raw, first + block.first - 1, start + block.offset)
@@ -89,6 +89,7 @@ class _PartitionSource(JsonlSource):
 class _SideOpener:
     name: str
     path: str
+    version: str
     size: int
     layout: Layout
     role: Role
@@ -96,8 +97,8 @@ class _SideOpener:
 
     def open(self, part: LineRange, options: Inputs) -> InputSide:
         dialect = make_dialect(self.role, options)
-        source = _PartitionSource(self.name, dialect, part=part)
-        source.path, source.bytes_total = self.path, self.size
+        source = _PartitionSource(self.name, dialect, part=part, path=self.path)
+        source.version, source.bytes_total = self.version, self.size
         return InputSide(source, dialect, source.blocks(), RowBlock([], []), self.layout)
 
 
@@ -126,11 +127,13 @@ class PartitionOpener:
         for side in (self.truth, self.candidate):
             if side is None:
                 continue
-            opened = open_file(Path(side.path))
+            opened = open_file(side.path)
             opened.close()
+            if opened.version != side.version:
+                raise changed_error(side.name)
             if opened.size != side.size:
                 message = f"the file has {opened.size:,} bytes, expected {side.size:,}"
-                raise DataError(message, Location(side.path))
+                raise DataError(message, Location(opened.name))
 
     def line_readers(self) -> Sequence[LineReader]:
         """Return readers of unparsed lines, if the documents have the same form."""
@@ -183,7 +186,8 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
     openers = [
         _SideOpener(
             name=side.source.name,
-            path=str(Path(side.source.name).absolute()),
+            path=side.source.path or str(Path(side.source.name).absolute()),
+            version=side.source.version,
             size=side.source.bytes_total,
             layout=side.layout,
             role=side.dialect.role,
@@ -205,7 +209,7 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
         return None
     limit = stream.options.limits.line_bytes
     offsets = [
-        read_line_offsets(Path(side.source.name), id_key, limit)
+        read_line_offsets(side.source.path or side.source.name, id_key, limit)
         for side, id_key in zip(stream.sides, id_keys, strict=True)
     ]
     truth, candidate = offsets[0], offsets[-1]
@@ -221,9 +225,8 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
 def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
     """Yield partitions with the same number of lines of both sides; the last has the rest."""
     limit = stream.options.limits.line_bytes
-    own, *other = (
-        pairwise(nth_line_offsets(Path(side.source.name), size, limit)) for side in stream.sides
-    )
+    paths = [side.source.path or side.source.name for side in stream.sides]
+    own, *other = (pairwise(nth_line_offsets(path, size, limit)) for path in paths)
     theirs = other[0] if other else None
     upcoming, first, end = next(own, None), 1, 0
     while upcoming is not None:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from fieldmark.data.files import is_url, open_file
 from fieldmark.data.inputs import InputLike, Limits
 from fieldmark.metrics.conventions import rule_weights
 from fieldmark.model.json import JsonObject
@@ -55,7 +56,7 @@ def make_manifest(
 
 def _hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
     """Return the inputs with their hashes; large files are hashed concurrently."""
-    files = [Path(each) for each in sources if isinstance(each, str | Path)]
+    files = [Path(each) for each in sources if isinstance(each, str | Path) and not is_url(each)]
     if not any(file.is_file() and file.stat().st_size >= _LARGE for file in files):
         return [_hash_input(source) for source in sources]
     from concurrent.futures import ThreadPoolExecutor
@@ -67,6 +68,10 @@ def _hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
 def _hash_input(source: InputLike) -> ManifestInput:
     if not isinstance(source, str | Path):
         return ManifestInput(name="(in memory)")
+    if is_url(source):
+        opened = open_file(source)
+        opened.close()
+        return ManifestInput(name=opened.name, bytes=opened.size, version=opened.version or None)
     path = Path(source)
     if path.is_dir():
         return ManifestInput(name=str(source), sha256=_hash_directory(path))

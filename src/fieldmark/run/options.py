@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from fieldmark.data.files import STDIN
+from fieldmark.data.files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
@@ -28,7 +28,10 @@ _RAY: Final = re.compile(r"ray(?:://[^\s/]+)?\Z")
 InputsLike: TypeAlias = "Inputs | Mapping[str, object] | None"
 """Options for reading rows, as an object or as a mapping."""
 
-_NOT_RESUMABLE: Final = "its input was data in memory or standard input, which is not saved"
+_NOT_RESUMABLE: Final = (
+    "its input was data in memory, standard input, or a URL with credentials or a query, which is "
+    "not saved"
+)
 _STORED: Final = {
     "score": (
         "truth", "candidate", "rules", "convention", "options", "match", "align", "scope", "depth",
@@ -109,12 +112,17 @@ class RunOptions:
     def stored(self, command: str) -> JsonObject | None:
         """Return the options for the manifest, or `None` if a run with them cannot be resumed.
 
-        Data in memory, standard input and rules that are Python objects are not saved.
+        Data in memory, standard input, rules that are Python objects, and URLs with credentials or
+        a query are not saved.
         """
         values = {name: getattr(self, name) for name in _STORED[command]}
         for name in _PATHS:
-            if isinstance(values.get(name), str | Path) and values[name] not in ("", STDIN):
-                values[name] = str(Path(values[name]).resolve())
+            value = values.get(name)
+            if is_url(value):
+                if redacted_url(value) != value:
+                    return None  # credentials and signatures are not saved
+            elif isinstance(value, str | Path) and value not in ("", STDIN):
+                values[name] = str(Path(value).resolve())
         inputs = (values.get("truth", ""), values.get("candidate"))
         if any(each is not None and not isinstance(each, str) for each in inputs):
             return None

@@ -109,6 +109,7 @@ def run_session(
         session = _Session(prepared, options, directory, stack, progress, observers)
         usage_log = RunUsageLog(prepared.providers, directory)
         session.run()
+        prepared.stream.check_unchanged()
         summary = usage_log.added_to(session.summary())
         prepared.check_end(summary)
         unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
