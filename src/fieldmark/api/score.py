@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
+from fieldmark.wire.manifest import ManifestInput
 
-__all__ = ["score", "score_with"]
+__all__ = ["prepare_score", "score", "score_with"]
 
 
 @checked
@@ -98,11 +99,16 @@ def score(
 
 def score_with(options: RunOptions, *, progress: Progress | None = None) -> RunResult:
     """Score with run options."""
-    return run_session(_prepare(options), options, progress=progress)
+    return run_session(prepare_score(options), options, progress=progress)
 
 
-def _prepare(options: RunOptions) -> PreparedRun:
-    """Resolve and check the options before any row is read."""
+def prepare_score(
+    options: RunOptions, *, inputs: Sequence[ManifestInput] | None = None
+) -> PreparedRun:
+    """Resolve and check the options before any row is read.
+
+    The `inputs` of the manifest are read and hashed unless they are known.
+    """
     options = resolve_baseline(options)
     if options.truth is None:
         raise ConfigError.of("truth is required")
@@ -140,6 +146,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
             sources=sources,
             options=options.stored("score"),
             segment_size=size,
+            inputs=inputs,
         )
         try:
             gates.check_data(manifest)

@@ -47,6 +47,7 @@ __all__ = [
     "check_resume",
     "check_save",
     "check_single_stdin",
+    "combine",
     "force_option",
     "format_option",
     "gate_options",
@@ -139,7 +140,7 @@ class Number(click.types.FloatParamType):
             self.fail(f"expected a number, got {str(value)!r}", param, ctx)
 
 
-def _combine(*options: CommandDecorator) -> CommandDecorator:
+def combine(*options: CommandDecorator) -> CommandDecorator:
     """Return one decorator for several options, which help lists in this order."""
 
     def decorate(command: _Command) -> _Command:
@@ -200,7 +201,7 @@ def format_option(
     )
 
 
-output_options: Final = _combine(
+output_options: Final = combine(
     format_option([form.value for form in OutputFormat], OutputFormat),
     option(
         "--quiet",
@@ -221,7 +222,7 @@ output_options: Final = _combine(
 )
 """The options of commands that print a table, with `--top`, as one argument `output`."""
 
-input_options: Final = _combine(
+input_options: Final = combine(
     option(
         "--format-in",
         group=INPUT,
@@ -409,7 +410,7 @@ def _limits_option(kind: str, name: str, help_text: str) -> CommandDecorator:
     )
 
 
-gate_options: Final = _combine(
+gate_options: Final = combine(
     _limits_option("min", "at_least", "Fail if a metric is below a limit."),
     _limits_option("max", "at_most", "Fail if a metric is above a limit."),
     option(
@@ -510,7 +511,7 @@ root_option: Final[CommandDecorator] = option(
     help="Directory with the runs.",
 )
 
-save_options: Final = _combine(
+save_options: Final = combine(
     option(
         "--no-save",
         "save",
@@ -523,7 +524,7 @@ save_options: Final = _combine(
 )
 """Whether a run is saved, and whether values are saved with it."""
 
-run_options: Final = _combine(
+run_options: Final = combine(
     option(
         "--workers",
         group=RUN,

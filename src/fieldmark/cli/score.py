@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack
+from typing import Final, Unpack
 
 import click
 
@@ -20,6 +20,7 @@ from fieldmark.cli.options import (
     check_resume,
     check_save,
     check_single_stdin,
+    combine,
     gate_options,
     input_options,
     out_option,
@@ -31,7 +32,55 @@ from fieldmark.cli.output import print_run
 from fieldmark.cli.progress import show_progress
 from fieldmark.metrics.conventions import CONVENTIONS
 
-__all__ = ["command"]
+__all__ = ["command", "comparison_options"]
+
+
+comparison_options: Final = combine(
+    option(
+        "--rules",
+        group=COMPARISON,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Rules file (YAML or JSON) or strategy file.",
+    ),
+    option(
+        "--match",
+        group=COMPARISON,
+        metavar="NAME",
+        help="Comparator for fields without a rule.",
+    ),
+    option(
+        "--align",
+        group=COMPARISON,
+        metavar="NAME",
+        help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
+    ),
+    option(
+        "--scope",
+        group=COMPARISON,
+        type=SuggestingChoice(["union", "truth", "configured"]),
+        metavar="NAME",
+        help="Fields to compare: union (of both sides), truth, or configured (only fields with "
+        "rules).",
+    ),
+    option(
+        "--depth",
+        group=COMPARISON,
+        type=SuggestingChoice(["leaf", "top"]),
+        metavar="NAME",
+        help="Level to compare: leaf, or top (top-level keys as whole values).",
+    ),
+    option(
+        "--convention",
+        group=COMPARISON,
+        type=SuggestingChoice(list(CONVENTIONS)),
+        metavar="NAME",
+        help=f"How outcomes are counted: {', '.join(CONVENTIONS)}."
+        "  [default: that of the rules, otherwise confusion]",
+    ),
+    set_option("rqs_form=complement"),
+)
+"""The options that define how fields are compared and counted."""
 
 
 @make_command(
@@ -48,48 +97,7 @@ __all__ = ["command"]
 )
 @click.argument("truth", metavar="TRUTH", required=False)
 @click.argument("candidate", metavar="[PREDICTIONS]", required=False)
-@option(
-    "--rules",
-    group=COMPARISON,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Rules file (YAML or JSON) or strategy file.",
-)
-@option(
-    "--match",
-    group=COMPARISON,
-    metavar="NAME",
-    help="Comparator for fields without a rule.",
-)
-@option(
-    "--align",
-    group=COMPARISON,
-    metavar="NAME",
-    help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
-)
-@option(
-    "--scope",
-    group=COMPARISON,
-    type=SuggestingChoice(["union", "truth", "configured"]),
-    metavar="NAME",
-    help="Fields to compare: union (of both sides), truth, or configured (only fields with rules).",
-)
-@option(
-    "--depth",
-    group=COMPARISON,
-    type=SuggestingChoice(["leaf", "top"]),
-    metavar="NAME",
-    help="Level to compare: leaf, or top (top-level keys as whole values).",
-)
-@option(
-    "--convention",
-    group=COMPARISON,
-    type=SuggestingChoice(list(CONVENTIONS)),
-    metavar="NAME",
-    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}."
-    "  [default: that of the rules, otherwise confusion]",
-)
-@set_option("rqs_form=complement")
+@comparison_options
 @input_options
 @gate_options
 @out_option("Directory for the run.  [default: runs/<id>]", group=RUN)

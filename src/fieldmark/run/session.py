@@ -67,7 +67,8 @@ class PreparedRun:
     """A run that is ready to start, with its configuration resolved and checked.
 
     `own_evaluators` contains the evaluators of single cases by id. `target` produces candidates.
-    `check_end` may raise an error for the finished run.
+    `check_end` may raise an error for the finished run. `parts` are the results of all partitions
+    if they were already computed elsewhere.
     """
 
     settings: Settings
@@ -84,6 +85,7 @@ class PreparedRun:
     selection: CaseSelection | None = None
     location: Location = field(default_factory=Location)
     check_end: Callable[[Summary], None] = lambda _: None
+    parts: Iterable[PartitionResult] | None = None
 
 
 def run_session(
@@ -196,7 +198,9 @@ class _Session:
                     settings=self._settings,
                 )
             )
-        if not (self._may_be_partitioned() and self._run_partitions()):
+        if prepared.parts is not None:
+            self._merge_parts(prepared.parts)
+        elif not (self._may_be_partitioned() and self._run_partitions()):
             self._run_serially()
 
     def summary(self) -> Summary:
@@ -348,11 +352,10 @@ class _Session:
         The rows of both files are first assumed to be in the same order. If they are not, the ids
         are read, and processing continues with the next segment.
         """
-        from fieldmark.data.duplicate_ids import DuplicateIds
         from fieldmark.data.partitions import partition
         from fieldmark.run.partition_worker import WorkerJob
 
-        ids, statistics = DuplicateIds(), list[ReadStatistics]()
+        read = _PartsRead()
         for careful in (False, True):
             found = partition(self._stream, self._size, careful=careful)
             if found is None:
@@ -369,19 +372,21 @@ class _Session:
                 if not (careful or result.in_step):
                     break
                 self._take(result)
-                read = result.statistics
-                statistics = [statistics[0].joined(read) if statistics else read]
-                ids.add(result.ids)
+                read.add(result)
             else:
                 if not found.whole:
                     return False
-                if self._stream.sides[0].has_ids and ids.may_repeat():
-                    # Reading from the start raises an error that names both rows.
-                    for _ in self._stream.batches():
-                        pass
-                self._stream.absorb(statistics)
+                read.finish(self._stream)
                 return True
         return False
+
+    def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
+        """Take the results of all partitions, which are the whole run."""
+        read = _PartsRead()
+        for result in parts:
+            self._take(result)
+            read.add(result)
+        read.finish(self._stream)
 
     def _partition_results(
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
@@ -419,6 +424,31 @@ class _Session:
         self._bytes += result.size
         if self._progress is not None:
             self._progress(self._next * self._size, self._bytes, self._stream.bytes_total)
+
+
+class _PartsRead:
+    """What was read by the workers: statistics, and ids that must be unique."""
+
+    def __init__(self) -> None:
+        from fieldmark.data.duplicate_ids import DuplicateIds
+
+        self._ids = DuplicateIds()
+        self._statistics: ReadStatistics | None = None
+
+    def add(self, result: PartitionResult) -> None:
+        """Add the next result."""
+        own, self._statistics = self._statistics, result.statistics
+        if own is not None:
+            self._statistics = own.joined(result.statistics)
+        self._ids.add(result.ids)
+
+    def finish(self, stream: PairStream) -> None:
+        """Give the stream the statistics; a duplicate id is an error."""
+        if stream.sides[0].has_ids and self._ids.may_repeat():
+            # Reading from the start raises an error that names both rows.
+            for _ in stream.batches():
+                pass
+        stream.absorb([] if self._statistics is None else [self._statistics])
 
 
 def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> str:

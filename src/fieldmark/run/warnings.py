@@ -178,6 +178,27 @@ class CaseWarnings:
         both = self.unseen.keys() & other.unseen.keys()
         self.unseen = {key: path for key, path in self.unseen.items() if key in both}
 
+    def state(self) -> list[JsonValue]:
+        """Return everything that was collected as JSON, for `restore`."""
+        unseen: list[JsonValue] = [[text, truth_only] for text, truth_only in self.unseen]
+        first: list[JsonValue] = [list(each) for each in self._first.values()]
+        return [[*self._counts.values()], first, [*self._flags.values()], unseen]
+
+    def restore(self, state: Sequence[JsonValue]) -> None:
+        """Take what another object with the same rules collected; raise `ValueError` if invalid."""
+        match state:
+            case [[*counts], [*first], [*flags], [*unseen]]:
+                if not all(type(each) is int for each in (*counts, *flags)):
+                    raise ValueError("warnings must be counted")
+                self._counts = dict(zip(self._counts, cast("list[int]", counts), strict=True))
+                self._flags = dict(zip(self._flags, cast("list[int]", flags), strict=True))
+                for problem, texts in zip(self._first, first, strict=True):
+                    self._first[problem] = [str(each) for each in cast("list[str]", texts)]
+                known = {(str(text), bool(only)) for text, only in cast("list[list[str]]", unseen)}
+                self.unseen = {key: path for key, path in self.unseen.items() if key in known}
+            case _:
+                raise ValueError("warnings must be four lists")
+
     def errors(self) -> list[str]:
         """Return a warning for each of the first few cases with a problem, and one for the rest."""
         warnings: list[str] = []
