@@ -42,7 +42,7 @@ _TASK_SEGMENTS: Final = 64
 _TASK_BYTES: Final = 16 << 20
 """The input size in bytes at which a task is complete: about a second of work."""
 _AHEAD: Final = 2
-"""The number of tasks per core that are running or waiting."""
+"""How many times as many tasks as may run have no consumed result."""
 _MAX_RETRIES: Final = 5
 """How often a task is repeated after its worker or node was lost."""
 _SHARED: Final = "every worker must be able to read the inputs, for example on a shared file system"
@@ -70,11 +70,19 @@ def run_on_ray(
         shared = ray.put(job)
         try:
             while True:
-                for task in islice(tasks, max(0, _most_tasks(workers) - len(pending))):
+                most = _most_running(workers)
+                waiting = _unfinished(pending)
+                free = min(most - len(waiting), _AHEAD * most - len(pending))
+                for task in islice(tasks, max(0, free)):
                     pending.append(cast("_Result", work.remote(shared, VERSION, task)))
+                    waiting.append(pending[-1][0])
                 if not pending:
                     return
                 result, rows = pending[0]
+                if result in waiting:
+                    # Results are consumed in order, but any that is finished makes room.
+                    ray.wait(waiting, fetch_local=False)
+                    continue
                 found = _fetched(result)
                 yield found._replace(rows=_rows(rows) if job.keep_rows else ())
                 pending.popleft()
@@ -121,14 +129,26 @@ def _fetched(reference: ObjectRef[_Value]) -> _Value:
         raise WorkersDiedError(message) from error
 
 
-def _most_tasks(workers: int | str) -> int:
-    """Return how many tasks may be running or waiting; clusters may grow and shrink."""
+def _unfinished(pending: Iterable[_Result]) -> list[ObjectRef[PartitionResult]]:
+    import ray
+
+    results = [result for result, _ in pending]
+    if not results:
+        return []
+    return ray.wait(results, num_returns=len(results), timeout=0, fetch_local=False)[1]
+
+
+def _most_running(workers: int | str) -> int:
+    """Return how many tasks may run at the same time; clusters may grow and shrink.
+
+    A task for each core waits, so that no core is idle between two tasks and that a cluster grows.
+    """
     import ray
 
     if isinstance(workers, int):
         return workers
     cores = ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
-    return max(1, int(cores)) * _AHEAD
+    return 2 * max(1, int(cores))
 
 
 @contextmanager
