@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,14 +24,7 @@ STORE = 80 << 20
 
 def main(directory: Path) -> None:
     os.chdir(directory)
-    ray.init(
-        "local",
-        num_cpus=2,
-        include_dashboard=False,
-        object_store_memory=STORE,
-        log_to_driver=False,
-        _node_ip_address="127.0.0.1",
-    )
+    start_cluster()
     ray_engine._TASK_SEGMENTS = 2  # several tasks for each run
     inputs = "truth.jsonl", "found.jsonl"
     fm.score(*inputs, out="ray", engine="ray")
@@ -45,6 +39,23 @@ def main(directory: Path) -> None:
             errors[failing.__name__] = [type(error).__name__, str(error)]
     sys.stdout.write(json.dumps(errors))
     ray.shutdown()
+
+
+def start_cluster() -> None:
+    """Start a small cluster; Ray waits only 30 seconds for it, so several times if necessary."""
+    while not ray.is_initialized():
+        try:
+            ray.init(
+                "local",
+                num_cpus=2,
+                include_dashboard=False,
+                object_store_memory=STORE,
+                log_to_driver=False,
+                _node_ip_address="127.0.0.1",
+            )
+        except Exception:  # noqa: BLE001 - Ray raises it
+            traceback.print_exc()
+            ray.shutdown()
 
 
 def duplicates() -> None:

@@ -39,7 +39,7 @@ def serial(folder, monkeypatch):
 def on_cluster(folder, nodes, fault, out):
     command = [sys.executable, TESTS / "ray_cluster.py", folder, str(nodes), fault, out]
     done = subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, check=False, timeout=TIMEOUT
+        command, env=ENVIRONMENT, capture_output=True, check=False, timeout=10 * TIMEOUT
     )
     return done.returncode, done.stderr.decode()
 

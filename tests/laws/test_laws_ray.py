@@ -18,6 +18,9 @@ from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, TESTS, fieldmark
 from waiting import TIMEOUT, eventually
 
+LONG = 10 * TIMEOUT
+"""Starting a cluster takes seconds, but minutes on a machine with a high load."""
+
 EVAL = """
 cases: truth.jsonl
 candidates: found.jsonl
@@ -47,7 +50,7 @@ def errors(folder):
         env=ENVIRONMENT,
         capture_output=True,
         check=False,
-        timeout=TIMEOUT,
+        timeout=LONG,
     )
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout.splitlines()[-1])
@@ -87,7 +90,8 @@ def test_command_starts_a_local_cluster_and_stops_it(folder):
     # The paths of sockets must be short.
     with TemporaryDirectory(prefix="ray-", dir="/tmp") as session:
         env = {"RAY_TMPDIR": session}
-        done = fieldmark("score", *inputs, "--out", "command", *options, cwd=folder, env=env)
+        command = "score", *inputs, "--out", "command", *options
+        done = fieldmark(*command, cwd=folder, env=env, timeout=LONG)
         assert eventually(lambda: not commands_with(session))
     plain = fieldmark("score", *inputs, "--out", "plain", "--workers", "1", "--quiet", cwd=folder)
     assert done == plain

@@ -11,7 +11,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
@@ -45,6 +45,8 @@ _AHEAD: Final = 2
 """How many times as many tasks as may run have no consumed result."""
 _MAX_RETRIES: Final = 5
 """How often a task is repeated after its worker or node was lost."""
+_MAX_STARTS: Final = 5
+"""How often it is tried to start a cluster on this machine."""
 _SHARED: Final = "every worker must be able to read the inputs, for example on a shared file system"
 
 
@@ -68,28 +70,25 @@ def run_on_ray(
     with _connection(engine, workers):
         work = ray.remote(num_returns=2, max_retries=_MAX_RETRIES)(_work)
         shared = ray.put(job)
-        try:
-            while True:
-                most = _most_running(workers)
-                waiting = _unfinished(pending)
-                free = min(most - len(waiting), _AHEAD * most - len(pending))
-                for task in islice(tasks, max(0, free)):
-                    pending.append(cast("_Result", work.remote(shared, VERSION, task)))
-                    waiting.append(pending[-1][0])
-                if not pending:
-                    return
-                result, rows = pending[0]
-                if result in waiting:
-                    # Results are consumed in order, but any that is finished makes room.
-                    ray.wait(waiting, fetch_local=False)
-                    continue
-                found = _fetched(result)
-                yield found._replace(rows=_rows(rows) if job.keep_rows else ())
-                pending.popleft()
-        finally:
-            for result, _ in pending:
-                with suppress(ray.exceptions.RayError):
-                    ray.cancel(result, force=True)
+        # Tasks that are left when the run ends early are not cancelled: they write nothing, are few
+        # and short, and Ray may crash if a task is cancelled while it finishes.
+        while True:
+            most = _most_running(workers)
+            waiting = _unfinished(pending)
+            free = min(most - len(waiting), _AHEAD * most - len(pending))
+            for task in islice(tasks, max(0, free)):
+                pending.append(cast("_Result", work.remote(shared, VERSION, task)))
+                waiting.append(pending[-1][0])
+            if not pending:
+                return
+            result, rows = pending[0]
+            if result in waiting:
+                # Results are consumed in order, but any that is finished makes room.
+                ray.wait(waiting, fetch_local=False)
+                continue
+            found = _fetched(result)
+            yield found._replace(rows=_rows(rows) if job.keep_rows else ())
+            pending.popleft()
 
 
 def _work(job: WorkerJob, version: str, task: Task) -> tuple[PartitionResult, bytes]:
@@ -166,12 +165,17 @@ def _connection(engine: str, workers: int | str) -> Iterator[None]:
     if not address:
         local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         local["num_cpus"] = workers if isinstance(workers, int) else None
-    try:
-        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **local)
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        where = address or "this machine"
-        raise ConfigError.of(f"engine ray: cannot connect to {where}: {reason}") from error
+    # Ray gives a node 30 seconds to start, which is too short on a busy machine.
+    for attempt in range(1 if address else _MAX_STARTS, 0, -1):
+        try:
+            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **local)
+            break
+        except Exception as error:
+            ray.shutdown()
+            if attempt == 1:
+                reason = str(error).strip().partition("\n")[0]
+                where = f"connect to {address}" if address else "start a cluster on this machine"
+                raise ConfigError.of(f"engine ray: cannot {where}: {reason}") from error
     try:
         yield
     finally:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,3 +112,41 @@ def test_compressed_input_cannot_be_distributed(folder):
         fm.ConfigError, match=r"found\.jsonl\.gz is compressed; use engine processes"
     ):
         fm.score("truth.jsonl", "found.jsonl.gz", engine="ray")
+
+
+@pytest.mark.parametrize(
+    ("engine", "starts", "message"),
+    [
+        ("ray", 5, "cannot start a cluster on this machine: out of memory"),
+        ("ray://head:10001", 1, "cannot connect to ray://head:10001: out of memory"),
+    ],
+)
+def test_cluster_that_cannot_be_used_is_an_error(engine, starts, message, monkeypatch):
+    calls = []
+
+    def fail(address, **_):
+        calls.append(address)
+        raise RuntimeError("out of memory\ndetails")
+
+    ray = SimpleNamespace(init=fail, is_initialized=lambda: False, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(fm.ConfigError, match=message) as raised:
+        list(ray_engine.run_on_ray(None, [], engine=engine, workers="auto"))
+    assert "details" not in str(raised.value)
+    assert calls == ["local" if engine == "ray" else engine] * starts
+
+
+def test_cluster_of_the_environment_is_used(monkeypatch):
+    calls = []
+
+    def connect(address, **_):
+        calls.append(address)
+        raise RuntimeError("stop")
+
+    ray = SimpleNamespace(init=connect, is_initialized=lambda: False, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    with pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"):
+        list(ray_engine.run_on_ray(None, [], engine="ray", workers="auto"))
+    assert calls == ["10.0.0.1:6379"]
