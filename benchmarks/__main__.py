@@ -10,7 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fieldmark
-from benchmarks import detection, eval_memory, judges, listing, measure, slope, values, workers
+from benchmarks import (
+    detection,
+    engines,
+    eval_memory,
+    judges,
+    listing,
+    measure,
+    slope,
+    values,
+    workers,
+)
 from benchmarks.peers import compare
 from benchmarks.workloads import WORKLOADS
 
@@ -22,12 +32,13 @@ PARTS = (
     "judges",
     "detection",
     "workers",
+    "engines",
     "evaluation",
     "listing",
     "values",
     "peers",
 )
-USUAL = {*PARTS} - {"cold-start", "peers"}
+USUAL = {*PARTS} - {"cold-start", "engines", "peers"}
 
 
 def main() -> int:
@@ -60,6 +71,7 @@ def main() -> int:
         "judges": judges.judges,
         "detection": detection.detection,
         "workers": workers.print_workers,
+        "engines": engines.print_engines,
         "evaluation": eval_memory.eval_memory,
         "listing": listing.listing,
         "values": values.values,

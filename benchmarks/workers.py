@@ -19,13 +19,15 @@ from typing import Final, NamedTuple
 from benchmarks.invoices import RULES, Dataset
 from benchmarks.workloads import cache_directory
 
-__all__ = ["print_workers"]
+__all__ = ["PROVE", "print_workers", "results_digest"]
 
 CASES: Final = 300_000
 MILLION: Final = 1_000_000
 REPEATS: Final = 2
 LEAST: Final = 1.7
 """The required speedup of two processes."""
+LARGE_LEAST: Final = 1.8
+"""The required speedup for a million cases, when startup hardly matters."""
 MOST_BYTES: Final = 64 << 20
 """The most memory of one process of a run."""
 FLAT: Final = 1.2
@@ -93,7 +95,7 @@ def _a_million(usual: int) -> bool:
     shutil.rmtree(truth.parent)
     ratio, peak = one.seconds / two.seconds, max(one.peak, two.peak)
     print(f"{MILLION:,} cases, 1 process {one.seconds:.1f} s, 2 processes {two.seconds:.1f} s")
-    print(f"  {ratio:.2f} times as fast (target: at least {LEAST})")
+    print(f"  {ratio:.2f} times as fast (target: at least {LARGE_LEAST})")
     print(f"  identical    {'yes' if one.digest == two.digest else 'NO'}")
     print(
         f"  peak memory per process {_megabytes(peak)} "
@@ -101,7 +103,7 @@ def _a_million(usual: int) -> bool:
         flush=True,
     )
     small = peak <= min(MOST_BYTES, FLAT * usual)
-    return small and ratio >= LEAST and one.digest == two.digest
+    return small and ratio >= LARGE_LEAST and one.digest == two.digest
 
 
 def _timed(truth: Path, candidate: Path, directory: Path, workers: int) -> Timed:
@@ -117,7 +119,7 @@ def _timed(truth: Path, candidate: Path, directory: Path, workers: int) -> Timed
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    digest = _digest(out)
+    digest = results_digest(out)
     shutil.rmtree(out)
     return Timed(seconds, usage.ru_maxrss << 10, digest)
 
@@ -126,7 +128,8 @@ def _megabytes(size: int) -> str:
     return f"{size / (1 << 20):.1f} MB"
 
 
-def _digest(run: Path) -> str:
+def results_digest(run: Path) -> str:
+    """Return a hash of the results of a run."""
     digest = hashlib.sha256()
     for name in _FILES:
         with (run / name).open("rb") as file:

@@ -117,7 +117,7 @@ def loopback(*answers: Answer, script=None, context: ssl.SSLContext | None = Non
         def do_POST(self):
             served.answer(self)
 
-        do_PUT = do_PATCH = do_GET = do_POST  # noqa: N815 - names required by http.server
+        do_PUT = do_PATCH = do_GET = do_HEAD = do_POST  # noqa: N815 - names required by http.server
 
     server = _Server(("127.0.0.1", 0), Handler)
     if context is not None:

@@ -74,6 +74,18 @@ class Problem:
 class FieldmarkError(Exception):
     """Base class of all exceptions that fieldmark raises."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the error without calling its constructor, whose arguments differ from `args`."""
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(
+    kind: type[FieldmarkError], args: tuple[object, ...], state: dict[str, object]
+) -> FieldmarkError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class ConfigError(FieldmarkError):
     """An invalid configuration, with all its problems."""

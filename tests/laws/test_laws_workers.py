@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -12,54 +13,14 @@ import fieldmark as fm
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import partition
-from fieldmark.run import process_pool, session
+from fieldmark.run import engines, process_pool, session
 from fieldmark.run.case_processor import SEGMENT
+from partitioned_runs import content, rows, written
 
 
 @pytest.fixture(autouse=True)
 def _small_files_are_shared_too(monkeypatch):
     monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
-
-
-def rows(cases, seed, *, missing=0.0):
-    """Yield documents with rare fields, invalid rows and missing candidates."""
-    chance = random.Random(seed)
-    for number in range(cases):
-        expected = {"n": number, "text": f"row {number}", "lines": [{"x": number}, {"x": 1}]}
-        if chance.random() < 0.02:
-            expected[f"seldom{chance.randrange(5)}"] = chance.random()
-        found = json.loads(json.dumps(expected))
-        if chance.random() < 0.2:
-            found["text"] = "other"
-        if chance.random() < 0.1:
-            found["lines"].reverse()
-        if chance.random() < 0.01:
-            found[f"irregular{chance.randrange(50)}"] = float("nan")
-        truth = json.dumps({"id": str(number), "expected": expected})
-        if chance.random() < 0.003:
-            truth = truth[:-1]
-        candidate = json.dumps({"id": str(number), "candidate": found})
-        if chance.random() < 0.01:
-            candidate = json.dumps({"id": str(number), "candidate": "no JSON at all"})
-        yield truth, "" if chance.random() < missing else candidate
-
-
-def written(directory, pairs):
-    paths = directory / "truth.jsonl", directory / "found.jsonl"
-    for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(line + "\n" for line in side if line))
-    return paths
-
-
-def content(run):
-    manifest = json.loads((run / "manifest.json").read_text())
-    for own in ("sequence", "started_at", "finished_at"):
-        del manifest[own]
-    return [
-        (run / "results.jsonl").read_bytes(),
-        (run / "summary.json").read_bytes(),
-        json.dumps(manifest),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -179,3 +140,76 @@ def test_worker_that_is_killed_is_replaced(threads, tmp_path, monkeypatch):
     fm.score(*inputs, out=tmp_path / "killed", workers=2)
     assert len(pools) == 2
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
+
+
+EVAL = """
+cases: truth.jsonl
+candidates: found.jsonl
+evaluators:
+  - {name: fields, type: field_accuracy, fields: [{path: n}, {path: text, match: fuzzy}]}
+  - {name: schema, type: json_schema, schema: {properties: {text: {minLength: 6}}}}
+  - {name: unused, type: field_accuracy, fields: [{path: n}, {path: txet}]}
+  - name: both
+    type: composite
+    evaluators:
+      - {name: all, type: extraction_metrics}
+      - {name: boxes, type: detection_ap, boxes: "boxes[].bbox", class: null, score: "boxes[].score"}
+"""
+
+
+def with_boxes(line, chance):
+    """Return a row whose document has some boxes; an invalid row is not changed."""
+    with suppress(ValueError):
+        row = json.loads(line)
+        document = row.get("expected", row.get("candidate"))
+        if isinstance(document, dict):
+            x, y = chance.choices(range(9), k=2)
+            box = {"bbox": [x, y, x + 5, y + 9], "score": chance.random()}
+            document["boxes"] = [box] * chance.randrange(3)
+        return json.dumps(row)
+    return line
+
+
+@pytest.fixture
+def evaluation(tmp_path, monkeypatch):
+    """A directory with an eval file whose evaluators collect everything that they can."""
+    chance = random.Random(1)
+    pairs = [[with_boxes(line, chance) for line in pair] for pair in rows(3 * SEGMENT, seed=11)]
+    written(tmp_path, pairs)
+    (tmp_path / "eval.yaml").write_text(EVAL)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_evaluation_gives_the_same_bytes_with_any_number_of_workers(evaluation, monkeypatch):
+    used = []
+    monkeypatch.setattr(engines, "run_partitions", spied(engines.run_partitions, used))
+    for workers in (1, 2):
+        fm.evaluate("eval.yaml", out=evaluation / f"run-{workers}", workers=workers)
+    one, two = (content(evaluation / f"run-{workers}") for workers in (1, 2))
+    assert len(used) == 1
+    assert one == two
+    assert "did you mean 'text'" in one[1].decode()
+
+
+def spied(function, calls):
+    def call(*arguments, **options):
+        calls.append(arguments)
+        return function(*arguments, **options)
+
+    return call
+
+
+def test_file_that_changes_during_a_run_is_an_error(tmp_path):
+    inputs = written(tmp_path, list(rows(2 * SEGMENT, seed=5)))
+    stream = open_pairs(*inputs)
+    found = partition(stream, SEGMENT)
+    parts = list(found)
+    with inputs[1].open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has changed while it was read"):
+        list(found.opener.open(parts[1]).batches())
+    with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has [\d,]+ bytes, expected"):
+        found.opener.check_readable()
+    stream.close()

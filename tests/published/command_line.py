@@ -48,7 +48,7 @@ def strict(text: str) -> dict:
     return json.loads(text, parse_constant=reject)
 
 
-def fieldmark(*arguments, cwd=None, stdin=b"", env=None) -> Done:
+def fieldmark(*arguments, cwd=None, stdin=b"", env=None, timeout=TIMEOUT) -> Done:
     """Run the command in a separate process."""
     done = subprocess.run(
         [COMMAND, *map(str, arguments)],
@@ -57,7 +57,7 @@ def fieldmark(*arguments, cwd=None, stdin=b"", env=None) -> Done:
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=TIMEOUT,
+        timeout=timeout,
     )
     return Done(
         code=done.returncode,

@@ -29,6 +29,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "bool": _Kind("true or false", (bool,)),
     "int": _Kind("an integer", (int,)),
     "float": _Kind("a number", (int, float)),
+    "int | str": _Kind("an integer or a string", (int, str)),
     "str | Path": _Kind("a path", (str, os.PathLike)),
     "Path | str": _Kind("a path", (str, os.PathLike)),
     "str | datetime": _Kind("a string or a datetime", (str, datetime)),

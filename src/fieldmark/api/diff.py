@@ -302,9 +302,9 @@ def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterato
 def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
     """Whether both runs read the same ground truth; `None` if hashes cannot tell."""
     old, new = before.manifest.truth, after.manifest.truth
-    if old is None or new is None or old.sha256 is None or new.sha256 is None:
+    if old is None or new is None:
         return None
-    return old.sha256 == new.sha256
+    return old.has_same_content(new)
 
 
 def _listed(differences: Iterable[str]) -> str:

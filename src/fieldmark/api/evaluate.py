@@ -57,6 +57,8 @@ def evaluate(
     only: Iterable[str] = (),
     cases: Iterable[str] = (),
     concurrency: int | None = None,
+    engine: str = "processes",
+    workers: int | str = 1,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
@@ -81,8 +83,9 @@ def evaluate(
     `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. With
     `preflight`, every judge, model and target is checked before the first case;
-    `check_ready_eval` does the same beforehand. With `allow_code`, rules may name Python functions,
-    which are then imported and run.
+    `check_ready_eval` does the same beforehand. Large files are processed by `workers` processes or
+    by another `engine`, as for `score`, unless evaluators call programs or models. With
+    `allow_code`, rules may name Python functions, which are then imported and run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -98,6 +101,8 @@ def evaluate(
         only=_strings(only),
         cases=_strings(cases),
         concurrency=concurrency,
+        engine=engine,
+        workers=workers,
         at_least=at_least or {},
         at_most=at_most or {},
         out=out,

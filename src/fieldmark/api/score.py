@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
+from fieldmark.wire.manifest import ManifestInput
 
-__all__ = ["score", "score_with"]
+__all__ = ["prepare_score", "score", "score_with"]
 
 
 @checked
@@ -47,7 +48,8 @@ def score(
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
-    workers: int = 1,
+    engine: str = "processes",
+    workers: int | str = 1,
     allow_code: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -59,9 +61,10 @@ def score(
     directory for the run, or with `resume` the directory of an interrupted run. With `offline`,
     only cached responses of models are used. `max_errors` is the number of cases that may have
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
-    which is named as for `diff`. Large files are processed by `workers` processes; the results do
-    not depend on their number. With `allow_code`, a rules file may name Python functions, which are
-    then imported and run.
+    which is named as for `diff`. Large files are processed by `workers` processes, with `"auto"`
+    one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
+    depend on neither. With `allow_code`, a rules file may name Python functions, which are then
+    imported and run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -91,6 +94,7 @@ def score(
         baseline=baseline,
         max_drop=max_drop or {},
         max_errors=max_errors,
+        engine=engine,
         workers=workers,
         allow_code=allow_code,
     )
@@ -101,12 +105,17 @@ def score_with(
     options: RunOptions, *, progress: Progress | None = None, keep_cases: bool = False
 ) -> RunResult:
     """Score with run options; with `keep_cases`, the result has the cases of an unsaved run."""
-    prepared = _prepare(options)
+    prepared = prepare_score(options)
     return run_session(prepared, options, progress=progress, keep_cases=keep_cases)
 
 
-def _prepare(options: RunOptions) -> PreparedRun:
-    """Resolve and check the options before any row is read."""
+def prepare_score(
+    options: RunOptions, *, inputs: Sequence[ManifestInput] | None = None
+) -> PreparedRun:
+    """Resolve and check the options before any row is read.
+
+    The `inputs` of the manifest are read and hashed unless they are known.
+    """
     options = resolve_baseline(options)
     if options.truth is None:
         raise ConfigError.of("truth is required")
@@ -146,6 +155,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
             sources=sources,
             options=options.stored("score"),
             segment_size=size,
+            inputs=inputs,
         )
         try:
             gates.check_data(manifest)

@@ -48,6 +48,7 @@ __all__ = [
     "check_resume",
     "check_save",
     "check_single_stdin",
+    "combine",
     "force_option",
     "format_option",
     "gate_options",
@@ -67,6 +68,7 @@ __all__ = [
 
 _Command: TypeAlias = Callable[..., object]
 
+_AUTO: Final = "auto"
 COMPARISON: Final = "Comparison"
 INPUT: Final = "Input"
 GATES: Final = "Gates"
@@ -110,6 +112,19 @@ class Integer(click.IntRange):
             self.fail(f"expected an integer {limits}, got {str(value)!r}", param, ctx)
 
 
+class _WorkerCount(Integer):
+    """A number of workers, or `auto`."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401 - click's signature
+        """Return the number, or `auto`."""
+        return value if value == _AUTO else super().convert(value, param, ctx)
+
+
 class Number(click.types.FloatParamType):
     """A floating-point number."""
 
@@ -126,7 +141,7 @@ class Number(click.types.FloatParamType):
             self.fail(f"expected a number, got {str(value)!r}", param, ctx)
 
 
-def _combine(*options: CommandDecorator) -> CommandDecorator:
+def combine(*options: CommandDecorator) -> CommandDecorator:
     """Return one decorator for several options, which help lists in this order."""
 
     def decorate(command: _Command) -> _Command:
@@ -187,7 +202,7 @@ def format_option(
     )
 
 
-output_options: Final = _combine(
+output_options: Final = combine(
     format_option([form.value for form in OutputFormat], OutputFormat),
     option(
         "--quiet",
@@ -208,7 +223,7 @@ output_options: Final = _combine(
 )
 """The options of commands that print a table, with `--top`, as one argument `output`."""
 
-input_options: Final = _combine(
+input_options: Final = combine(
     option(
         "--format-in",
         group=INPUT,
@@ -320,7 +335,8 @@ class RunArguments(TypedDict, total=False):
     scope: str | None
     depth: str | None
     inputs: Inputs
-    workers: int
+    engine: str
+    workers: int | str
     only: tuple[str, ...]
     cases: tuple[str, ...]
     concurrency: int | None
@@ -352,7 +368,8 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
             given["resume"],
             accept_changes=given["accept_changes"],
             offline=given["offline"],
-            workers=given.get("workers", 1),
+            engine=given["engine"],
+            workers=given["workers"],
             concurrency=given.get("concurrency"),
             max_errors=stored.max_errors if limit is None else limit,
             allow_code=given["allow_code"],
@@ -396,7 +413,7 @@ def _limits_option(kind: str, name: str, help_text: str) -> CommandDecorator:
     )
 
 
-gate_options: Final = _combine(
+gate_options: Final = combine(
     _limits_option("min", "at_least", "Fail if a metric is below a limit."),
     _limits_option("max", "at_most", "Fail if a metric is above a limit."),
     option(
@@ -497,7 +514,7 @@ root_option: Final[CommandDecorator] = option(
     help="Directory with the runs.",
 )
 
-save_options: Final = _combine(
+save_options: Final = combine(
     option(
         "--no-save",
         "save",
@@ -517,8 +534,26 @@ allow_code_option: Final[CommandDecorator] = option(
     help="Import and run the Python functions that rules name, such as house_rules:same_name.",
 )
 
-run_options: Final = _combine(
+run_options: Final = combine(
     allow_code_option,
+    option(
+        "--workers",
+        group=RUN,
+        type=_WorkerCount(min=1),
+        default=_AUTO,
+        show_default=True,
+        metavar="N",
+        help="Worker processes for large files; auto starts one per core.",
+    ),
+    option(
+        "--engine",
+        group=RUN,
+        default="processes",
+        show_default=True,
+        metavar="ENGINE",
+        help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local one), "
+        "or ray://HOST:PORT.",
+    ),
     option(
         "--resume",
         group=RUN,
@@ -555,8 +590,8 @@ run_options: Final = _combine(
 """How a run is executed, resumed, compared with a baseline and printed."""
 
 _RESUME_PARAMETERS: Final = frozenset({
-    "resume", "accept_changes", "offline", "workers", "concurrency", "max_errors", "junit",
-    "allow_code", "top", "format", "quiet", "color",
+    "resume", "accept_changes", "offline", "engine", "workers", "concurrency", "max_errors",
+    "junit", "allow_code", "top", "format", "quiet", "color",
 })  # fmt: skip
 """The parameters that are not stored with a run and can be given with `--resume`."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Unpack
+from typing import Final, Unpack
 
 import click
 
@@ -14,7 +13,6 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     RUN,
-    Integer,
     RunArguments,
     SuggestingChoice,
     bind_run_options,
@@ -22,6 +20,7 @@ from fieldmark.cli.options import (
     check_resume,
     check_save,
     check_single_stdin,
+    combine,
     gate_options,
     input_options,
     out_option,
@@ -33,7 +32,55 @@ from fieldmark.cli.output import print_run
 from fieldmark.cli.progress import show_progress
 from fieldmark.metrics.conventions import CONVENTIONS
 
-__all__ = ["command"]
+__all__ = ["command", "comparison_options"]
+
+
+comparison_options: Final = combine(
+    option(
+        "--rules",
+        group=COMPARISON,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Rules file (YAML or JSON) or strategy file.",
+    ),
+    option(
+        "--match",
+        group=COMPARISON,
+        metavar="NAME",
+        help="Comparator for fields without a rule.",
+    ),
+    option(
+        "--align",
+        group=COMPARISON,
+        metavar="NAME",
+        help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
+    ),
+    option(
+        "--scope",
+        group=COMPARISON,
+        type=SuggestingChoice(["union", "truth", "configured"]),
+        metavar="NAME",
+        help="Fields to compare: union (of both sides), truth, or configured (only fields with "
+        "rules).",
+    ),
+    option(
+        "--depth",
+        group=COMPARISON,
+        type=SuggestingChoice(["leaf", "top"]),
+        metavar="NAME",
+        help="Level to compare: leaf, or top (top-level keys as whole values).",
+    ),
+    option(
+        "--convention",
+        group=COMPARISON,
+        type=SuggestingChoice(list(CONVENTIONS)),
+        metavar="NAME",
+        help=f"How outcomes are counted: {', '.join(CONVENTIONS)}."
+        "  [default: that of the rules, otherwise confusion]",
+    ),
+    set_option("rqs_form=complement"),
+)
+"""The options that define how fields are compared and counted."""
 
 
 @make_command(
@@ -42,6 +89,7 @@ __all__ = ["command"]
         "fieldmark score labels/ predictions/ --candidate data",
         "fieldmark score truth.json predictions.json --rules rules.yaml --align optimal",
         "fieldmark score pairs.jsonl --format json --no-save",
+        "fieldmark score s3://bucket/truth.jsonl predictions.jsonl --engine ray",
         "fieldmark score truth.jsonl predictions.jsonl --max hallucination=0.05",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
@@ -49,67 +97,19 @@ __all__ = ["command"]
 )
 @click.argument("truth", metavar="TRUTH", required=False)
 @click.argument("candidate", metavar="[PREDICTIONS]", required=False)
-@option(
-    "--rules",
-    group=COMPARISON,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Rules file (YAML or JSON) or strategy file.",
-)
-@option(
-    "--match",
-    group=COMPARISON,
-    metavar="NAME",
-    help="Comparator for fields without a rule.",
-)
-@option(
-    "--align",
-    group=COMPARISON,
-    metavar="NAME",
-    help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
-)
-@option(
-    "--scope",
-    group=COMPARISON,
-    type=SuggestingChoice(["union", "truth", "configured"]),
-    metavar="NAME",
-    help="Fields to compare: union (of both sides), truth, or configured (only fields with rules).",
-)
-@option(
-    "--depth",
-    group=COMPARISON,
-    type=SuggestingChoice(["leaf", "top"]),
-    metavar="NAME",
-    help="Level to compare: leaf, or top (top-level keys as whole values).",
-)
-@option(
-    "--convention",
-    group=COMPARISON,
-    type=SuggestingChoice(list(CONVENTIONS)),
-    metavar="NAME",
-    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}."
-    "  [default: that of the rules, otherwise confusion]",
-)
-@set_option("rqs_form=complement")
+@comparison_options
 @input_options
 @gate_options
 @out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
 @save_options
-@option(
-    "--workers",
-    group=RUN,
-    type=Integer(min=1),
-    default=lambda: os.cpu_count() or 1,
-    metavar="N",
-    help="Worker processes.  [default: number of CPU cores]",
-)
 @run_options
 def command(**given: Unpack[RunArguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.
 
-    Both are JSONL, JSON, CSV or Parquet files, directories of <id>.json files, or - for standard
-    input. Text files can be compressed (.gz or .zst). Rows are paired by id, or by position if
-    they have no ids. Without PREDICTIONS, every row of TRUTH contains both sides.
+    Both are JSONL, JSON, CSV or Parquet files, their URLs (s3://, https://), directories of
+    <id>.json files, or - for standard input. Text files can be compressed (.gz or .zst). Rows are
+    paired by id, or by position if they have no ids. Without PREDICTIONS, every row of TRUTH
+    contains both sides.
     """
     truth, candidate = given["truth"], given["candidate"]
     check_resume(given["resume"])

@@ -117,7 +117,7 @@ def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonV
         dialect.limits = COCO_LIMITS
     opened: InputFile | None = None
     if isinstance(given, str | Path):
-        opened = open_stdin() if str(given) == STDIN else open_file(Path(given))
+        opened = open_stdin() if str(given) == STDIN else open_file(given)
     elif is_stream(given):
         opened = buffer_stream(given, side)
     name = side if opened is None else opened.name

@@ -56,6 +56,10 @@ class DerivedSource(RowSource):
         """Return the place in the other source."""
         return self.source.describe(place)
 
+    def check_unchanged(self) -> None:
+        """Raise an error if a remote file has changed since it was opened."""
+        self.source.check_unchanged()
+
     def close(self) -> None:
         """Close the files of both sources."""
         RowSource.close(self)

@@ -1,10 +1,11 @@
-"""Input files: regular files, compressed or not, and standard input."""
+"""Input files: regular files and URLs, compressed or not, and standard input."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, NamedTuple, cast
+from typing import IO, Final, NamedTuple, TypeGuard, cast
 
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
 
@@ -24,17 +25,22 @@ __all__ = [
     "format_suffix",
     "is_compressed",
     "is_stream",
+    "is_url",
     "open_file",
     "open_stdin",
     "read_error",
     "read_whole",
+    "redacted_url",
     "temporary_file",
 ]
 
 
 STDIN: Final = "-"
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _MAX_IN_MEMORY: Final = 16 << 20
 _CHUNK_BYTES: Final = 1 << 20
+_REMOTE_BYTES: Final = 1 << 16
+"""The size of the buffer of a remote file, which requests more than that."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Non-blocking, so that opening a pipe without a writer does not hang."""
 
@@ -66,13 +72,17 @@ class FileState(NamedTuple):
 
 @dataclass(slots=True)
 class InputFile:
-    """A stream of uncompressed bytes, and the underlying file whose position shows the progress."""
+    """A stream of uncompressed bytes, and the underlying file whose position shows the progress.
+
+    The `version` of a remote file changes with its content.
+    """
 
     name: str
     stream: IO[bytes]
     file: IO[bytes]
     size: int
     seekable: bool
+    version: str = ""
 
     @property
     def position(self) -> int:
@@ -114,9 +124,36 @@ def format_suffix(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def open_file(path: Path, *, follow: bool = True) -> InputFile:
-    """Open a regular file for reading; anything else is an error, without blocking."""
+def is_url(given: object) -> TypeGuard[str]:
+    """Return whether an input is a URL; a `Path` never is, because it merges slashes."""
+    return isinstance(given, str) and _URL.match(given) is not None
+
+
+def redacted_url(url: str) -> str:
+    """Return a URL without user name, password, query and fragment, for messages and results.
+
+    The query may contain a signature.
+
+    >>> redacted_url("https://me:secret@example.org/truth.jsonl?X-Signature=abc")
+    'https://example.org/truth.jsonl'
+    """
+    from urllib.parse import urlsplit, urlunsplit
+
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def open_file(path: str | Path, *, follow: bool = True) -> InputFile:
+    """Open a regular file or a URL for reading; anything else is an error, without blocking."""
     name = str(path)
+    if is_url(path):
+        from fieldmark.data.remote_files import RemoteFile
+
+        name = redacted_url(path)
+        remote = RemoteFile(path, name)
+        file = io.BufferedReader(remote, _REMOTE_BYTES)
+        return _decompressed(name, file, remote.size, remote.version)
     nofollow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     try:
         number = os.open(path, _FLAGS | nofollow)
@@ -131,15 +168,20 @@ def open_file(path: Path, *, follow: bool = True) -> InputFile:
         raise DataError(
             'not a regular file; to read a pipe, use "-" for standard input', Location(name)
         )
-    file = os.fdopen(number, "rb")
-    if is_compressed(path):
-        try:
-            stream = _DECOMPRESSORS[path.suffix.lower()](file)
-        except MissingExtra:
-            file.close()
-            raise
-        return InputFile(name, stream, file, state.st_size, seekable=False)
-    return InputFile(name, file, file, state.st_size, seekable=True)
+    return _decompressed(name, os.fdopen(number, "rb"), state.st_size)
+
+
+def _decompressed(name: str, file: IO[bytes], size: int, version: str = "") -> InputFile:
+    """Return an open file with its content decompressed, if its name says that it is."""
+    path = Path(name)
+    if not is_compressed(path):
+        return InputFile(name, file, file, size, seekable=True, version=version)
+    try:
+        stream = _DECOMPRESSORS[path.suffix.lower()](file)
+    except MissingExtra:
+        file.close()
+        raise
+    return InputFile(name, stream, file, size, seekable=False, version=version)
 
 
 def open_stdin() -> InputFile:

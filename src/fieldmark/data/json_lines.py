@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
 import orjson
 
-from fieldmark.data.files import InputFile, open_file, temporary_file
+from fieldmark.data.files import InputFile, temporary_file
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import (
     BLANK_LINE,
@@ -52,9 +51,9 @@ class JsonlSource(RowSource):
     from_path: bool = field(default=False, init=False)
 
     @classmethod
-    def at(cls, path: str, dialect: JsonDialect, *, size: int) -> JsonlSource:
+    def at(cls, name: str, dialect: JsonDialect, *, path: str = "", size: int) -> JsonlSource:
         """Return the rows of the file at a path, which is opened when they are read."""
-        source = cls(path, dialect)
+        source = cls(name, dialect, path=path)
         source.from_path = True
         source.bytes_total = size
         return source
@@ -79,7 +78,7 @@ class JsonlSource(RowSource):
             self.opened.stream.seek(0)
         else:
             self.close()
-            self.opened = open_file(Path(self.name))
+            self.opened = self.open_unchanged()
         opened = self.opened
         for block in read_line_blocks(opened.stream, self.dialect.limits.line_bytes, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)

@@ -89,7 +89,7 @@ class IrregularLinesError(Exception):
     """The lines of a file must be read one by one."""
 
 
-def nth_line_offsets(path: Path, every: int, limit: int) -> Iterator[int]:
+def nth_line_offsets(path: str | Path, every: int, limit: int) -> Iterator[int]:
     """Yield the offset of every n-th line, starting with the first, and the end of the file.
 
     The file is read only as far as offsets are consumed. `IrregularLinesError` is raised at a line
@@ -131,7 +131,7 @@ class LineOffsets:
         return len(self.starts) - 1
 
 
-def read_line_offsets(path: Path, id_key: str | None, limit: int) -> LineOffsets | None:
+def read_line_offsets(path: str | Path, id_key: str | None, limit: int) -> LineOffsets | None:
     """Return the offsets and ids of the rows of a file, or `None` if its lines are not uniform.
 
     Each line must be an object, and must start with its id if there is an `id_key`. Files with

@@ -323,6 +323,17 @@ class PairStream:
             if number := side.dialect.non_finite:
                 self.warnings.append(warn_non_finite(name, number, self._first_non_finite))
 
+    def rename(self, names: Sequence[str]) -> None:
+        """Name the inputs in messages as they were given elsewhere."""
+        for side, name in zip(self.sides, names, strict=True):
+            side.source.path = side.source.path or side.source.name
+            side.source.name = name
+
+    def check_unchanged(self) -> None:
+        """Raise an error if a remote input has changed since it was opened."""
+        for side in self.sides:
+            side.source.check_unchanged()
+
     def close(self) -> None:
         """Close the inputs, as at the end of the batches."""
         for side in self.sides:

@@ -23,14 +23,15 @@ from fieldmark.data.line_offsets import (
     read_line_offsets,
 )
 from fieldmark.data.pairing import PairStream
-from fieldmark.data.rows import RowBlock
+from fieldmark.data.rows import RowBlock, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
+from fieldmark.errors import DataError, Location
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Partition", "PartitionOpener", "Partitions", "partition"]
+__all__ = ["Partition", "PartitionOpener", "Partitions", "partition", "why_indivisible"]
 
 _FORM_ROWS: Final = 64
 """The number of rows of each side from which the form of documents is learned."""
@@ -71,12 +72,14 @@ class _PartitionSource(JsonlSource):
         start, end, first = self.part
         if start == end:
             return
-        opened = open_file(Path(self.name))
+        opened = self.open_unchanged()
         try:
             opened.stream.seek(start)
             raw = opened.stream.read(end - start)
         finally:
             opened.close()
+        if opened.size != self.bytes_total or len(raw) < end - start:
+            raise changed_error(self.name)
         self.bytes_read = end - start
         for block in read_line_blocks(BytesIO(raw), self.dialect.limits.line_bytes, self.name):
             yield LineBlock(block.raw, first + block.first - 1, start + block.offset)
@@ -84,14 +87,18 @@ class _PartitionSource(JsonlSource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SideOpener:
+    name: str
     path: str
+    version: str
+    size: int
     layout: Layout
     role: Role
     first_rows: tuple[Row, ...]
 
     def open(self, part: LineRange, options: Inputs) -> InputSide:
         dialect = make_dialect(self.role, options)
-        source = _PartitionSource(self.path, dialect, part=part)
+        source = _PartitionSource(self.name, dialect, part=part, path=self.path)
+        source.version, source.bytes_total = self.version, self.size
         return InputSide(source, dialect, source.blocks(), RowBlock([], []), self.layout)
 
 
@@ -114,6 +121,19 @@ class PartitionOpener:
         opened = OpenedInputs(truth, candidate, by_id=self.by_id)
         before = part.truth.first - 1
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
+
+    def check_readable(self) -> None:
+        """Raise an error if this machine does not have the files that were opened elsewhere."""
+        for side in (self.truth, self.candidate):
+            if side is None:
+                continue
+            opened = open_file(side.path)
+            opened.close()
+            if opened.version != side.version:
+                raise changed_error(side.name)
+            if opened.size != side.size:
+                message = f"the file has {opened.size:,} bytes, expected {side.size:,}"
+                raise DataError(message, Location(opened.name))
 
     def line_readers(self) -> Sequence[LineReader]:
         """Return readers of unparsed lines, if the documents have the same form."""
@@ -141,21 +161,34 @@ class Partitions:
         self.whole = True
 
 
+def why_indivisible(stream: PairStream) -> str:
+    """Return why a stream cannot be divided into partitions; empty if it can.
+
+    Both sides must be uncompressed JSONL files.
+    """
+    for source in (side.source for side in stream.sides):
+        if not isinstance(source, JsonlSource) or not source.from_path:
+            return f"{source.name or 'the input'} is not a JSONL file"
+        if is_compressed(Path(source.name)):
+            return f"{source.name} is compressed"
+    return ""
+
+
 def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
     """Divide a stream into partitions of `size` cases; return `None` if this is not possible.
 
-    Both sides must be uncompressed JSONL files. Unless `careful` is true, they are assumed to be in
-    the same order, which is verified when the partitions are read. With `careful`, the ids are
-    read: the candidates must be in the order of the truth, but some may be missing.
+    Unless `careful` is true, both sides are assumed to be in the same order, which is verified when
+    the partitions are read. With `careful`, the ids are read: the candidates must be in the order
+    of the truth, but some may be missing.
     """
-    for side in stream.sides:
-        if not isinstance(side.source, JsonlSource) or not side.source.from_path:
-            return None
-        if is_compressed(Path(side.source.name)):
-            return None
+    if why_indivisible(stream):
+        return None
     openers = [
         _SideOpener(
-            path=side.source.name,
+            name=side.source.name,
+            path=side.source.path or str(Path(side.source.name).absolute()),
+            version=side.source.version,
+            size=side.source.bytes_total,
             layout=side.layout,
             role=side.dialect.role,
             first_rows=tuple(side.sample.rows[:_FORM_ROWS]),
@@ -176,7 +209,7 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
         return None
     limit = stream.options.limits.line_bytes
     offsets = [
-        read_line_offsets(Path(side.source.name), id_key, limit)
+        read_line_offsets(side.source.path or side.source.name, id_key, limit)
         for side, id_key in zip(stream.sides, id_keys, strict=True)
     ]
     truth, candidate = offsets[0], offsets[-1]
@@ -192,9 +225,8 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
 def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
     """Yield partitions with the same number of lines of both sides; the last has the rest."""
     limit = stream.options.limits.line_bytes
-    own, *other = (
-        pairwise(nth_line_offsets(Path(side.source.name), size, limit)) for side in stream.sides
-    )
+    paths = [side.source.path or side.source.name for side in stream.sides]
+    own, *other = (pairwise(nth_line_offsets(path, size, limit)) for path in paths)
     theirs = other[0] if other else None
     upcoming, first, end = next(own, None), 1, 0
     while upcoming is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
 from fieldmark.data.files import InputFile, open_file
@@ -15,7 +14,7 @@ from fieldmark.errors import DataError, LimitError, Location
 if TYPE_CHECKING:
     from fieldmark.data.json_lines import UnparsedLines
 
-__all__ = ["RowBlock", "RowSource", "with_location"]
+__all__ = ["RowBlock", "RowSource", "changed_error", "with_location"]
 
 
 @dataclass(slots=True)
@@ -38,13 +37,16 @@ class RowSource(ABC):
     `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
     `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
     rows are read. With `read_once`, the rows cannot be read again. The place of a row is its line
-    number if `has_lines` is true, otherwise its row number. `files` must be closed; they include
-    the copy for reading rows out of order.
+    number if `has_lines` is true, otherwise its row number. `path` is where the file is if that is
+    not its name, and `version` that of a remote file. `files` must be closed; they include the copy
+    for reading rows out of order.
     """
 
     has_lines: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
     name: str
+    path: str = field(default="", kw_only=True)
+    version: str = field(default="", init=False)
     text_cells: bool = field(default=False, init=False)
     json_cells: bool = field(default=False, init=False)
     in_memory: bool = field(default=False, init=False)
@@ -67,9 +69,23 @@ class RowSource(ABC):
 
     def open_file(self) -> InputFile:
         """Open the file; `close` closes it if it is still open."""
-        opened = open_file(Path(self.name))
+        opened = self.open_unchanged()
         self.files.append(opened)
         return opened
+
+    def open_unchanged(self) -> InputFile:
+        """Open the file; an error is raised if a remote file has changed since it was opened."""
+        opened = open_file(self.path or self.name)
+        if self.version and opened.version != self.version:
+            opened.close()
+            raise changed_error(self.name)
+        self.version = opened.version
+        return opened
+
+    def check_unchanged(self) -> None:
+        """Raise an error if a remote file has changed since it was opened."""
+        if self.version:
+            self.open_unchanged().close()
 
     def location(self, place: int) -> Location:
         """Return the file and line of a row; a row of a document has no line."""
@@ -85,6 +101,11 @@ class RowSource(ABC):
         """Close all open files."""
         for file in self.files:
             file.close()
+
+
+def changed_error(name: str) -> DataError:
+    """Return the error for a file that is not the same as at the start of the run."""
+    return DataError("the file has changed while it was read", Location(name))
 
 
 def with_location(error: DataError, location: Location) -> DataError:

@@ -1,4 +1,4 @@
-"""Opening inputs as rows: files, directories, standard input and Python objects."""
+"""Opening inputs as rows: files, URLs, directories, standard input and Python objects."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from fieldmark.data.files import (
     format_suffix,
     is_compressed,
     is_stream,
+    is_url,
     open_file,
     open_stdin,
     read_whole,
+    redacted_url,
 )
 from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
 from fieldmark.data.json_documents import (
@@ -58,6 +60,8 @@ def open_source(
     if isinstance(given, str | Path):
         if str(given) == STDIN:
             return _open_stream(open_stdin(), dialect)
+        if isinstance(given, str) and is_url(given):
+            return _open_path(redacted_url(given), dialect, sheet, path=given)
         # Unlike a method of Path, this accepts text that is too long for a file name.
         if isinstance(given, str) and _JSON_START.match(given) and not os.path.exists(given):  # noqa: PTH110
             message = "expected the name of a file, got JSON text; parse it with json.loads first"
@@ -67,10 +71,7 @@ def open_source(
             from fieldmark.data.directories import DirectorySource
 
             return DirectorySource(str(given), dialect)
-        suffix = format_suffix(path)
-        if suffix in _WORKBOOKS:
-            return _open_workbook(str(given), dialect, sheet)
-        return _BY_SUFFIX.get(suffix, _open_json)(str(given), dialect)
+        return _open_path(str(given), dialect, sheet)
     if isinstance(given, ParsedFile):
         return ValueSource(given.name, given.value)
     if is_table(type(given)):
@@ -103,48 +104,60 @@ def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:
     return _read_document(opened, dialect)
 
 
-def _open_jsonl(name: str, dialect: JsonDialect) -> RowSource:
-    opened = open_file(Path(name))
+def _open_path(name: str, dialect: JsonDialect, sheet: str | None, *, path: str = "") -> RowSource:
+    """Open a file by its suffix; `path` is where it is if that is not its name."""
+    suffix = format_suffix(Path(name))
+    if suffix in _WORKBOOKS:
+        return _open_workbook(name, dialect, path, sheet)
+    return _BY_SUFFIX.get(suffix, _open_json)(name, dialect, path)
+
+
+def _open_jsonl(name: str, dialect: JsonDialect, path: str) -> RowSource:
+    opened = open_file(path or name)
     opened.close()
     if opened.size == 0:
         raise _empty_file(name)
-    return JsonlSource.at(name, dialect, size=opened.size)
+    source = JsonlSource.at(name, dialect, path=path, size=opened.size)
+    source.version = opened.version
+    return source
 
 
-def _open_csv(name: str, dialect: JsonDialect, delimiter: str = "") -> RowSource:
+def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -> RowSource:
     from fieldmark.data.csv_rows import CsvSource
 
-    source = CsvSource(name, dialect, delimiter)
+    source = CsvSource(name, dialect, delimiter, path=path)
     if source.bytes_total == 0:
         raise _empty_file(name)
     return source
 
 
-def _open_parquet(name: str, dialect: JsonDialect) -> RowSource:
+def _open_parquet(name: str, dialect: JsonDialect, path: str) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("compressed Parquet files are not supported", Location(name))
     from fieldmark.data.parquet import ParquetSource
 
-    return ParquetSource(name, dialect)
+    return ParquetSource(name, dialect, path=path)
 
 
-def _open_workbook(name: str, dialect: JsonDialect, sheet: str | None) -> RowSource:
+def _open_workbook(name: str, dialect: JsonDialect, path: str, sheet: str | None) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("compressed workbooks are not supported", Location(name))
     from fieldmark.data.xlsx_rows import XlsxSource
 
-    return XlsxSource(name, dialect, sheet)
+    return XlsxSource(name, dialect, sheet, path=path)
 
 
-def _open_json(name: str, dialect: JsonDialect) -> RowSource:
-    opened = open_file(Path(name))
+def _open_json(name: str, dialect: JsonDialect, path: str) -> RowSource:
+    opened = open_file(path or name)
     if opened.seekable and _holds_lines(opened, dialect):
         opened.close()
-        return JsonlSource.at(name, dialect, size=opened.size)
+        source = JsonlSource.at(name, dialect, path=path, size=opened.size)
+        source.version = opened.version
+        return source
     return _read_document(opened, dialect)
 
 
-_BY_SUFFIX: Final[Mapping[str, Callable[[str, JsonDialect], RowSource]]] = {
+_BY_SUFFIX: Final[Mapping[str, Callable[[str, JsonDialect, str], RowSource]]] = {
     ".jsonl": _open_jsonl,
     ".ndjson": _open_jsonl,
     ".json": _open_json,

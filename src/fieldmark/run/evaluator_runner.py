@@ -50,6 +50,7 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = [
     "ComparingEvaluator",
     "EvaluatorRunner",
+    "EvaluatorState",
     "EvaluatorTotals",
     "comparing_evaluators",
     "has_judges",
@@ -82,6 +83,17 @@ def comparing_evaluators(
         fields = getattr(evaluator, "quality", evaluator)
         if isinstance(fields, FieldEvaluator):
             yield ComparingEvaluator(name, evaluator, fields)
+
+
+class EvaluatorState(NamedTuple):
+    """What evaluators collect over the cases of a part of a run.
+
+    The accumulators are those of the evaluators with metrics over all cases, in their order.
+    """
+
+    totals: EvaluatorTotals
+    accumulators: Sequence[Accumulator]
+    documents: DocumentPaths
 
 
 class EvaluatorRunner:
@@ -119,11 +131,28 @@ class EvaluatorRunner:
         self._schema_runners = schema_runners
         self._pool = pool
         self._settings = settings
-        configured = _all_evaluators(evaluators, own)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        configured = _all_evaluators(self._evaluators, self._own)
         self._accumulators: Accumulators = start_accumulators(configured)
         self._totals = EvaluatorTotals(each.name for each in configured)
         paths = (path for _, each in _flattened(configured) for path in _paths(each))
         self.documents = DocumentPaths([*paths, *self._rule_paths()])
+
+    def take_state(self) -> EvaluatorState:
+        """Return what was collected so far, and start over."""
+        accumulators = list(self._accumulators.values())
+        state = EvaluatorState(self._totals, accumulators, self.documents)
+        self._start_over()
+        return state
+
+    def merge(self, state: EvaluatorState) -> None:
+        """Add what a runner with the same evaluators collected over the next cases."""
+        self._totals.merge(state.totals)
+        for own, other in zip(self._accumulators.values(), state.accumulators, strict=True):
+            own.merge(other)
+        self.documents.merge(state.documents)
 
     @property
     def has_accumulators(self) -> bool:
@@ -458,6 +487,15 @@ class EvaluatorTotals:
             totals.vacuous += score.vacuous
             if score.verdict is not None:
                 totals.verdicts[score.verdict] += 1
+
+    def merge(self, other: EvaluatorTotals) -> None:
+        """Add the totals of another part of the run."""
+        for name, theirs in other._by_name.items():
+            totals = self._by_name[name]
+            totals.scores += theirs.scores
+            totals.errors += theirs.errors
+            totals.vacuous += theirs.vacuous
+            totals.verdicts += theirs.verdicts
 
     def summaries(
         self, metrics: Mapping[str, JsonObject] | None = None

@@ -172,13 +172,13 @@ class RunGates:
 
         stored = open_run(self.baseline)
         truths = [each.truth for each in (stored.manifest, manifest)]
-        hashes = {each.sha256 for each in truths if each is not None and each.bytes is not None}
+        files = [each for each in truths if each is not None and each.bytes is not None]
         if [*stored.manifest.evaluators] != [*manifest.evaluators]:
             raise ConfigError.of(
                 f"baseline {stored.path} has different evaluators",
                 hint="compare with a run of the same evaluation",
             )
-        if len(hashes) > 1:
+        if len(files) == len(truths) and files[0].has_same_content(files[1]) is False:
             raise ConfigError.of(
                 f"baseline {stored.path} has different ground truth",
                 hint="score the baseline again with the same ground truth",

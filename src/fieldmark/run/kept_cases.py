@@ -97,7 +97,9 @@ class KeptCases:
             if self._problem is not None:
                 message = with_hint(f"{NOT_KEPT}: {self._problem}", SAVE_HINT)
                 raise StorageError(message) from self._problem
-            if self._dropped and self._read_again is not None:
+            if self._dropped:
+                if self._read_again is None:
+                    raise StorageError(with_hint(NOT_KEPT, SAVE_HINT))
                 self._rows = self._read_again().rows()
                 self._dropped = False
             return self._encode_buffer()

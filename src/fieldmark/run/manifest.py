@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from fieldmark.data.files import is_url, open_file
 from fieldmark.data.inputs import InputLike, Limits
 from fieldmark.metrics.conventions import rule_weights
 from fieldmark.model.json import JsonObject
@@ -18,7 +19,7 @@ from fieldmark.run.settings import Settings
 from fieldmark.version import VERSION
 from fieldmark.wire.manifest import Manifest, ManifestInput
 
-__all__ = ["make_manifest"]
+__all__ = ["hash_inputs", "make_manifest"]
 
 _LARGE: Final = 32 << 20
 """The file size in bytes from which hashing takes longer than starting threads."""
@@ -35,8 +36,9 @@ def make_manifest(
     segment_size: int,
     name: str = "",
     evaluators: Mapping[str, str] | None = None,
+    inputs: Sequence[ManifestInput] | None = None,
 ) -> Manifest:
-    """Return the manifest of a new run; its inputs are hashed."""
+    """Return the manifest of a new run; its inputs are hashed unless they are known."""
     return Manifest(
         command=command,
         fieldmark=VERSION,
@@ -44,7 +46,7 @@ def make_manifest(
         convention=settings.applied,
         eval=name,
         providers=providers.identities(),
-        inputs=tuple(_hash_inputs(sources)),
+        inputs=tuple(hash_inputs(sources) if inputs is None else inputs),
         limits=asdict(limits),
         weights=rule_weights(settings.rules, *settings.others.values()),
         evaluators=evaluators or {},
@@ -53,9 +55,9 @@ def make_manifest(
     )
 
 
-def _hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
+def hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
     """Return the inputs with their hashes; large files are hashed concurrently."""
-    files = [Path(each) for each in sources if isinstance(each, str | Path)]
+    files = [Path(each) for each in sources if isinstance(each, str | Path) and not is_url(each)]
     if not any(file.is_file() and file.stat().st_size >= _LARGE for file in files):
         return [_hash_input(source) for source in sources]
     from concurrent.futures import ThreadPoolExecutor
@@ -67,6 +69,10 @@ def _hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
 def _hash_input(source: InputLike) -> ManifestInput:
     if not isinstance(source, str | Path):
         return ManifestInput(name="(in memory)")
+    if is_url(source):
+        opened = open_file(source)
+        opened.close()
+        return ManifestInput(name=opened.name, bytes=opened.size, version=opened.version or None)
     path = Path(source)
     if path.is_dir():
         return ManifestInput(name=str(source), sha256=_hash_directory(path))

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from fieldmark.data.files import STDIN
+from fieldmark.data.files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
-from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.settings import RulesLike
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["InputsLike", "RunOptions", "options_of_run", "read_inputs"]
+__all__ = ["AUTO", "PROCESSES", "InputsLike", "RunOptions", "options_of_run", "read_inputs"]
+
+PROCESSES: Final = "processes"
+"""The engine that runs workers on this machine."""
+AUTO: Final = "auto"
+"""As many workers as there are cores."""
+_RAY: Final = re.compile(r"ray(?:://[^\s/]+)?\Z")
 
 InputsLike: TypeAlias = "Inputs | Mapping[str, object] | None"
 """Options for reading rows, as an object or as a mapping."""
 
 _NOT_RESUMABLE: Final = (
-    "its inputs were data in memory or standard input, or its rules were Python objects, which are "
+    "its inputs were data in memory, standard input, or a URL with credentials or a query, or its "
+    "rules were Python objects, which are "
     "not saved"
 )
 _STORED: Final = {
@@ -45,7 +55,8 @@ class RunOptions:
     A run compares `truth` and `candidate`, or runs an eval `file`, where `only` selects cases by
     tag and `cases` by id pattern. `at_least` and `at_most` are limits on metrics, which may drop by
     `max_drop` compared with the `baseline`. With `out` the run is saved; without `values`, it is
-    saved without documents. With `allow_code`, rules may name Python functions.
+    saved without documents. An `engine` with `workers` processes large inputs. With `allow_code`,
+    rules may name Python functions.
     """
 
     truth: InputLike | None = None
@@ -72,9 +83,29 @@ class RunOptions:
     accept_changes: bool = False
     offline: bool = False
     intervals: bool | None = None
-    workers: int = 1
+    engine: str = PROCESSES
+    workers: int | str = 1
     concurrency: int | None = None
     allow_code: bool = False
+
+    def __post_init__(self) -> None:
+        if self.engine != PROCESSES:
+            if not _RAY.match(self.engine):
+                engines = f"{PROCESSES}, ray, ray://HOST:PORT"
+                raise ConfigError.of(f"engine must be one of: {engines}; got {self.engine!r}")
+            if find_spec("ray") is None:
+                raise MissingExtra("the engine ray", "ray")
+        if self.workers != AUTO and (not isinstance(self.workers, int) or self.workers < 1):
+            message = f"workers must be {AUTO!r} or an integer of at least 1, got {self.workers!r}"
+            raise ConfigError.of(message)
+
+    @property
+    def worker_count(self) -> int:
+        """The number of worker processes on this machine."""
+        if isinstance(self.workers, int):
+            return self.workers
+        available = getattr(os, "sched_getaffinity", None)
+        return len(available(0)) if available else os.cpu_count() or 1
 
     @property
     def wants_intervals(self) -> bool:
@@ -84,12 +115,17 @@ class RunOptions:
     def stored(self, command: str) -> JsonObject | None:
         """Return the options for the manifest, or `None` if a run with them cannot be resumed.
 
-        Data in memory, standard input and rules that are Python objects are not saved.
+        Data in memory, standard input, rules that are Python objects, and URLs with credentials or
+        a query are not saved.
         """
         values = {name: getattr(self, name) for name in _STORED[command]}
         for name in _PATHS:
-            if isinstance(values.get(name), str | Path) and values[name] not in ("", STDIN):
-                values[name] = str(Path(values[name]).resolve())
+            value = values.get(name)
+            if is_url(value):
+                if redacted_url(value) != value:
+                    return None  # credentials and signatures are not saved
+            elif isinstance(value, str | Path) and value not in ("", STDIN):
+                values[name] = str(Path(value).resolve())
         inputs = (values.get("truth", ""), values.get("candidate"))
         if any(each is not None and not isinstance(each, str) for each in inputs):
             return None

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fieldmark.data.pairing import ReadStatistics
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.case_sample import Threshold
-from fieldmark.metrics.conventions import Convention
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute, AttributeTable
-from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
+from fieldmark.run.settings import Settings
 from fieldmark.wire.attributes import NumberedAttribute, RowNumbers, is_list
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
 
 if TYPE_CHECKING:
     from fieldmark.data.partitions import Partition, PartitionOpener
+    from fieldmark.run.evaluator_runner import EvaluatorRunner, EvaluatorState
 
-__all__ = ["NumberedPartition", "PartitionResult", "PartitionWorker", "Task", "WorkerJob"]
+__all__ = [
+    "NumberedPartition",
+    "PartitionResult",
+    "PartitionWorker",
+    "Task",
+    "WorkerJob",
+    "group_tasks",
+    "open_worker",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +44,8 @@ class WorkerJob:
     """
 
     opener: PartitionOpener
-    rules: Rules
-    convention: Convention
+    settings: Settings
+    evaluators: Sequence[ConfiguredEvaluator] = ()
     seeds: tuple[Attribute, ...] = ()
     values: bool = True
     keep_rows: bool = True
@@ -49,6 +58,23 @@ Task: TypeAlias = "Sequence[NumberedPartition]"
 """Consecutive partitions that one worker processes together."""
 Restore: TypeAlias = "Callable[[int, Sequence[Case]], Sequence[CaseResult] | None]"
 """Returns the results of a segment that an interrupted run has already written."""
+
+
+def group_tasks(
+    partitions: Iterable[NumberedPartition], *, segments: int, size: int
+) -> Iterator[Task]:
+    """Yield consecutive partitions together, to reduce communication between processes.
+
+    A task is complete when it has this number of `segments`, or `size` bytes of input.
+    """
+    task: list[NumberedPartition] = []
+    for numbered in partitions:
+        task.append(numbered)
+        if len(task) == segments or sum(each.size for _, each in task) >= size:
+            yield task
+            task = []
+    if task:
+        yield task
 
 
 class PartitionResult(NamedTuple):
@@ -67,6 +93,7 @@ class PartitionResult(NamedTuple):
     size: int
     ids: Sequence[str]
     short: bool = False
+    evaluations: EvaluatorState | None = None
     rows: Iterable[bytes] = ()
 
     @property
@@ -76,10 +103,28 @@ class PartitionResult(NamedTuple):
         return not (self.short or coverage.missing or coverage.unexpected)
 
 
+@contextmanager
+def open_worker(
+    job: WorkerJob,
+    *,
+    plan: Plan | None = None,
+    numbers: RowNumbers | None = None,
+    restore: Restore | None = None,
+) -> Iterator[PartitionWorker]:
+    """Start the evaluators of a job, and return its worker."""
+    with ExitStack() as stack:
+        runner = None
+        if job.evaluators:
+            from fieldmark.run.evaluator_runner import open_evaluators
+
+            runner = stack.enter_context(open_evaluators(job.evaluators, settings=job.settings))
+        yield PartitionWorker(job, plan=plan, numbers=numbers, restore=restore, runner=runner)
+
+
 class PartitionWorker:
     """Processes tasks one after another, with its own plan."""
 
-    __slots__ = ("_encoder", "_job", "_processor", "_readers", "_restore", "_threshold")
+    __slots__ = ("_encoder", "_job", "_processor", "_readers", "_restore", "_runner", "_threshold")
 
     def __init__(
         self,
@@ -88,18 +133,20 @@ class PartitionWorker:
         plan: Plan | None = None,
         numbers: RowNumbers | None = None,
         restore: Restore | None = None,
+        runner: EvaluatorRunner | None = None,
     ) -> None:
         self._job = job
         self._restore = restore
+        self._runner = runner
         self._threshold = Threshold()
         if plan is None:
             table = AttributeTable()
             for attribute in job.seeds:
                 if not is_list(attribute):
                     table.add(attribute)
-            plan = compile_plan(job.rules, table)
-        self._processor = CaseProcessor(plan, job.convention)
-        lines = not job.keep_rows and plan.takes_lines
+            plan = compile_plan(job.settings.rules, table)
+        self._processor = CaseProcessor(plan, job.settings.convention)
+        lines = not (job.keep_rows or runner) and plan.takes_lines
         self._readers = job.opener.line_readers() if lines else ()
         numbers = RowNumbers(plan.table, job.seeds) if numbers is None else numbers
         self._encoder = CaseEncoder(numbers, values=job.values)
@@ -112,7 +159,7 @@ class PartitionWorker:
             values=job.values,
             sampled=job.sampled,
             threshold=self._threshold,
-            rule_sets=[job.rules],
+            rule_sets=job.settings.rule_sets,
         )
         ids: list[str] = []
         read: list[ReadStatistics] = []
@@ -127,7 +174,11 @@ class PartitionWorker:
                     cases, unreadable = split_unreadable(segment)
                     stored = None if self._restore is None else self._restore(number, cases)
                     results = self._processor.process(cases) if stored is None else stored
+                    if self._runner is not None:
+                        results = self._runner.evaluate(results, stored=stored is not None)
                     totals.add(results, unreadable)
+                    if self._runner is not None:
+                        totals.tally.settle()  # scores differ, so there are no equal cases
                     if job.keep_rows:
                         write(self._encoder.encode(number, results, non_finite=stream.non_finite))
             short |= len(ids) - before < partition.cases
@@ -142,4 +193,5 @@ class PartitionWorker:
             size=sum(partition.size for _, partition in task),
             ids=ids,
             short=short,
+            evaluations=None if self._runner is None else self._runner.take_state(),
         )

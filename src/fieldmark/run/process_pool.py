@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -23,9 +23,10 @@ from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.partition_worker import (
     NumberedPartition,
     PartitionResult,
-    PartitionWorker,
     Task,
     WorkerJob,
+    group_tasks,
+    open_worker,
 )
 
 __all__ = ["WorkersDiedError", "run_in_processes"]
@@ -82,7 +83,7 @@ def run_in_processes(
     `files` are file descriptors that workers must close. A task whose worker dies is processed
     again by another worker.
     """
-    tasks = _tasks(partitions)
+    tasks = group_tasks(partitions, segments=_TASK_SEGMENTS, size=_TASK_BYTES)
     pending: deque[_PendingTask] = deque()
     with (
         tempfile.TemporaryDirectory(prefix="fieldmark-") as spools,
@@ -96,19 +97,6 @@ def run_in_processes(
             spooled = pool.result(pending)
             pending.popleft()
             yield spooled.result._replace(rows=spooled.rows())
-
-
-def _tasks(partitions: Iterable[NumberedPartition]) -> Iterator[Task]:
-    """Yield the partitions in groups, to reduce communication between processes."""
-    task: list[NumberedPartition] = []
-    for numbered in partitions:
-        task.append(numbered)
-        size = sum(partition.size for _, partition in task)
-        if len(task) == _TASK_SEGMENTS or size >= _TASK_BYTES:
-            yield task
-            task = []
-    if task:
-        yield task
 
 
 @dataclass(slots=True)
@@ -203,6 +191,8 @@ class _WorkerPool:
 
 _worker: Callable[[Task], _SpooledResult] | None = None
 """Processes a task, if this process is a worker."""
+_open: Final = ExitStack()
+"""What a worker keeps open until its process ends."""
 
 
 def _start_worker(job: WorkerJob, spools: str, parent: int, files: Sequence[int]) -> None:
@@ -215,7 +205,7 @@ def _start_worker(job: WorkerJob, spools: str, parent: int, files: Sequence[int]
         # A lock is held while any process has its file open.
         os.close(file)
     end_with_parent(parent)
-    worker = PartitionWorker(job)
+    worker = _open.enter_context(open_worker(job))
     names = (str(Path(spools) / f"{os.getpid()}-{number}") for number in count())
 
     def work(task: Task) -> _SpooledResult:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from fieldmark.compare.provider_lookup import (
     find_functions,
     find_providers_and_judges,
+    is_local,
     with_memos,
     with_provider_options,
 )
@@ -89,6 +90,11 @@ class ProviderSet:
     def unnamed_functions(self) -> tuple[str, ...]:
         """The functions that cannot be imported by their names, such as lambda expressions."""
         return tuple(dict.fromkeys(str(each) for each in self._functions if not each.importable))
+
+    @property
+    def are_local(self) -> bool:
+        """Whether any process can use them, because they have no state and no rate limit."""
+        return all(map(is_local, self._all))
 
     @property
     def has_usage(self) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fieldmark.compare.provider_lookup import find_providers, is_local, is_repeatable
+from fieldmark.compare.provider_lookup import is_repeatable
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
@@ -31,7 +31,7 @@ from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, spl
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.kept_cases import KeptCases
-from fieldmark.run.options import RunOptions
+from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
@@ -58,9 +58,8 @@ Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 
 _PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
-_ONE_PROCESS: Final = (
-    "compared in one process, because the rules contain a function or another object that cannot "
-    "be sent to worker processes"
+_LOCAL_FUNCTION: Final = (
+    "the rules or evaluators contain a function that cannot be sent to other processes"
 )
 _UNNAMED: Final = (
     "the run can be resumed only in Python with the same rules, because a function has no name by "
@@ -78,7 +77,8 @@ class PreparedRun:
 
     `files` are the inputs of the stream, if they are files. `own_evaluators` contains the
     evaluators of single cases by id. `target` produces candidates. `check_end` may raise an error
-    for the finished run.
+    for the finished run. `parts` are the results of all partitions if they were already computed
+    elsewhere.
     """
 
     settings: Settings
@@ -96,6 +96,7 @@ class PreparedRun:
     selection: CaseSelection | None = None
     location: Location = field(default_factory=Location)
     check_end: Callable[[Summary], None] = lambda _: None
+    parts: Iterable[PartitionResult] | None = None
 
 
 def run_session(
@@ -112,6 +113,9 @@ def run_session(
     """
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
+        if options.engine != PROCESSES and (reason := _why_indivisible(prepared, observers)):
+            message = f"the run cannot be distributed with engine {options.engine}: {reason}"
+            raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
         directory = None
         if prepared.manifest is not None:
             from fieldmark.run.resume import open_run_directory
@@ -124,6 +128,7 @@ def run_session(
             session.keep_cases()
         usage_log = RunUsageLog(prepared.providers, directory)
         session.run()
+        prepared.stream.check_unchanged()
         summary = usage_log.added_to(session.summary())
         prepared.check_end(summary)
         unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
@@ -268,6 +273,9 @@ class _Session:
                     settings=self._settings,
                 )
             )
+        if prepared.parts is not None:
+            self._merge_parts(prepared.parts)
+            return
         partitioned = self._may_be_partitioned()
         if partitioned and self.kept is not None:
             self.kept.drop()  # workers return no results
@@ -410,20 +418,16 @@ class _Session:
     # --- several processes ------------------------------------------------------------------------
 
     def _may_be_partitioned(self) -> bool:
-        watched = bool(
-            self._runner
-            or self._regions
-            or self._observers
-            or self._prepared.target
-            or self._prepared.selection
-        )
-        return (
-            self._options.workers > 1
-            and not watched
-            and (self.kept is None or self.kept.is_droppable)
-            and self._stream.bytes_total >= _PARALLEL_BYTES
-            and all(map(is_local, find_providers(self._settings.rules)))
-        )
+        options = self._options
+        if options.engine != PROCESSES:
+            return True
+        kept = self.kept is not None and not self.kept.is_droppable
+        if kept or options.worker_count == 1 or self._stream.bytes_total < _PARALLEL_BYTES:
+            return False
+        reason = _why_indivisible(self._prepared, self._observers)
+        if reason == _LOCAL_FUNCTION:
+            self.notes.append(f"compared in one process: {reason}")
+        return not reason
 
     def _run_partitions(self) -> bool:
         """Process the files in several processes; return whether this was possible.
@@ -431,71 +435,72 @@ class _Session:
         The rows of both files are first assumed to be in the same order. If they are not, the ids
         are read, and processing continues with the next segment.
         """
-        from fieldmark.data.duplicate_ids import DuplicateIds
         from fieldmark.data.partitions import partition
         from fieldmark.run.partition_worker import WorkerJob
 
-        ids, statistics = DuplicateIds(), list[ReadStatistics]()
+        read = _PartsRead()
         for careful in (False, True):
             found = partition(self._stream, self._size, careful=careful)
             if found is None:
                 return False
             job = WorkerJob(
                 opener=found.opener,
-                rules=self._settings.rules,
-                convention=self._settings.convention,
+                settings=self._settings,
+                evaluators=self._prepared.evaluators,
                 values=self._options.values,
                 keep_rows=self._rows is not None,
                 sampled=self._options.wants_intervals,
             )
-            if not _is_picklable(job):
-                self.notes.append(_ONE_PROCESS)
-                return False
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):
                     break
                 self._take(result)
-                read = result.statistics
-                statistics = [statistics[0].joined(read) if statistics else read]
-                ids.add(result.ids)
+                read.add(result)
             else:
                 if not found.whole:
                     return False
-                if self._stream.sides[0].has_ids and ids.may_repeat():
-                    # Reading from the start raises an error that names both rows.
-                    for _ in self._stream.batches():
-                        pass
-                self._stream.absorb(statistics)
+                read.finish(self._stream)
                 return True
         return False
+
+    def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
+        """Take the results of all partitions, which are the whole run."""
+        read = _PartsRead()
+        for result in parts:
+            self._take(result)
+            read.add(result)
+        read.finish(self._stream)
 
     def _partition_results(
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
     ) -> Iterator[PartitionResult]:
         """Yield the results in order; this process does the first segment, workers the rest."""
-        from fieldmark.run.partition_worker import PartitionWorker
-        from fieldmark.run.process_pool import run_in_processes
+        from fieldmark.run.engines import run_partitions
+        from fieldmark.run.partition_worker import open_worker
 
-        todo = islice(partitions, self._next, None)
-        workers = self._options.workers
+        todo: Iterator[NumberedPartition] = islice(partitions, self._next, None)
         if self._rows is None:
-            yield from run_in_processes(job, todo, workers=workers)
+            yield from run_partitions(self._options, job, todo)
             return
         directory, numbers = self._rows.directory, self._rows.encoder.numbers
         restore = None if self._stored is None else self._stored.restore
-        local = PartitionWorker(job, plan=self._plan, numbers=numbers, restore=restore)
         stored = directory.whole.next_segment
-        for number, each in todo:
-            if number >= stored and numbers.seeds is not None:
-                job = replace(job, seeds=tuple(numbers.seeds))
-                rest = chain([(number, each)], todo)
-                yield from run_in_processes(job, rest, workers=workers, files=directory.files)
+        with open_worker(job, plan=self._plan, numbers=numbers, restore=restore) as local:
+            for number, each in todo:
+                if number >= stored and numbers.seeds is not None:
+                    todo = chain([(number, each)], todo)
+                    break
+                rows: list[bytes] = []
+                yield local.work([(number, each)], rows.extend)._replace(rows=rows)
+            else:
                 return
-            rows: list[bytes] = []
-            yield local.work([(number, each)], rows.extend)._replace(rows=rows)
+        job = replace(job, seeds=tuple(numbers.seeds))
+        yield from run_partitions(self._options, job, todo, files=directory.files)
 
     def _take(self, result: PartitionResult) -> None:
         self._totals.merge(result.totals)
+        if self._runner is not None and result.evaluations is not None:
+            self._runner.merge(result.evaluations)
         self._worker_lists.update(result.lists)
         if self._rows is not None:
             directory = self._rows.directory
@@ -507,10 +512,54 @@ class _Session:
             self._progress(self._next * self._size, self._bytes, self._stream.bytes_total)
 
 
-def _is_picklable(job: WorkerJob) -> bool:
-    """Return whether a job can be sent to workers: rules may contain functions of the caller."""
+class _PartsRead:
+    """What was read by the workers: statistics, and ids that must be unique."""
+
+    def __init__(self) -> None:
+        from fieldmark.data.duplicate_ids import DuplicateIds
+
+        self._ids = DuplicateIds()
+        self._statistics: ReadStatistics | None = None
+
+    def add(self, result: PartitionResult) -> None:
+        """Add the next result."""
+        own, self._statistics = self._statistics, result.statistics
+        if own is not None:
+            self._statistics = own.joined(result.statistics)
+        self._ids.add(result.ids)
+
+    def finish(self, stream: PairStream) -> None:
+        """Give the stream the statistics; a duplicate id is an error."""
+        if stream.sides[0].has_ids and self._ids.may_repeat():
+            # Reading from the start raises an error that names both rows.
+            for _ in stream.batches():
+                pass
+        stream.absorb([] if self._statistics is None else [self._statistics])
+
+
+def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> str:
+    """Return why a run cannot be divided among processes; empty if it can."""
+    from fieldmark.data.partitions import why_indivisible
+
+    settings, selection = prepared.settings, prepared.selection
+    if prepared.target is not None:
+        return "a target produces the predictions"
+    if selection is not None and (selection.tags or selection.ids):
+        return "cases are selected by tag or id"
+    if prepared.own_evaluators or settings.own_rules:
+        return "cases have evaluators of their own"
+    if observers:
+        return "the result of each case is reported while it runs"
+    if not prepared.providers.are_local:
+        return "a comparator or an evaluator calls a model"
+    if prepared.evaluators:
+        from fieldmark.run.evaluator_runner import has_judges
+
+        if has_judges(prepared.evaluators):
+            return "an evaluator calls a program"
     try:
-        pickle.dumps(job)
+        # Rules may contain functions of the caller.
+        pickle.dumps((settings, prepared.evaluators))
     except (pickle.PicklingError, TypeError, AttributeError):
-        return False
-    return True
+        return _LOCAL_FUNCTION
+    return why_indivisible(prepared.stream)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
@@ -176,6 +177,27 @@ class CaseWarnings:
             self._flags[flag] += number
         both = self.unseen.keys() & other.unseen.keys()
         self.unseen = {key: path for key, path in self.unseen.items() if key in both}
+
+    def state(self) -> list[JsonValue]:
+        """Return everything that was collected as JSON, for `restore`."""
+        unseen: list[JsonValue] = [[text, truth_only] for text, truth_only in self.unseen]
+        first: list[JsonValue] = [list(each) for each in self._first.values()]
+        return [[*self._counts.values()], first, [*self._flags.values()], unseen]
+
+    def restore(self, state: Sequence[JsonValue]) -> None:
+        """Take what another object with the same rules collected; raise `ValueError` if invalid."""
+        match state:
+            case [[*counts], [*first], [*flags], [*unseen]]:
+                if not all(type(each) is int for each in (*counts, *flags)):
+                    raise ValueError("warnings must be counted")
+                self._counts = dict(zip(self._counts, cast("list[int]", counts), strict=True))
+                self._flags = dict(zip(self._flags, cast("list[int]", flags), strict=True))
+                for problem, texts in zip(self._first, first, strict=True):
+                    self._first[problem] = [str(each) for each in cast("list[str]", texts)]
+                known = {(str(text), bool(only)) for text, only in cast("list[list[str]]", unseen)}
+                self.unseen = {key: path for key, path in self.unseen.items() if key in known}
+            case _:
+                raise ValueError("warnings must be four lists")
 
     def errors(self) -> list[str]:
         """Return a warning for each of the first few cases with a problem, and one for the rest."""
@@ -408,12 +430,22 @@ class DocumentPaths:
         for document in (case.expected, case.candidate) if self._missing else ():
             if document is MISSING:
                 continue
-            new = self._new_attributes(document)
-            if len(self._attributes) < _MAX_ATTRIBUTES:
-                self._attributes |= new
+            self._remember(self._new_attributes(document))
             for text, path in list(self._missing.items()):
                 if path is not None and has_path(document, path):
                     del self._missing[text]
+
+    def merge(self, other: DocumentPaths) -> None:
+        """Add the paths of the next part of the run."""
+        self._missing = {
+            text: path for text, path in self._missing.items() if text in other._missing
+        }
+        self._remember(other._attributes)
+
+    def _remember(self, attributes: Mapping[str, Path]) -> None:
+        """Add attributes in their order, up to the limit."""
+        new = (each for each in attributes.items() if each[0] not in self._attributes)
+        self._attributes.update(islice(new, _MAX_ATTRIBUTES - len(self._attributes)))
 
     def _new_attributes(self, document: JsonValue) -> dict[str, Path]:
         """Return the attributes of a document, and of its lists and objects, not seen before."""

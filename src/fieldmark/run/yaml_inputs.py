@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, overload
 
+from fieldmark.data.files import is_url, redacted_url
 from fieldmark.data.inputs import InputLike, ParsedFile
+from fieldmark.errors import DataError, Location
 
 __all__ = ["with_yaml"]
 
@@ -24,6 +26,8 @@ def with_yaml(given: InputLike | None) -> InputLike | None:
     """Return an input, or its content if it is a YAML file."""
     if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
         return given
+    if is_url(given):
+        raise DataError("YAML files must be local", Location(redacted_url(str(given))))
     from fieldmark.config.files import load_file  # rarely needed
 
     return ParsedFile(str(given), load_file(given).value)

@@ -222,7 +222,8 @@ def _comparable(manifest: Manifest) -> str:
     truth = manifest.inputs[position] if len(manifest.inputs) > position else None
     known = None
     if truth is not None:
-        known = truth.sha256 if len(manifest.inputs) > position + 1 else truth.name
+        alone = len(manifest.inputs) == position + 1
+        known = truth.name if alone else truth.sha256 or truth.version
     convention = manifest.convention
     hashes = convention.comparison_sha256, convention.counting_sha256, str(known)
     # Evaluators determine the score of a case.

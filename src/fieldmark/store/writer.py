@@ -165,17 +165,17 @@ class RunDirectory:
         if self._results < 0:
             raise StorageError(f"{self.path} is not open for writing")
         described = self._described(attributes)
-        content = b"".join(rows)
         try:
             if described:
                 self._disk.write(self._attributes, described)
                 self._disk.sync(self._attributes)
-            self._disk.write(self._results, content)
-            self._pending += len(content)
-            self._size += len(content)
-            now = time.monotonic()
-            if self._pending >= _SYNC_BYTES or now - self._synced >= _SYNC_SECONDS:
-                self._sync()
+            for content in _joined(rows):
+                self._disk.write(self._results, content)
+                self._pending += len(content)
+                self._size += len(content)
+                now = time.monotonic()
+                if self._pending >= _SYNC_BYTES or now - self._synced >= _SYNC_SECONDS:
+                    self._sync()
         except OSError as error:
             raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
         if self.after_rows is not None:
@@ -280,6 +280,19 @@ class RunDirectory:
     def _write_manifest(self) -> None:
         content = pretty_json(manifest_to_json(self.manifest))
         write_atomic(self.path / MANIFEST, content, self._disk)
+
+
+def _joined(rows: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the rows together, but not more than can be held in memory."""
+    held: list[bytes] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += len(row)
+        if size >= _SYNC_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
 
 
 def _next_sequence(root: Path) -> int:

@@ -38,11 +38,22 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestInput:
-    """An input of a run; data in memory has no hash."""
+    """An input of a run; data in memory has no hash.
+
+    A remote file has the `version` that the server reports, which is usually its ETag.
+    """
 
     name: str
     bytes: int | None = None
     sha256: str | None = None
+    version: str | None = None
+
+    def has_same_content(self, other: ManifestInput) -> bool | None:
+        """Return whether two inputs have the same content; `None` if it is unknown."""
+        for own, their in ((self.sha256, other.sha256), (self.version, other.version)):
+            if own is not None and their is not None:
+                return own == their
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +247,7 @@ def manifest_from_json(document: JsonValue) -> Manifest:
                 name=each.text("name"),
                 bytes=each.optional(each.integer, "bytes", None),
                 sha256=each.optional(each.text, "sha256", None),
+                version=each.optional(each.text, "version", None),
             )
             for each in inputs
         ),

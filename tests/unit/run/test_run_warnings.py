@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.align.greedy import Greedy
@@ -16,10 +18,13 @@ from fieldmark.compare.exact import Exact
 from fieldmark.compare.semantic import Semantic
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Depth, Rule, Rules
 from fieldmark.plan import compile_plan
+from fieldmark.run import warnings
 from fieldmark.run.case_processor import CaseProcessor, RunTotals
-from fieldmark.run.warnings import list_notes, unused_rules
+from fieldmark.run.warnings import DocumentPaths, list_notes, unused_rules
+from json_strategies import documents as any_documents
 
 DOCUMENTS = [({"lines": [{"d": "a", "taxes": [1]}]}, {"lines": [{"d": "a", "taxes": [1]}]})]
 CONFUSION = find_convention("confusion")
@@ -252,3 +257,29 @@ def test_uncertain_comparisons_are_counted():
         "2 ambiguous values could also be another date (read as month first), number or currency; set `order` or `formats`, `number_format`, or `currency` on the field",
     ]
     assert counted([], rules).warnings.uncertain() == []
+
+
+@given(st.lists(any_documents, max_size=8), st.integers(0, 8))
+def test_document_paths_of_two_parts_merge_into_those_of_the_whole(documents, cut):
+    def found(part):
+        paths = DocumentPaths(["a", "b", "missing"])
+        for document in part:
+            paths.add(Case("", document, MISSING))
+        return paths
+
+    whole, merged = found(documents), found(documents[:cut])
+    merged.merge(found(documents[cut:]))
+    assert [*map(merged.lacks, "ab")] == [*map(whole.lacks, "ab")]
+    assert [*merged._attributes] == [*whole._attributes]
+
+
+def test_document_paths_are_limited_in_the_order_of_the_documents(monkeypatch):
+    monkeypatch.setattr(warnings, "_MAX_ATTRIBUTES", 3)
+    first, second, whole = (DocumentPaths(["missing"]) for _ in range(3))
+    documents = {"a": 1, "b": 2}, {"b": 1, "c": 2, "d": 3}
+    first.add(Case("", documents[0], MISSING))
+    second.add(Case("", documents[1], MISSING))
+    for document in documents:
+        whole.add(Case("", document, MISSING))
+    first.merge(second)
+    assert [*first._attributes] == [*whole._attributes] == ["a", "b", "c"]

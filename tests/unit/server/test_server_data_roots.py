@@ -12,6 +12,7 @@ import pytest
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots
+from loopback_server import Answer, loopback
 from unit.server.live_server import error_code, live
 from waiting import TIMEOUT
 
@@ -82,6 +83,18 @@ def test_http_does_not_read_or_name_files_outside_the_roots(tree, path):
             assert SECRET not in response.text
             assert "canary" not in response.text
             assert str(tree) not in response.text
+
+
+@pytest.mark.parametrize("path", ["{}", "data/{}", "{}?x=data/truth.jsonl"])
+def test_http_does_not_fetch_urls(tree, path):
+    with (
+        loopback(Answer(body=b'{"id": 1}')) as server,
+        live(tree / "data", roots={"data": tree / "data"}) as own,
+    ):
+        url = path.format(server.url)
+        response = own.client.post("/api/batch", json={"truth": {"path": url}})
+        assert response.status_code == 403
+        assert server.received == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""The engines of a run: what processes its partitions, in worker processes or on a cluster.
+
+Each engine yields the same results in the same order, so the files of a run do not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fieldmark.run.options import PROCESSES, RunOptions
+from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, WorkerJob
+
+__all__ = ["run_partitions"]
+
+
+def run_partitions(
+    options: RunOptions,
+    job: WorkerJob,
+    partitions: Iterable[NumberedPartition],
+    *,
+    files: Sequence[int] = (),
+) -> Iterator[PartitionResult]:
+    """Yield the results of all partitions in order, computed by the engine of the options.
+
+    `files` are file descriptors that forked processes must close.
+    """
+    if options.engine == PROCESSES:
+        from fieldmark.run.process_pool import run_in_processes
+
+        return run_in_processes(job, partitions, workers=options.worker_count, files=files)
+    from fieldmark.run.ray_engine import run_on_ray
+
+    return run_on_ray(job, partitions, engine=options.engine, workers=options.workers)

@@ -1,0 +1,299 @@
+"""Inputs in object stores and on web servers: the same results as local files, or a typed error."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from contextlib import contextmanager
+
+import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from moto.server import ThreadedMotoServer
+
+import fieldmark as fm
+from fieldmark.data import files, remote_files
+from fieldmark.run import session
+from loopback_server import Answer, loopback
+from published.command_line import fieldmark
+
+CASES = 1_200
+BUCKET = "extractions"
+
+
+def documents(side):
+    for number in range(CASES):
+        document = {"total": number, "vendor": f"Vendor {number % 7}", "lines": [{"x": number}]}
+        if side == "found" and number % 5 == 0:
+            document["vendor"] = "other"
+        yield {"id": str(number), **document}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A directory with the same rows in several formats, and their run."""
+    path = tmp_path_factory.mktemp("remote")
+    for side in ("truth", "found"):
+        rows = list(documents(side))
+        text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        (path / f"{side}.jsonl").write_bytes(text)
+        (path / f"{side}.jsonl.gz").write_bytes(gzip.compress(text))
+        with pa.CompressedOutputStream(path / f"{side}.jsonl.zst", "zstd") as compressed:
+            compressed.write(text)
+        pq.write_table(pa.Table.from_pylist(rows), path / f"{side}.parquet", row_group_size=200)
+    fm.score(path / "truth.jsonl", path / "found.jsonl", out=path / "run")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(remote_files, "_FIRST_DELAY", 0.001)
+
+
+def content(run):
+    return [(run / name).read_bytes() for name in ("results.jsonl", "summary.json")]
+
+
+# --- S3 ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def store(folder):
+    """An S3 server with the files, and a client."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        client = boto3.client(
+            "s3",
+            endpoint_url=endpoint,
+            region_name="us-east-1",
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",
+        )
+        client.create_bucket(Bucket=BUCKET)
+        for file in folder.glob("*.*"):
+            client.upload_file(str(file), BUCKET, file.name)
+        yield client, endpoint
+        client.close()
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def s3(store, monkeypatch):
+    """The client of a server that the environment names."""
+    client, endpoint = store
+    variables = {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return client
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_objects_give_the_same_results_as_files(suffix, s3, folder, tmp_path):
+    names = [f"s3://{BUCKET}/{side}.{suffix}" for side in ("truth", "found")]
+    fm.score(*names, out=tmp_path / "run")
+    assert content(tmp_path / "run") == content(folder / "run")
+
+
+@pytest.mark.slow
+def test_workers_read_ranges_of_objects(s3, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    names = [f"s3://{BUCKET}/{side}.jsonl" for side in ("truth", "found")]
+    fm.score(*names, out=tmp_path / "run", workers=2)
+    assert content(tmp_path / "run") == content(folder / "run")
+
+
+@pytest.mark.slow
+def test_manifest_names_the_version_and_the_run_can_be_resumed_by_name(s3, folder, tmp_path):
+    names = [f"s3://{BUCKET}/{side}.jsonl" for side in ("truth", "found")]
+    fm.score(*names, out=tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert [each["name"] for each in manifest["inputs"]] == names
+    etag = s3.head_object(Bucket=BUCKET, Key="truth.jsonl")["ETag"]
+    size = (folder / "truth.jsonl").stat().st_size
+    assert manifest["inputs"][0] == {"name": names[0], "bytes": size, "version": etag}
+    assert manifest["options"]["truth"] == names[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_object_that_changes_during_the_run_is_an_error(workers, s3, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    changing = (folder / "found.jsonl").read_bytes()
+    s3.put_object(Bucket=BUCKET, Key="changing.jsonl", Body=changing)
+
+    def change(*_):
+        body = changing.replace(b"Vendor", b"vendor")
+        s3.put_object(Bucket=BUCKET, Key="changing.jsonl", Body=body)
+
+    inputs = folder / "truth.jsonl", f"s3://{BUCKET}/changing.jsonl"
+    with pytest.raises(fm.DataError, match=r"changing\.jsonl: the file has changed while it was"):
+        fm.score(*inputs, out=tmp_path / "run", workers=workers, progress=change)
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["status"] == "failed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (f"s3://{BUCKET}/nothing.jsonl", "file not found"),
+        ("s3://no-such-bucket/truth.jsonl", "file not found"),
+        (f"s3://{BUCKET}", "not a file; directories of documents must be local"),
+    ],
+)
+def test_missing_object_is_an_error_in_one_line(url, message, s3, folder):
+    env = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    done = fieldmark("score", url, "found.jsonl", "--no-save", cwd=folder, env=env)
+    assert (done.code, done.out, done.err) == (2, "", f"fieldmark: {url}: {message}\n")
+
+
+# --- HTTP -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def web(folder, fault=lambda *_: None):
+    """Serve the files of a directory; `fault` may return another answer."""
+
+    def script(request, number):
+        found = fault(request, number)
+        if found is not None:
+            return found
+        file = folder / request.path.partition("?")[0].removeprefix("/")
+        if not file.is_file():
+            return Answer(status=404, body=b"")
+        body = file.read_bytes()
+        headers = {"ETag": '"1"', "Accept-Ranges": "bytes"}
+        if request.method == "HEAD":
+            return Answer(body=b"", promised=len(body), headers=headers)
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("Range", ""))
+        if wanted is None:
+            return Answer(body=body, headers=headers)
+        start, end = int(wanted[1]), min(int(wanted[2]), len(body) - 1)
+        headers["Content-Range"] = f"bytes {start}-{end}/{len(body)}"
+        return Answer(status=206, body=body[start : end + 1], headers=headers)
+
+    with loopback(script=script) as server:
+        yield server, f"http://127.0.0.1:{server.port}"
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
+def test_web_server_gives_the_same_results_as_files(suffix, folder, tmp_path):
+    with web(folder) as (_, url):
+        names = [f"{url}/{side}.{suffix}" for side in ("truth", "found")]
+        fm.score(*names, out=tmp_path / "run")
+    assert content(tmp_path / "run") == content(folder / "run")
+
+
+FAULTS = {
+    "server-errors": Answer(status=500),
+    "busy": Answer(status=429),
+    "hangs-up": Answer(hang_up=True),
+    "truncated": Answer(status=206, body=b"{", promised=99),
+    "short": Answer(status=206, body=b"{"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_temporary_faults_do_not_change_the_results(fault, folder, tmp_path):
+    def every_second(request, number):
+        return fault if number % 2 and request.method == "GET" else None
+
+    with web(folder, every_second) as (server, url):
+        fm.score(folder / "truth.jsonl", f"{url}/found.jsonl", out=tmp_path / "run")
+    assert content(tmp_path / "run") == content(folder / "run")
+    assert len(server.received) > 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (Answer(status=500), "cannot read file after 5 attempts: 500 Internal Server Error"),
+        (Answer(status=206, body=b"{"), "cannot read file after 5 attempts: 1 of "),
+        (Answer(status=403), "access denied; check the credentials"),
+        (Answer(status=401), "access denied; check the credentials"),
+        (Answer(status=404), "file not found"),
+        (Answer(status=400), "cannot read file: 400 Bad Request"),
+        (Answer(body=b"x" * 1_000_000), "the server does not support range requests; download"),
+        (Answer(after=600), "cannot read file after 5 attempts: no response within"),
+    ],
+    ids=["500", "short", "403", "401", "404", "400", "no-ranges", "no-response"],
+)
+def test_permanent_fault_is_an_error_that_says_what_is_wrong(fault, message, folder, monkeypatch):
+    monkeypatch.setattr(remote_files, "_SECONDS", 0.1 if fault.after else 60.0)
+    with web(folder, lambda request, _: fault if request.method == "GET" else None) as (_, url):
+        name = f"{url}/found.jsonl"
+        with pytest.raises(fm.DataError) as raised:
+            fm.score(folder / "truth.jsonl", name)
+    assert str(raised.value).startswith(f"{name}: {message}")
+    assert "\n" not in str(raised.value)
+
+
+def test_changed_etag_is_an_error(folder):
+    def change(request, number):
+        body = (folder / "found.jsonl").read_bytes()
+        tag = {"ETag": f'"{number}"'}
+        if request.method == "HEAD":
+            return Answer(body=b"", promised=len(body), headers=tag)
+        return None
+
+    with (
+        web(folder, change) as (_, url),
+        pytest.raises(fm.DataError, match=r"found\.jsonl: the file has changed while it was read"),
+    ):
+        fm.score(folder / "truth.jsonl", f"{url}/found.jsonl")
+
+
+def test_signatures_and_passwords_are_neither_shown_nor_stored(folder, tmp_path):
+    with web(folder) as (server, url):
+        signed = f"{url}/found.jsonl?X-Signature=s3cret".replace("//", "//me:passw0rd@")
+        run = fm.score(folder / "truth.jsonl", signed, out=tmp_path / "run", inputs={"id_key": ""})
+        with pytest.raises(fm.DataError) as raised:
+            fm.score(folder / "truth.jsonl", signed.replace("found", "nothing"))
+    assert any("X-Signature=s3cret" in request.path for request in server.received)
+    stored = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
+    texts = [stored.decode(), str(raised.value), str(run.notes), repr(run)]
+    assert not [text for text in texts if "s3cret" in text or "passw0rd" in text]
+    assert "options" not in json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert str(raised.value) == f"{url}/nothing.jsonl: file not found"
+
+
+@pytest.mark.parametrize(
+    ("url", "redacted"),
+    [
+        ("s3://bucket/key.jsonl", "s3://bucket/key.jsonl"),
+        ("https://u:p@host:8443/a/b.jsonl?sig=1#x", "https://host:8443/a/b.jsonl"),
+        ("https://u@host/a@b.jsonl", "https://host/a@b.jsonl"),
+    ],
+)
+def test_redacted_url_has_no_credentials(url, redacted):
+    assert files.redacted_url(url) == redacted
+
+
+@pytest.mark.parametrize("name", ["truth.jsonl", "c:/truth.jsonl", "C:\\a", "a/b://c", "-", ""])
+def test_file_names_are_not_urls(name):
+    assert not files.is_url(name)
+
+
+def test_path_object_is_never_a_url(folder, tmp_path):
+    with web(folder) as (server, url):
+        with pytest.raises(fm.DataError, match="file not found"):
+            fm.score(folder / "truth.jsonl", tmp_path.__class__(f"{url}/found.jsonl"))
+        assert server.received == []
+
+
+def test_unknown_protocol_is_an_error(folder):
+    with pytest.raises(fm.DataError, match=r"nonsense://a/b\.jsonl: Protocol not known: nonsense"):
+        fm.score("nonsense://a/b.jsonl", folder / "found.jsonl")

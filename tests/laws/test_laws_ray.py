@@ -1,0 +1,107 @@
+"""A Ray cluster produces the same bytes as one process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import pytest
+
+import fieldmark as fm
+from fieldmark.run.case_processor import SEGMENT
+from partitioned_runs import content, rows, written
+from published.command_line import ENVIRONMENT, TESTS, fieldmark
+from waiting import TIMEOUT, eventually
+
+LONG = 10 * TIMEOUT
+"""Starting a cluster takes seconds, but minutes on a machine with a high load."""
+
+EVAL = """
+cases: truth.jsonl
+candidates: found.jsonl
+evaluators:
+  - {name: fields, type: field_accuracy, fields: [{path: n}, {path: text, match: fuzzy}]}
+  - {name: schema, type: json_schema, schema: {properties: {text: {type: string, minLength: 5}}}}
+  - {name: all, type: extraction_metrics}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A directory in which the same files were scored with Ray and without."""
+    path = tmp_path_factory.mktemp("ray")
+    inputs = written(path, list(rows(9 * SEGMENT + 5, seed=3)))
+    lines = inputs[0].read_text().splitlines(keepends=True)
+    (path / "duplicates.jsonl").write_text("".join([*lines, lines[0]]))
+    (path / "eval.yaml").write_text(EVAL)
+    return path
+
+
+@pytest.fixture(scope="module")
+def errors(folder):
+    """The errors of the runs with Ray, by name."""
+    done = subprocess.run(
+        [sys.executable, TESTS / "ray_driver.py", folder],
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+        timeout=LONG,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_cluster_gives_the_same_bytes_as_one_process(folder, errors, monkeypatch):
+    monkeypatch.chdir(folder)
+    for name, options in {"ray": {}, "ray-one": {"values": False}}.items():
+        fm.score("truth.jsonl", "found.jsonl", out=f"serial-{name}", **options)
+        assert content(Path(name)) == content(Path(f"serial-{name}"))
+    unsaved = json.loads(Path("unsaved.json").read_text())
+    assert unsaved == fm.score("truth.jsonl", "found.jsonl").to_dict()
+    fm.evaluate("eval.yaml", out="serial-eval")
+    assert content(Path("ray-eval")) == content(Path("serial-eval"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("failing", "kind", "message"),
+    [
+        ("duplicates", "DataError", "duplicate id '0'"),
+        ("unreadable", "DataError", "elsewhere/found.jsonl: file not found on "),
+        ("unreadable", "DataError", "every worker must be able to read the inputs"),
+        ("other_version", "ConfigError", "but the run was started with 0.0.1; install the same"),
+    ],
+)
+def test_error_of_a_worker_is_raised_as_in_one_process(failing, kind, message, errors):
+    assert errors[failing][0] == kind
+    assert message in errors[failing][1]
+
+
+@pytest.mark.slow
+def test_command_starts_a_local_cluster_and_stops_it(folder):
+    inputs = "truth.jsonl", "found.jsonl"
+    options = "--engine", "ray", "--workers", "1", "--quiet"
+    # The paths of sockets must be short.
+    with TemporaryDirectory(prefix="ray-", dir="/tmp") as session:
+        env = {"RAY_TMPDIR": session}
+        command = "score", *inputs, "--out", "command", *options
+        done = fieldmark(*command, cwd=folder, env=env, timeout=LONG)
+        assert eventually(lambda: not commands_with(session))
+    plain = fieldmark("score", *inputs, "--out", "plain", "--workers", "1", "--quiet", cwd=folder)
+    assert done == plain
+    assert content(folder / "command") == content(folder / "plain")
+
+
+def commands_with(word):
+    """Return the commands of all processes that contain a word."""
+    commands = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            commands += [each for each in process.cmdline() if word in each]
+    return commands

@@ -1,0 +1,89 @@
+"""Runs on a Ray cluster of several nodes on this machine, some of which die.
+
+The arguments are a directory with `truth.jsonl` and `found.jsonl`, the number of nodes, and what
+happens when the first results arrive: nothing, a worker or a node is killed, or this process is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import ray
+from ray.cluster_utils import Cluster
+
+import fieldmark as fm
+from fieldmark.run import ray_engine
+
+STORE = 80 << 20
+
+
+def main(directory: Path, nodes: int, fault: str, out: str) -> None:
+    os.chdir(directory)
+    ray_engine._TASK_SEGMENTS = 2
+    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    others = [cluster.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(nodes - 1)]
+    cluster.wait_for_nodes()
+    ray.init(cluster.address, log_to_driver=False)
+    seen = []
+
+    def progress(*_):
+        seen.append(1)
+        if len(seen) == 3:
+            FAULTS[fault](cluster, others)
+
+    try:
+        resume = Path(out).exists()
+        fm.score(
+            "truth.jsonl", "found.jsonl", out=out, resume=resume, engine="ray", progress=progress
+        )
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def kill_worker(*_):
+    """Kill the next worker that processes a task, from another thread."""
+    threading.Thread(target=kill_busy_worker).start()
+
+
+def kill_busy_worker():
+    while True:
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.name().startswith("ray::_work") and is_ours(process):
+                    process.kill()
+                    Path("killed-worker").touch()
+                    return
+        if not ray.is_initialized():
+            return
+        time.sleep(0.01)
+
+
+def is_ours(process):
+    return any(each.pid == os.getpid() for each in process.parents())
+
+
+def kill_node(cluster, others):
+    cluster.remove_node(others[0], allow_graceful=False)
+
+
+def kill_driver(cluster, _):
+    """End this process as the out-of-memory killer does; the cluster is left to its parent."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            process.kill()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+FAULTS = {"none": lambda *_: None, "worker": kill_worker, "node": kill_node, "driver": kill_driver}
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

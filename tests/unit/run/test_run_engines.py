@@ -1,0 +1,152 @@
+"""Engines: their options, and runs that cannot be distributed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.run import options, ray_engine
+from fieldmark.run.options import RunOptions
+
+
+@pytest.mark.parametrize("engine", ["processes", "ray", "ray://head:10001"])
+def test_known_engines_are_accepted(engine):
+    assert RunOptions(engine=engine).engine == engine
+
+
+@pytest.mark.parametrize("engine", ["", "spark", "Ray", "ray:", "ray://", "ray://a b", "rays"])
+def test_unknown_engine_is_an_error_that_lists_the_engines(engine):
+    with pytest.raises(fm.ConfigError, match="engine must be one of: processes, ray, ray://HOST"):
+        RunOptions(engine=engine)
+
+
+def test_missing_extra_is_named(monkeypatch):
+    monkeypatch.setattr(options, "find_spec", lambda _: None)
+    with pytest.raises(fm.MissingExtra, match=r'pip install "fieldmark\[ray\]"'):
+        fm.score([({}, {})], engine="ray")
+
+
+@pytest.mark.parametrize("workers", [0, -1, "two", "", "AUTO"])
+def test_invalid_number_of_workers_is_an_error(workers):
+    with pytest.raises(fm.ConfigError, match="workers must be 'auto' or an integer of at least 1"):
+        fm.score([({}, {})], workers=workers)
+
+
+def test_auto_is_one_worker_per_available_core(monkeypatch):
+    monkeypatch.setattr(options.os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    assert RunOptions(workers="auto").worker_count == 3
+    assert RunOptions(workers=7).worker_count == 7
+
+
+EVAL = """
+cases: truth.jsonl
+candidates: found.jsonl
+evaluators: [{type: field_accuracy, fields: [{path: n}]}]
+"""
+LINES = "".join(json.dumps({"id": str(n), "n": n}) + "\n" for n in range(3))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("Ray must not be used")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ray_engine, "run_on_ray", refuse)
+    for name in ("truth.jsonl", "found.jsonl"):
+        (tmp_path / name).write_text(LINES)
+    (tmp_path / "eval.yaml").write_text(EVAL)
+    return tmp_path
+
+
+def evaluated(folder, **given):
+    fm.evaluate("eval.yaml", out="run", engine="ray", **given)
+
+
+def with_judge(folder):
+    text = EVAL.replace("[{type", "[{type: code_judge, script: [cat]}, {type")
+    (folder / "eval.yaml").write_text(text)
+    evaluated(folder)
+
+
+def with_target(folder):
+    text = EVAL.replace("candidates: found.jsonl", "target: {command: [cat]}")
+    (folder / "eval.yaml").write_text(text)
+    evaluated(folder)
+
+
+@pytest.mark.parametrize(
+    ("start", "reason"),
+    [
+        pytest.param(with_judge, "an evaluator calls a program", id="judge"),
+        pytest.param(with_target, "a target produces the predictions", id="target"),
+        pytest.param(
+            lambda folder: evaluated(folder, cases=["1"]), "cases are selected", id="selection"
+        ),
+        pytest.param(
+            lambda folder: evaluated(folder, observers=[lambda *_: None]),
+            "the result of each case is reported",
+            id="observer",
+        ),
+        pytest.param(
+            lambda _: fm.score([({}, {})], out="run", engine="ray"),
+            "the input is not a JSONL file",
+            id="in-memory",
+        ),
+    ],
+)
+def test_run_that_cannot_be_distributed_says_so_before_it_starts(start, reason, folder):
+    with pytest.raises(fm.ConfigError, match=f"cannot be distributed with engine ray: {reason}"):
+        start(folder)
+    assert not (folder / "run").exists()
+
+
+def test_compressed_input_cannot_be_distributed(folder):
+    (folder / "found.jsonl.gz").write_bytes(gzip.compress(LINES.encode()))
+    with pytest.raises(
+        fm.ConfigError, match=r"found\.jsonl\.gz is compressed; use engine processes"
+    ):
+        fm.score("truth.jsonl", "found.jsonl.gz", engine="ray")
+
+
+@pytest.mark.parametrize(
+    ("engine", "starts", "message"),
+    [
+        ("ray", 5, "cannot start a cluster on this machine: out of memory"),
+        ("ray://head:10001", 1, "cannot connect to ray://head:10001: out of memory"),
+    ],
+)
+def test_cluster_that_cannot_be_used_is_an_error(engine, starts, message, monkeypatch):
+    calls = []
+
+    def fail(address, **_):
+        calls.append(address)
+        raise RuntimeError("out of memory\ndetails")
+
+    ray = SimpleNamespace(init=fail, is_initialized=lambda: False, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(fm.ConfigError, match=message) as raised:
+        list(ray_engine.run_on_ray(None, [], engine=engine, workers="auto"))
+    assert "details" not in str(raised.value)
+    assert calls == ["local" if engine == "ray" else engine] * starts
+
+
+def test_cluster_of_the_environment_is_used(monkeypatch):
+    calls = []
+
+    def connect(address, **_):
+        calls.append(address)
+        raise RuntimeError("stop")
+
+    ray = SimpleNamespace(init=connect, is_initialized=lambda: False, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    with pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"):
+        list(ray_engine.run_on_ray(None, [], engine="ray", workers="auto"))
+    assert calls == ["10.0.0.1:6379"]
