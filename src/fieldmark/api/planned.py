@@ -16,7 +16,7 @@ from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.manifest import hash_inputs
 from fieldmark.run.options import RunOptions
 from fieldmark.run.part_files import (
-    Plan,
+    RunPlan,
     read_plan,
     read_result,
     result_exists,
@@ -36,7 +36,7 @@ _NAMED: Final = 5
 _BY_ID: Final = "plan with --by-id, or score the files with one process"
 
 
-def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = False) -> Plan:
+def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = False) -> RunPlan:
     """Divide a run into partitions and write them to a directory.
 
     Rows are assumed to be in the same order, which is checked by each partition. With `by_id`, the
@@ -65,7 +65,7 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
     finally:
         stream.close()
     sources = [each for each in (options.truth, options.candidate) if each is not None]
-    plan = Plan(
+    plan = RunPlan(
         path=path,
         partitions=partitions,
         segment_size=prepared.segment_size,
@@ -127,7 +127,7 @@ def merge_plan(path: Path, out: Path, *, progress: Progress | None = None) -> Ru
     return run_session(replace(prepared, parts=parts), options, progress=progress)
 
 
-def _results(plan: Plan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:
+def _results(plan: RunPlan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:
     after = 0
     for number in range(plan.partitions):
         result = read_result(plan, number, prepared.settings, values=values)
@@ -140,7 +140,7 @@ def _results(plan: Plan, prepared: PreparedRun, *, values: bool) -> Iterator[Par
         yield result
 
 
-def _prepare(plan: Plan, options: RunOptions) -> PreparedRun:
+def _prepare(plan: RunPlan, options: RunOptions) -> PreparedRun:
     """Prepare the run of a plan; other rules, other inputs and another version are errors."""
     prepared = prepare_score(options, inputs=plan.inputs)
     sizes = [side.source.bytes_total for side in prepared.stream.sides]
