@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.api.arguments import checked
+from fieldmark.api.score import save_results
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
@@ -56,6 +57,7 @@ def evaluate(
     concurrency: int | None = None,
     engine: str = "processes",
     workers: int | str = 1,
+    results: str = "jsonl",
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
@@ -98,6 +100,7 @@ def evaluate(
         concurrency=concurrency,
         engine=engine,
         workers=workers,
+        results=results,
         at_least=at_least or {},
         at_most=at_most or {},
         out=out,
@@ -127,6 +130,7 @@ def evaluate_with(
     selection = CaseSelection(options.only, options.cases)
     prepared = _prepare(spec, options, selection, preflight=preflight)
     run = run_session(prepared, options, progress=progress, observers=observers)
+    save_results(run, options)
     return EvalResult(
         run.summary,
         run.notes,

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.score import prepare_score
+from fieldmark.api.score import prepare_score, save_results
 from fieldmark.data.partitions import Partition, PartitionOpener, partition, why_indivisible
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.outcomes import Attribute
 from fieldmark.plan import compile_plan
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.manifest import hash_inputs
-from fieldmark.run.options import RunOptions
+from fieldmark.run.options import JSONL, RunOptions
 from fieldmark.run.part_files import (
     RunPlan,
     read_plan,
@@ -112,7 +112,9 @@ def work_on(path: Path, number: int) -> bool:
     return True
 
 
-def merge_plan(path: Path, out: Path, *, progress: Progress | None = None) -> RunResult:
+def merge_plan(
+    path: Path, out: Path, *, results: str = JSONL, progress: Progress | None = None
+) -> RunResult:
     """Merge the results of all partitions into one run, the same as without a plan."""
     plan = read_plan(path)
     missing = [each for each in range(plan.partitions) if not result_exists(plan, each)]
@@ -121,10 +123,14 @@ def merge_plan(path: Path, out: Path, *, progress: Progress | None = None) -> Ru
         named = ", ".join(map(str, missing[:_NAMED]))
         message = f"{len(missing)} of {plan.partitions} partitions have no result: {named}{more}"
         raise ConfigError.of(f"{path}: {message}", hint="run `fieldmark work` for each of them")
-    options = replace(RunOptions.from_stored(plan.options), out=out, intervals=True)
+    options = replace(
+        RunOptions.from_stored(plan.options), out=out, intervals=True, results=results
+    )
     prepared = _prepare(plan, options)
     parts = _results(plan, prepared, values=options.values)
-    return run_session(replace(prepared, parts=parts), options, progress=progress)
+    run = run_session(replace(prepared, parts=parts), options, progress=progress)
+    save_results(run, options)
+    return run
 
 
 def _results(plan: RunPlan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:

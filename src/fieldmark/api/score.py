@@ -13,7 +13,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
 from fieldmark.run.case_processor import segment_size
 from fieldmark.run.gates import RunGates, resolve_baseline
-from fieldmark.run.options import InputsLike, RunOptions, read_inputs
+from fieldmark.run.options import PARQUET, InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
@@ -21,7 +21,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.wire.manifest import ManifestInput
 
-__all__ = ["prepare_score", "score", "score_with"]
+__all__ = ["prepare_score", "save_results", "score", "score_with"]
 
 
 @checked
@@ -50,6 +50,7 @@ def score(
     max_errors: int | None = None,
     engine: str = "processes",
     workers: int | str = 1,
+    results: str = "jsonl",
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
@@ -61,7 +62,8 @@ def score(
     `max_errors` is the number of cases that may have evaluation errors. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. Large files are
     processed by `workers` processes, with `"auto"` one per core, or by a Ray cluster if the
-    `engine` is `"ray"` or `"ray://host:port"`; the results depend on neither.
+    `engine` is `"ray"` or `"ray://host:port"`; the results depend on neither. With the `results`
+    `"parquet"`, a saved run also has its outcomes as Parquet files.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -93,13 +95,24 @@ def score(
         max_errors=max_errors,
         engine=engine,
         workers=workers,
+        results=results,
     )
     return score_with(run_options, progress=progress)
 
 
 def score_with(options: RunOptions, *, progress: Progress | None = None) -> RunResult:
     """Score with run options."""
-    return run_session(prepare_score(options), options, progress=progress)
+    run = run_session(prepare_score(options), options, progress=progress)
+    save_results(run, options)
+    return run
+
+
+def save_results(run: RunResult, options: RunOptions) -> None:
+    """Write the results of a saved run as Parquet files too, if the options say so."""
+    if options.results == PARQUET:
+        from fieldmark.api.report import write_outcomes
+
+        write_outcomes(run, values=options.values)
 
 
 def prepare_score(
