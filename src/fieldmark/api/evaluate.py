@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.api.arguments import checked
+from fieldmark.api.score import save_results
 from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
@@ -59,6 +60,7 @@ def evaluate(
     concurrency: int | None = None,
     engine: str = "processes",
     workers: int | str = 1,
+    results: str = "jsonl",
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
@@ -103,6 +105,7 @@ def evaluate(
         concurrency=concurrency,
         engine=engine,
         workers=workers,
+        results=results,
         at_least=at_least or {},
         at_most=at_most or {},
         out=out,
@@ -143,6 +146,7 @@ def evaluate_with(
     run = run_session(
         prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
     )
+    save_results(run, options)
     return EvalResult(
         run.summary,
         run.notes,

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.score import prepare_score
+from fieldmark.api.score import prepare_score, save_results
 from fieldmark.data.partitions import Partition, PartitionOpener, partition, why_indivisible
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.outcomes import Attribute
 from fieldmark.plan import compile_plan
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.manifest import hash_inputs
-from fieldmark.run.options import RunOptions
+from fieldmark.run.options import JSONL, RunOptions
 from fieldmark.run.part_files import (
-    Plan,
+    RunPlan,
     read_plan,
     read_result,
     result_exists,
@@ -36,7 +36,7 @@ _NAMED: Final = 5
 _BY_ID: Final = "plan with --by-id, or score the files with one process"
 
 
-def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = False) -> Plan:
+def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = False) -> RunPlan:
     """Divide a run into partitions and write them to a directory.
 
     Rows are assumed to be in the same order, which is checked by each partition. With `by_id`, the
@@ -65,7 +65,7 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
     finally:
         stream.close()
     sources = [each for each in (options.truth, options.candidate) if each is not None]
-    plan = Plan(
+    plan = RunPlan(
         path=path,
         partitions=partitions,
         segment_size=prepared.segment_size,
@@ -112,7 +112,9 @@ def work_on(path: Path, number: int) -> bool:
     return True
 
 
-def merge_plan(path: Path, out: Path, *, progress: Progress | None = None) -> RunResult:
+def merge_plan(
+    path: Path, out: Path, *, results: str = JSONL, progress: Progress | None = None
+) -> RunResult:
     """Merge the results of all partitions into one run, the same as without a plan."""
     plan = read_plan(path)
     missing = [each for each in range(plan.partitions) if not result_exists(plan, each)]
@@ -121,13 +123,17 @@ def merge_plan(path: Path, out: Path, *, progress: Progress | None = None) -> Ru
         named = ", ".join(map(str, missing[:_NAMED]))
         message = f"{len(missing)} of {plan.partitions} partitions have no result: {named}{more}"
         raise ConfigError.of(f"{path}: {message}", hint="run `fieldmark work` for each of them")
-    options = replace(RunOptions.from_stored(plan.options), out=out, intervals=True)
+    options = replace(
+        RunOptions.from_stored(plan.options), out=out, intervals=True, results=results
+    )
     prepared = _prepare(plan, options)
     parts = _results(plan, prepared, values=options.values)
-    return run_session(replace(prepared, parts=parts), options, progress=progress)
+    run = run_session(replace(prepared, parts=parts), options, progress=progress)
+    save_results(run, options)
+    return run
 
 
-def _results(plan: Plan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:
+def _results(plan: RunPlan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:
     after = 0
     for number in range(plan.partitions):
         result = read_result(plan, number, prepared.settings, values=values)
@@ -140,7 +146,7 @@ def _results(plan: Plan, prepared: PreparedRun, *, values: bool) -> Iterator[Par
         yield result
 
 
-def _prepare(plan: Plan, options: RunOptions) -> PreparedRun:
+def _prepare(plan: RunPlan, options: RunOptions) -> PreparedRun:
     """Prepare the run of a plan; other rules, other inputs and another version are errors."""
     prepared = prepare_score(options, inputs=plan.inputs)
     sizes = [side.source.bytes_total for side in prepared.stream.sides]

@@ -17,6 +17,7 @@ from fieldmark.report.html.page import page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.gc_tuning import relaxed_gc
+from fieldmark.run.result import RunResult
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.reader import StoredRun, open_run
@@ -27,6 +28,8 @@ __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 HTML: Final = "html"
 _MAX_CASES_FOR_INTERVALS: Final = 2_000
 """Intervals require reading all cases again, and are narrow if there are more cases."""
+OUTCOMES: Final = "outcomes"
+"""The directory of the Parquet files of a run."""
 _MAX_EARLIER_RUNS: Final = 11
 """The number of earlier runs in the trend chart."""
 
@@ -94,6 +97,15 @@ def write_report(
     module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
     getattr(module, export.function)(_shown_run(stored_run(run), values=values), path)
     return path
+
+
+def write_outcomes(run: RunResult, *, values: bool = True) -> None:
+    """Write the outcomes of a saved run as Parquet files to its directory."""
+    from fieldmark.report.exports.parquet import write_parquet_shards
+
+    if run.path is not None:
+        shown = _shown_run(stored_run(run.path), values=values)
+        write_parquet_shards(shown, run.path / OUTCOMES)
 
 
 def html_report(

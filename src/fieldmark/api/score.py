@@ -13,7 +13,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
 from fieldmark.run.case_processor import segment_size
 from fieldmark.run.gates import RunGates, resolve_baseline
-from fieldmark.run.options import InputsLike, RunOptions, read_inputs
+from fieldmark.run.options import PARQUET, InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
@@ -21,7 +21,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.wire.manifest import ManifestInput
 
-__all__ = ["prepare_score", "score", "score_with"]
+__all__ = ["prepare_score", "save_results", "score", "score_with"]
 
 
 @checked
@@ -50,6 +50,7 @@ def score(
     max_errors: int | None = None,
     engine: str = "processes",
     workers: int | str = 1,
+    results: str = "jsonl",
     allow_code: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -63,8 +64,9 @@ def score(
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
     which is named as for `diff`. Large files are processed by `workers` processes, with `"auto"`
     one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
-    depend on neither. With `allow_code`, a rules file may name Python functions, which are then
-    imported and run.
+    depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
+    files. With `allow_code`, a rules file may name Python functions, which are then imported and
+    run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -96,6 +98,7 @@ def score(
         max_errors=max_errors,
         engine=engine,
         workers=workers,
+        results=results,
         allow_code=allow_code,
     )
     return score_with(run_options, progress=progress, keep_cases=True)
@@ -106,7 +109,17 @@ def score_with(
 ) -> RunResult:
     """Score with run options; with `keep_cases`, the result has the cases of an unsaved run."""
     prepared = prepare_score(options)
-    return run_session(prepared, options, progress=progress, keep_cases=keep_cases)
+    run = run_session(prepared, options, progress=progress, keep_cases=keep_cases)
+    save_results(run, options)
+    return run
+
+
+def save_results(run: RunResult, options: RunOptions) -> None:
+    """Write the results of a saved run as Parquet files too, if the options say so."""
+    if options.results == PARQUET:
+        from fieldmark.api.report import write_outcomes
+
+        write_outcomes(run, values=options.values)
 
 
 def prepare_score(

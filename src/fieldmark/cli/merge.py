@@ -9,7 +9,7 @@ import click
 from fieldmark.api.planned import merge_plan
 from fieldmark.cli.exit_codes import MEANINGS, run_exit_code
 from fieldmark.cli.help import make_command
-from fieldmark.cli.options import RUN, out_option, output_options, top_option
+from fieldmark.cli.options import RUN, out_option, output_options, results_option, top_option
 from fieldmark.cli.output import OutputOptions, print_run
 from fieldmark.cli.progress import show_progress
 from fieldmark.store.writer import new_run_id
@@ -23,15 +23,17 @@ __all__ = ["command"]
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
+@results_option
 @top_option()
 @output_options
-def command(plan: Path, *, out: Path | None, output: OutputOptions) -> int:
+def command(plan: Path, *, out: Path | None, results: str, output: OutputOptions) -> int:
     """Merge the results of all partitions of PLAN into a run.
 
     The run is the same as that of `fieldmark score`, with the gates of the plan. A partition
     without a result, or with that of another plan, is an error.
     """
     with show_progress(output) as progress:
-        run = merge_plan(plan, out or Path("runs") / new_run_id(), progress=progress)
+        directory = out or Path("runs") / new_run_id()
+        run = merge_plan(plan, directory, results=results, progress=progress)
     print_run(run, output)
     return run_exit_code(run)

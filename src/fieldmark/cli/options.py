@@ -58,6 +58,7 @@ __all__ = [
     "output_options",
     "parse_limits",
     "parse_settings",
+    "results_option",
     "root_option",
     "run_options",
     "save_options",
@@ -337,6 +338,7 @@ class RunArguments(TypedDict, total=False):
     inputs: Inputs
     engine: str
     workers: int | str
+    results: str
     only: tuple[str, ...]
     cases: tuple[str, ...]
     concurrency: int | None
@@ -370,6 +372,7 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
             offline=given["offline"],
             engine=given["engine"],
             workers=given["workers"],
+            results=given["results"],
             concurrency=given.get("concurrency"),
             max_errors=stored.max_errors if limit is None else limit,
             allow_code=given["allow_code"],
@@ -534,6 +537,16 @@ allow_code_option: Final[CommandDecorator] = option(
     help="Import and run the Python functions that rules name, such as house_rules:same_name.",
 )
 
+results_option: Final[CommandDecorator] = option(
+    "--results",
+    group=RUN,
+    type=SuggestingChoice(["jsonl", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    metavar="FORMAT",
+    help="Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
+)
+
 run_options: Final = combine(
     allow_code_option,
     option(
@@ -554,6 +567,7 @@ run_options: Final = combine(
         help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local one), "
         "or ray://HOST:PORT.",
     ),
+    results_option,
     option(
         "--resume",
         group=RUN,
@@ -591,7 +605,7 @@ run_options: Final = combine(
 
 _RESUME_PARAMETERS: Final = frozenset({
     "resume", "accept_changes", "offline", "engine", "workers", "concurrency", "max_errors",
-    "junit", "allow_code", "top", "format", "quiet", "color",
+    "results", "junit", "allow_code", "top", "format", "quiet", "color",
 })  # fmt: skip
 """The parameters that are not stored with a run and can be given with `--resume`."""
 

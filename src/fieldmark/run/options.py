@@ -17,10 +17,22 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.settings import RulesLike
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["AUTO", "PROCESSES", "InputsLike", "RunOptions", "options_of_run", "read_inputs"]
+__all__ = [
+    "AUTO",
+    "JSONL",
+    "PARQUET",
+    "PROCESSES",
+    "InputsLike",
+    "RunOptions",
+    "options_of_run",
+    "read_inputs",
+]
 
 PROCESSES: Final = "processes"
 """The engine that runs workers on this machine."""
+JSONL: Final = "jsonl"
+PARQUET: Final = "parquet"
+"""Results as JSONL, or as Parquet files too."""
 AUTO: Final = "auto"
 """As many workers as there are cores."""
 _RAY: Final = re.compile(r"ray(?:://[^\s/]+)?\Z")
@@ -55,8 +67,8 @@ class RunOptions:
     A run compares `truth` and `candidate`, or runs an eval `file`, where `only` selects cases by
     tag and `cases` by id pattern. `at_least` and `at_most` are limits on metrics, which may drop by
     `max_drop` compared with the `baseline`. With `out` the run is saved; without `values`, it is
-    saved without documents. An `engine` with `workers` processes large inputs. With `allow_code`,
-    rules may name Python functions.
+    saved without documents. An `engine` with `workers` processes large inputs. `results` is the
+    format of the results. With `allow_code`, rules may name Python functions.
     """
 
     truth: InputLike | None = None
@@ -86,6 +98,7 @@ class RunOptions:
     engine: str = PROCESSES
     workers: int | str = 1
     concurrency: int | None = None
+    results: str = JSONL
     allow_code: bool = False
 
     def __post_init__(self) -> None:
@@ -95,6 +108,12 @@ class RunOptions:
                 raise ConfigError.of(f"engine must be one of: {engines}; got {self.engine!r}")
             if find_spec("ray") is None:
                 raise MissingExtra("the engine ray", "ray")
+        if self.results not in (JSONL, PARQUET):
+            raise ConfigError.of(
+                f"results must be one of: {JSONL}, {PARQUET}; got {self.results!r}"
+            )
+        if self.results == PARQUET and find_spec("pyarrow") is None:
+            raise MissingExtra("writing Parquet", "tables")
         if self.workers != AUTO and (not isinstance(self.workers, int) or self.workers < 1):
             message = f"workers must be {AUTO!r} or an integer of at least 1, got {self.workers!r}"
             raise ConfigError.of(message)

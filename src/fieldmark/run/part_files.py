@@ -40,7 +40,7 @@ from fieldmark.version import VERSION
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format, read_document
 from fieldmark.wire.manifest import ManifestInput
 
-__all__ = ["Plan", "read_plan", "read_result", "result_exists", "write_plan", "write_result"]
+__all__ = ["RunPlan", "read_plan", "read_result", "result_exists", "write_plan", "write_result"]
 
 PLAN: Final = "plan.json"
 _CHUNK: Final = 8 << 20
@@ -50,7 +50,7 @@ _Tuple = TypeVar("_Tuple", bound=tuple[object, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """A run that is divided into partitions; `options` are those of a saved run.
 
     `names` are the inputs as they were given, `seeds` the attributes with small numbers in rows.
@@ -90,7 +90,7 @@ class Plan:
             raise ValueError("belongs to another plan")
 
 
-def write_plan(plan: Plan, partitions: Sequence[NumberedPartition]) -> None:
+def write_plan(plan: RunPlan, partitions: Sequence[NumberedPartition]) -> None:
     """Write a plan to a new directory; its partitions have about the same size."""
     try:
         DISK.make_directory(plan.path)
@@ -112,7 +112,7 @@ def write_plan(plan: Plan, partitions: Sequence[NumberedPartition]) -> None:
     write_atomic(plan.path / PLAN, pretty_json(_plan_to_json(plan)))
 
 
-def _plan_to_json(plan: Plan) -> JsonObject:
+def _plan_to_json(plan: RunPlan) -> JsonObject:
     return {
         "format": FORMAT,
         "fieldmark": VERSION,
@@ -129,14 +129,14 @@ def _plan_to_json(plan: Plan) -> JsonObject:
     }
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> RunPlan:
     """Read a plan that was made with the same version."""
 
-    def parsed(fields: JsonFields) -> Plan:
+    def parsed(fields: JsonFields) -> RunPlan:
         check_format(fields.value)
         if fields.text("fieldmark") != VERSION:
             raise ValueError(f"was made with fieldmark {fields.text('fieldmark')}, not {VERSION}")
-        return Plan(
+        return RunPlan(
             path=path,
             partitions=fields.integer("partitions"),
             segment_size=fields.integer("segment_size"),
@@ -169,7 +169,7 @@ class _Rows(NamedTuple):
     sha256: str
 
 
-def result_exists(plan: Plan, number: int) -> bool:
+def result_exists(plan: RunPlan, number: int) -> bool:
     """Return whether the result of a partition is complete."""
     # Files are complete when they have their name, so the start of one is enough.
     start = strict_json({"plan": plan.id})[:-1]
@@ -179,7 +179,7 @@ def result_exists(plan: Plan, number: int) -> bool:
 
 
 def write_result(
-    plan: Plan,
+    plan: RunPlan,
     number: int,
     work: Callable[[Callable[[list[bytes]], object]], PartitionResult],
     rules: Rules,
@@ -221,7 +221,7 @@ def write_result(
     write_atomic(path.with_suffix(".json"), strict_json(document))
 
 
-def read_result(plan: Plan, number: int, settings: Settings, *, values: bool) -> PartitionResult:
+def read_result(plan: RunPlan, number: int, settings: Settings, *, values: bool) -> PartitionResult:
     """Read the result of a partition; its rows are read when they are consumed."""
     path = _file(plan.path, "results", number, "json")
     rows_path = path.with_suffix(".jsonl")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import MissingExtra
-from fieldmark.report.exports.common import atomic_path, field_columns, field_rows
+from fieldmark.report.exports.common import Columns, atomic_path, field_columns, field_rows
 from fieldmark.report.frames import arrow_schema, record_batches
 from fieldmark.report.shown_run import ShownRun
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["write_parquet"]
+__all__ = ["write_parquet", "write_parquet_shards"]
 
 _ROW_GROUP: Final = 50_000
+_SHARD_GROUPS: Final = 20
+"""The number of row groups in a file of several."""
 
 
 def write_parquet(run: ShownRun, out: Path) -> None:
@@ -23,22 +27,53 @@ def write_parquet(run: ShownRun, out: Path) -> None:
 
     The results of evaluators are a JSON string in the first row of each case.
     """
+    schema = _schema(run)
+    _write(out, schema, _row_groups(run, schema))
+
+
+def write_parquet_shards(run: ShownRun, directory: Path) -> None:
+    """Write the rows of `write_parquet` to several files in a new directory, in order.
+
+    A file has about a million rows.
+    """
+    schema = _schema(run)
+    groups = _row_groups(run, schema)
+    directory.mkdir(exist_ok=True)
+    for number, first in enumerate(groups):
+        shard = chain([first], islice(groups, _SHARD_GROUPS - 1))
+        _write(directory / f"{number:05}.parquet", schema, shard)
+
+
+def _schema(run: ShownRun) -> pa.Schema:
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        return arrow_schema(_columns(run), run.summary)
     except ImportError as error:
         raise MissingExtra("writing Parquet", "tables") from error
-    columns = field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
-    schema = arrow_schema(columns, run.summary)
+
+
+def _columns(run: ShownRun) -> Columns:
+    return field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
+
+
+def _row_groups(run: ShownRun, schema: pa.Schema) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    for batch in record_batches(schema, _columns(run), field_rows(run)):
+        batches.append(batch)
+        if sum(each.num_rows for each in batches) >= _ROW_GROUP:
+            yield pa.Table.from_batches(batches, schema)
+            batches = []
+    if batches:
+        yield pa.Table.from_batches(batches, schema)
+
+
+def _write(out: Path, schema: pa.Schema, groups: Iterable[pa.Table]) -> None:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
     with (
         atomic_path(out) as path,
         pq.ParquetWriter(str(path), schema, compression="zstd") as writer,
     ):
-        batches: list[pa.RecordBatch] = []
-        for batch in record_batches(schema, columns, field_rows(run)):
-            batches.append(batch)
-            if sum(each.num_rows for each in batches) >= _ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(batches, schema))
-                batches = []
-        if batches:
-            writer.write_table(pa.Table.from_batches(batches, schema))
+        for group in groups:
+            writer.write_table(group)
