@@ -170,9 +170,9 @@ class TestErrors:
 
     @pytest.mark.parametrize("key", ["match", "normalize"])
     def test_a_wrong_return_value_is_an_error(self, key):
-        run = fm.score([({"total": 1}, {"total": 1})], rules={"total": {key: lambda *_: {1}}})
+        run = fm.score([({"total": 1}, {"total": 1})], rules={"total": {key: lambda *_: b"1"}})
         assert run.attributes["total"].errors == 1
-        assert "returned set" in run.summary.warnings[0]
+        assert "returned bytes" in run.summary.warnings[0]
 
     def test_values_are_not_in_messages_without_values(self, house):
         secret = "SECRET-4711"
