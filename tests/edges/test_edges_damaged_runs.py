@@ -310,6 +310,15 @@ def test_directory_that_vanishes_does_not_affect_others(workspace, monkeypatch):
         moved.rename(folder / "runs" / "b")
 
 
+def test_a_run_with_another_id_in_the_cache_is_read_again(workspace):
+    folder, _, _ = workspace
+    before = listed_runs()
+    document = json.loads((folder / "runs" / INDEX).read_bytes())
+    document["runs"]["a"][1][0] = "other"
+    (folder / "runs" / INDEX).write_bytes(written(document))
+    assert listed_runs() == before
+
+
 @given(data=st.data())
 @settings(suppress_health_check=[*HealthCheck])
 def test_any_changed_value_of_the_cache_is_harmless(workspace, data):

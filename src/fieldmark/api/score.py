@@ -58,7 +58,8 @@ def score(
     directory of an interrupted run. With `offline`, only cached responses of models are used.
     `max_errors` is the number of cases that may have evaluation errors. `max_drop` limits how much
     worse a metric may be than in the run `baseline`, which is named as for `diff`. Large files are
-    processed by `workers` processes; the results do not depend on their number.
+    processed by `workers` processes; the results do not depend on their number. The result
+    contains all cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]

@@ -64,7 +64,7 @@ def list_runs(root: Path | str) -> list[RunEntry]:
         path = f"{directory}/{name}"
         old = known.get(name)
         state = _state(path)
-        if old is None or old[0] != state:
+        if old is None or old[0] != state or old[1].id != name:
             entry = _read(path, name, state)
             if entry is None:
                 continue
