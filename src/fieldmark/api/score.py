@@ -66,7 +66,7 @@ def score(
     one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
     depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
     files. With `allow_code`, a rules file may name Python functions, which are then imported and
-    run.
+    run. The result contains all cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]

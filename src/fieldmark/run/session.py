@@ -75,10 +75,10 @@ _NOT_STORED: Final = (
 class PreparedRun:
     """A run that is ready to start, with its configuration resolved and checked.
 
-    `files` are the inputs of the stream, if they are files. `own_evaluators` contains the
-    evaluators of single cases by id. `target` produces candidates. `check_end` may raise an error
-    for the finished run. `parts` are the results of all partitions if they were already computed
-    elsewhere.
+    `files` are the inputs of a run that can be repeated: files, without evaluators and a target.
+    `own_evaluators` contains the evaluators of single cases by id. `target` produces candidates.
+    `check_end` may raise an error for the finished run. `parts` are the results of all partitions
+    if they were already computed elsewhere.
     """
 
     settings: Settings
@@ -248,8 +248,7 @@ class _Session:
     def keep_cases(self) -> KeptCases:
         """Keep all cases for the result of the run, or read its files again if this is possible."""
         prepared, read_again = self._prepared, None
-        evaluated = prepared.evaluators or prepared.own_evaluators or prepared.target
-        if prepared.files is not None and not evaluated and is_repeatable(self._settings.rules):
+        if prepared.files is not None and is_repeatable(self._settings.rules):
             read_again = partial(_read_again, prepared, prepared.files, self._options)
         self.kept = KeptCases(
             self._plan.table,

@@ -213,7 +213,12 @@ def test_absent_is_null_and_null_is_text(tmp_path):
 
 def test_numbers_that_are_not_finite_are_null_with_a_flag(tmp_path):
     nan, inf = float("nan"), float("inf")
-    given = [({"a": 1, "b": "NaN", "c": [1, 2]}, {"a": nan, "b": "NaN", "c": [1, -inf]})]
+    given = [
+        (
+            {"a": 1, "b": "NaN", "c": [1, 2], "d": "NaN"},
+            {"a": nan, "b": "NaN", "c": [1, -inf], "d": nan},
+        )
+    ]
     rules = {"c": {"align": "whole"}}
     for run in (fm.score(given, rules=rules), fm.score(given, rules=rules, out=tmp_path / "run")):
         rows = {row["path"]: row for row in run.fields.to_arrow().to_pylist()}
@@ -222,7 +227,9 @@ def test_numbers_that_are_not_finite_are_null_with_a_flag(tmp_path):
             "a": ("null", "non_finite"),
             "b": ('"NaN"', ""),
             "c": ("[1,null]", "non_finite"),
+            "d": ("null", "non_finite"),
         }
+        assert rows["d"]["expected"] == '"NaN"'
         assert run.fields.to_dict()["1"][0]["flags"] == ["non_finite"]
     assert fm.rescore(run).fields.to_dict() == run.fields.to_dict()
     again = fm.rescore(run, out=tmp_path / "again")

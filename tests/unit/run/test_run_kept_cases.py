@@ -214,6 +214,12 @@ def test_what_is_not_built_in_is_not_called_again(files, comparator):
     assert len(calls) == first
 
 
+def test_workers_are_not_used_if_cases_must_be_kept(files, monkeypatch):
+    monkeypatch.setattr(session, "_PARALLEL_BYTES", 1)
+    run = fm.score(*files, rules=Rules(default=PlugIn([])), workers=2)
+    assert [case.id for case in run.cases] == [row["id"] for row in FLAT]
+
+
 def test_a_full_disk_does_not_fail_the_run(monkeypatch, small):
     class Full(tempfile.SpooledTemporaryFile):
         def write(self, *_):
