@@ -244,7 +244,7 @@ class TestPython:
 
     def test_a_document_may_not_contain_a_function(self):
         case = {"id": "1", "expected": {"match": same}, "candidate": {}}
-        with pytest.raises(fm.ConfigError, match="expected a JSON value, got function"):
+        with pytest.raises(TypeError, match=r"cases\[0\]\.expected\.match: function is not"):
             fm.evaluate({"cases": [case]})
 
     def test_equal_values_reach_the_function_also_in_files(self, folder):
@@ -328,4 +328,9 @@ class TestWorkers:
         rules = {"vendor": {"match": lambda *_: True}}
         run = fm.score(*large, rules=rules, workers=2, inputs=Inputs())
         assert run.micro.f1 == 1
-        assert any(note.startswith("compared in one process") for note in run.notes)
+        assert any(note.startswith("compared in one process: the rules") for note in run.notes)
+
+    def test_a_function_is_not_called_again_for_the_tables_of_a_run(self, large):
+        run = fm.score(*large, rules={"vendor": {"match": same}}, workers=2)
+        assert any(note.startswith("compared in one process: its cases") for note in run.notes)
+        assert len(run.cases) == 300

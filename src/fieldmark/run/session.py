@@ -30,7 +30,7 @@ from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.run.kept_cases import KeptCases
+from fieldmark.run.kept_cases import SAVE_HINT, KeptCases
 from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
@@ -61,6 +61,7 @@ _PARALLEL_BYTES: Final = 4 << 20
 _LOCAL_FUNCTION: Final = (
     "the rules or evaluators contain a function that cannot be sent to other processes"
 )
+_KEPT: Final = f"its cases are kept in memory; {SAVE_HINT}"
 _UNNAMED: Final = (
     "the run can be resumed only in Python with the same rules, because a function has no name by "
     "which it can be imported: {}"
@@ -420,11 +421,12 @@ class _Session:
         options = self._options
         if options.engine != PROCESSES:
             return True
-        kept = self.kept is not None and not self.kept.is_droppable
-        if kept or options.worker_count == 1 or self._stream.bytes_total < _PARALLEL_BYTES:
+        if options.worker_count == 1 or self._stream.bytes_total < _PARALLEL_BYTES:
             return False
         reason = _why_indivisible(self._prepared, self._observers)
-        if reason == _LOCAL_FUNCTION:
+        if not reason and self.kept is not None and not self.kept.is_droppable:
+            reason = _KEPT
+        if reason in {_KEPT, _LOCAL_FUNCTION}:
             self.notes.append(f"compared in one process: {reason}")
         return not reason
 
