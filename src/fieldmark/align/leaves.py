@@ -16,7 +16,6 @@ from math import isfinite
 from operator import is_not
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
-from fieldmark.align import compiled
 from fieldmark.align.limits import MAX_TEXT
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
@@ -148,8 +147,6 @@ def all_leaves(
             _apply_rules(item, cells, rules)
             for item, cells in zip(items, all_leaves(items, None), strict=True)
         ]
-    if compiled.COMPILED:
-        return compiled.items.cells(items, match_fields, MAX_TEXT, folded, leaves_of)
     return [leaves_of(item, match_fields) for item in items]
 
 
@@ -316,8 +313,6 @@ def largest(items: list[ItemLeaves]) -> int:
     >>> largest([{"a": "blue"}, {"a": "red", "n": 1}])
     35
     """
-    if compiled.COMPILED:
-        return compiled.items.largest(items, _LEAF)
     texts = [[cell for cell in cells.values() if type(cell) is str] for cells in items]
     sizes = (
         _LEAF * len(cells) + len("".join(own)) for cells, own in zip(items, texts, strict=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fieldmark.data.files import is_compressed, open_file
 from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
-from fieldmark.data.json_parser import Row
+from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.layout import Layout
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Partition", "PartitionOpener", "Partitions", "partition"]
-
-_FORM_ROWS: Final = 64
-"""The number of rows of each side from which the form of documents is learned."""
 
 
 class LineRange(NamedTuple):
@@ -87,7 +83,6 @@ class _SideOpener:
     path: str
     layout: Layout
     role: Role
-    first_rows: tuple[Row, ...]
 
     def open(self, part: LineRange, options: Inputs) -> InputSide:
         dialect = make_dialect(self.role, options)
@@ -114,11 +109,6 @@ class PartitionOpener:
         opened = OpenedInputs(truth, candidate, by_id=self.by_id)
         before = part.truth.first - 1
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
-
-    def line_readers(self) -> Sequence[LineReader]:
-        """Return readers of unparsed lines, if the documents have the same form."""
-        sides = [self.truth] if self.candidate is None else [self.truth, self.candidate]
-        return line_readers([(side.layout, side.first_rows) for side in sides])
 
 
 class Partitions:
@@ -158,7 +148,6 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
             path=side.source.name,
             layout=side.layout,
             role=side.dialect.role,
-            first_rows=tuple(side.sample.rows[:_FORM_ROWS]),
         )
         for side in stream.sides
     ]

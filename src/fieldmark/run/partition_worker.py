@@ -79,7 +79,7 @@ class PartitionResult(NamedTuple):
 class PartitionWorker:
     """Processes tasks one after another, with its own plan."""
 
-    __slots__ = ("_encoder", "_job", "_processor", "_readers", "_restore", "_threshold")
+    __slots__ = ("_encoder", "_job", "_processor", "_restore", "_threshold")
 
     def __init__(
         self,
@@ -99,8 +99,6 @@ class PartitionWorker:
                     table.add(attribute)
             plan = compile_plan(job.rules, table)
         self._processor = CaseProcessor(plan, job.convention)
-        lines = not job.keep_rows and plan.takes_lines
-        self._readers = job.opener.line_readers() if lines else ()
         numbers = RowNumbers(plan.table, job.seeds) if numbers is None else numbers
         self._encoder = CaseEncoder(numbers, values=job.values)
 
@@ -120,8 +118,8 @@ class PartitionWorker:
         for number, partition in task:
             before = len(ids)
             with closing(job.opener.open(partition)) as stream:
-                if self._readers:
-                    stream.keep_lines(self._readers)
+                if self._restore is None:
+                    stream.keep_unparsed()
                 for segment in segments(stream.batches()):
                     ids += [case.id for case in segment]
                     cases, unreadable = split_unreadable(segment)
