@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from fieldmark.data import json_parser, pairing
+from fieldmark.metrics import case_score
 from fieldmark.plan import plan
 
 __all__ = ["pure_python", "with_and_without_kernel"]
@@ -16,7 +17,7 @@ __all__ = ["pure_python", "with_and_without_kernel"]
 def pure_python():
     """Use the package as if it was installed without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (json_parser, pairing, plan):
+        for module in (case_score, json_parser, pairing, plan):
             patch.setattr(module, "COMPILED", False)
         yield
 

@@ -69,9 +69,10 @@ def starved(rules: object, block: bytes, pair: tuple) -> int:
         lambda: kernel.read(block, "id", None, *LIMITS),
         lambda: kernel.document(pair[0].canonical or b"{}"),
         pair[0].value,
-        pair[0].keys,
+        lambda: pair[0].lacks(("é", "x")),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),
+        lambda: kernel.count([300, 300, 301, 400], 15),
     )
     failures = 0
     for call in calls:

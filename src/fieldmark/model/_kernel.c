@@ -13,7 +13,8 @@
    7. Equal items  `pair_equal`
    8. Similarity   `all_leaves`, `drop_unshared` and `edges_of_few`
    9. Lists        `Walk._compare_lists`
-   10. The module
+   10. Counting    `count_cells`
+   11. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
    are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
@@ -762,24 +763,32 @@ document_value(Document *document, PyObject *unused)
     return value;
 }
 
-PyDoc_STRVAR(document_keys_doc, "keys() -> the keys of the document");
+PyDoc_STRVAR(document_lacks_doc, "lacks(keys) -> whether the document has none of the keys");
 
 static PyObject *
-document_keys(Document *document, PyObject *unused)
+document_lacks(Document *document, PyObject *keys)
 {
-    const Token *root = &document->tokens[0], *member = root + 1;
-    PyObject *keys = PyList_New(0);
-    (void)unused;
-    for (uint32_t i = 0; keys != NULL && i < root->is.count; i++) {
-        PyObject *key = PyUnicode_DecodeUTF8((const char *)BYTES(document) + member->key,
-                                             (Py_ssize_t)member->key_length, NULL);
-        if (key == NULL || PyList_Append(keys, key) < 0) {
-            Py_CLEAR(keys);
-        }
-        Py_XDECREF(key);
-        member = &document->tokens[member->next];
+    const Token *root = &document->tokens[0];
+    if (!PyTuple_Check(keys)) {
+        PyErr_SetString(PyExc_TypeError, "keys must be a tuple");
+        return NULL;
     }
-    return keys;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
+        const Token *member = root + 1;
+        Py_ssize_t length;
+        const char *key = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(keys, i), &length);
+        if (key == NULL) {
+            return NULL;
+        }
+        for (uint32_t j = 0; j < root->is.count; j++) {
+            if ((Py_ssize_t)member->key_length == length
+                && memcmp(BYTES(document) + member->key, key, member->key_length) == 0) {
+                Py_RETURN_FALSE;
+            }
+            member = &document->tokens[member->next];
+        }
+    }
+    Py_RETURN_TRUE;
 }
 
 static PyObject *
@@ -791,7 +800,7 @@ document_canonical(Document *document, void *unused)
 
 static PyMethodDef document_methods[] = {
     {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
-    {"keys", (PyCFunction)document_keys, METH_NOARGS, document_keys_doc},
+    {"lacks", (PyCFunction)document_lacks, METH_O, document_lacks_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -2843,7 +2852,92 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
     return done;
 }
 
-/* ---- 10. The module ---- */
+/* ---- 10. Counting ---- */
+
+#define FACT_MASK 127 /* as in model/outcome.py */
+
+typedef struct {
+    long long cell;
+    Py_ssize_t times; /* 0: a free place */
+    Py_ssize_t first; /* where it occurs first */
+} Counted;
+
+/* Count the cells of a list in a table; `places` are those of different cells, in order. Return
+   their number, or -1 for an error. */
+static Py_ssize_t
+count_into(PyObject *cells, Counted *table, size_t size, size_t *places)
+{
+    Py_ssize_t different = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
+        long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
+        size_t at = (size_t)mixed(6, (uint64_t)cell) & (size - 1);
+        if (cell == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        while (table[at].times > 0 && table[at].cell != cell) {
+            at = (at + 1) & (size - 1);
+        }
+        if (table[at].times++ == 0) {
+            table[at].cell = cell;
+            table[at].first = i;
+            places[different++] = at;
+        }
+    }
+    return different;
+}
+
+PyDoc_STRVAR(count_doc,
+             "count(cells, plain) -> (times, odd)\n\n"
+             "How often each cell occurs, and the cells with another fact than `plain`,\n"
+             "both in the order in which they first occur.");
+
+static PyObject *
+count(PyObject *module, PyObject *args)
+{
+    PyObject *cells, *times = NULL, *odd = NULL;
+    size_t size = 16, *places;
+    Py_ssize_t different = -1;
+    Counted *table;
+    int plain;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &cells, &plain)) {
+        return NULL;
+    }
+    while (size < 2 * (size_t)PyList_GET_SIZE(cells)) {
+        size *= 2;
+    }
+    table = PyMem_Calloc(size, sizeof *table);
+    places = PyMem_New(size_t, size);
+    if (table == NULL || places == NULL) {
+        PyErr_NoMemory();
+    } else {
+        different = count_into(cells, table, size, places);
+    }
+    if (different >= 0) {
+        times = PyDict_New();
+        odd = PyList_New(0);
+    }
+    for (Py_ssize_t i = 0; times != NULL && odd != NULL && i < different; i++) {
+        const Counted *counted = &table[places[i]];
+        PyObject *cell = PyList_GET_ITEM(cells, counted->first);
+        PyObject *number = PyLong_FromSsize_t(counted->times);
+        if (number == NULL || PyDict_SetItem(times, cell, number) < 0
+            || ((counted->cell & FACT_MASK) != plain && PyList_Append(odd, cell) < 0)) {
+            Py_CLEAR(odd);
+        }
+        Py_XDECREF(number);
+    }
+    PyMem_Free(table);
+    PyMem_Free(places);
+    if (times == NULL || odd == NULL) {
+        Py_XDECREF(times);
+        Py_XDECREF(odd);
+        return NULL;
+    }
+    return Py_BuildValue("NN", times, odd);
+}
+
+/* ---- 11. The module ---- */
 
 static void
 walker_dealloc(Walker *walker)
@@ -2945,6 +3039,7 @@ static PyMethodDef functions[] = {
     {"read", read_block, METH_VARARGS, read_doc},
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
     {"document", document, METH_O, document_doc},
+    {"count", count, METH_VARARGS, count_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -213,7 +213,7 @@ def _document(
     """Return a document, or `MISSING` if it has none of the keys."""
     line = unparsed(document)
     if line is not None:
-        return MISSING if keys is not None and keys.isdisjoint(line.keys()) else line.value()
+        return MISSING if keys is not None and line.lacks(tuple(keys)) else line.value()
     if isinstance(document, dict) and keys is not None and keys.isdisjoint(document):
         return MISSING
     return cast("JsonValue | Missing", document)
