@@ -181,6 +181,11 @@ def _file(chance: Random, rows: list, style: str, key: str, odd: float) -> bytes
             "envelope": {"id": name, key: document},
             "id in both": {"id": name, key: {"id": name, **document}},
         }[style]
+        if key == "candidate" and style == "envelope" and chance.random() < odd:
+            answer = encoded(chance, document)
+            row[key] = chance.choice(
+                (answer, f"Here: {answer}", answer[: len(answer) // 2], "none")
+            )
         line = encoded(chance, row, odd)
         if chance.random() < odd / 2:
             line = chance.choice(

@@ -33,7 +33,7 @@ from fieldmark.data.sides import (
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.kernel import COMPILED, DOCUMENTS
+from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
@@ -390,8 +390,8 @@ class CaseBuilder:
         if batch.plain and not as_text and parsed:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_unparsed:
-                unparsed = zip(batch.values, candidates, strict=True)
-                documents = repeat(None), repeat(MISSING), unparsed
+                pairs = zip(batch.values, candidates, strict=True)
+                documents = repeat(None), repeat(MISSING), pairs
             expected, candidate, both = documents
             read = repeat(CaseInput.OK), repeat(""), repeat("")
             columns = zip(ids, expected, candidate, *read, tags, contexts, both, strict=False)
@@ -431,7 +431,9 @@ class CaseBuilder:
         if candidate is MISSING:
             candidate = RowFault("", CaseInput.MISSING)
         elif isinstance(candidate, str):
-            truth = cast("JsonValue", expected)
+            # An unparsed document is an object, which is all that matters here.
+            given = cast("JsonValue", expected)
+            truth = given if unparsed(given) is None else {}
             try:
                 candidate, parsed_from = self._read_candidate(truth, candidate)
             except DataError as error:
@@ -444,8 +446,8 @@ class CaseBuilder:
                 self.coverage.unparseable += 1
             read, candidate = (candidate.input, candidate.reason), MISSING
         if self.keeps_unparsed:
-            unparsed = expected, candidate
-            return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=unparsed)
+            both = expected, candidate
+            return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=both)
         documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
         truth, found = documents  # neither is unparsed
         as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))

@@ -823,6 +823,9 @@ static PyTypeObject DocumentType = {
 
 /* ---- 4. Lines ---- */
 
+#define SHORT_TAPE 1024
+#define BYTES_PER_TOKEN 4 /* of longer lines with more tokens, Python objects take less memory */
+
 typedef struct {
     Reader reader;
     PyObject *id_key;                        /* str, or None */
@@ -866,7 +869,8 @@ read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, P
     Reader *reader = &lines->reader;
     uint32_t id_place = 0, root = 0;
     int done = read_line(reader, begin, end);
-    if (done != DONE || reader->tokens[0].type != IS_OBJECT) {
+    if (done != DONE || reader->tokens[0].type != IS_OBJECT
+        || reader->number > SHORT_TAPE + (size_t)(end - begin) / BYTES_PER_TOKEN) {
         return done == FAILED ? FAILED : TO_PYTHON;
     }
     if (lines->id_bytes != NULL) {

@@ -195,6 +195,23 @@ def test_only_one_line_is_parsed_for(files, row, found):
     assert stream.coverage.unparseable == (found is MISSING)
 
 
+@pytest.mark.parametrize(
+    ("text", "found", "read"),
+    [
+        pytest.param('{"a": 1}', {"a": 1}, "ok", id="json"),
+        pytest.param('Here: {"a": 1}', {"a": 1}, "ok", id="json-in-text"),
+        pytest.param("none", MISSING, "parse_error", id="no-json"),
+    ],
+)
+def test_text_of_a_model_is_read(files, text, found, read):
+    rows = envelopes("candidate", number=30)
+    rows[25]["candidate"] = text
+    cases, _ = cases_of(files(envelopes("expected", number=30), rows))
+    assert lines_in(cases)[1] == lines_in(cases)[0] - 1
+    assert sides_of(cases[25])[1] == found
+    assert cases[25].input == read
+
+
 def test_blank_lines_are_skipped(files):
     rows = documents(30)
     cases, _ = cases_of(files(rows, [*rows[:20], "", " \t\r", *rows[20:]]))

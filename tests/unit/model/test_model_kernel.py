@@ -145,6 +145,7 @@ REFUSED = [
     ),
     pytest.param('{"a": "' + "x" * 1_000_000 + '"}', id="line-too-long"),
     pytest.param('{"a": "\ud800"}', id="encoded-surrogate"),
+    pytest.param('{"a": [' + ",".join("1" * 3000) + "]}", id="more-memory-than-parsed"),
 ]
 WRONG_BYTES = [
     b"\x80", b"\xc0\xaf", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xf0\x8f\xbf\xbf", b"\xed\xa0\x80", b"\xed\xbf\xbf",
