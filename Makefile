@@ -11,6 +11,7 @@ USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
 JOBS ?= auto
 ARGS ?=
+KERNEL := src/fieldmark/model/_kernel.c
 TYPED := src scripts $(wildcard benchmarks)
 # Local paths and package index URLs, which must not appear in any file.
 PRIVATE := (^|[^[:alnum:]_.])/(work/(main|shared)|root/|home/[[:alnum:]_]+/|Users/[[:alnum:]_]+/)|--(extra-)?index-url|pythonhosted|artifactory
@@ -49,6 +50,7 @@ test-models: $(READY) ## Download small models and run the tests that need them 
 check: $(READY) ## Check formatting, lint rules, types, layers, private names and links
 	@echo 'format'
 	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/clang-format --dry-run --Werror $(KERNEL)
 	@echo 'lint'
 	@$(BIN)/ruff check --quiet .
 	@echo 'types'
@@ -65,6 +67,7 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names an
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $(KERNEL)
 
 .PHONY: bench
 bench: $(READY) ## Measure speed against the lower bound and other tools
@@ -96,7 +99,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	    && { echo "$$python"; break; }; done)
 
 # What users need. The venv module is installed if this runs as root on Debian.
-$(USABLE): pyproject.toml constraints.txt hatch_build.py $(wildcard src/fieldmark/*/_*.c)
+$(USABLE): pyproject.toml constraints.txt hatch_build.py $(KERNEL)
 	@[ -n '$(PYTHON)' ] || { echo 'Python 3.11 or newer is required: make PYTHON=/path/to/python' >&2; exit 1; }
 	@echo 'creating $(VENV)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
@@ -109,7 +112,7 @@ $(USABLE): pyproject.toml constraints.txt hatch_build.py $(wildcard src/fieldmar
 # What contributors need. A compiler and Node.js are installed if this runs as root on Debian.
 $(READY): $(USABLE)
 	@echo 'installing development tools'
-	@$(BIN)/python -c 'import fieldmark.align._items, fieldmark.data._scan, fieldmark.model._lines' 2>/dev/null \
+	@$(BIN)/python -c 'import fieldmark.model._kernel' 2>/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update \
 	    && apt-get -qq install -y --no-install-recommends gcc libc6-dev python3-dev >/dev/null; } \
 	  || { echo 'the tests need a C compiler: apt-get install gcc python3-dev' >&2; exit 1; }

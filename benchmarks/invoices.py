@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 import orjson
 
-__all__ = ["RULES", "RULES_OPTIMAL", "Dataset", "document_pairs"]
+__all__ = ["RULES", "RULES_OPTIMAL", "Dataset", "Document", "Json", "document_pairs"]
 
 Json: TypeAlias = "str | int | float | list[Json] | dict[str, Json] | None"
 Document: TypeAlias = "dict[str, Json]"
@@ -85,7 +85,7 @@ class Dataset:
     def write(self, directory: Path) -> tuple[Path, Path]:
         """Return the truth file and the candidate file, and create them if they do not exist."""
         share = f"-malformed{self.malformed:g}" if self.malformed else ""
-        home = directory / _edition() / f"{self.documents}x{self.items}{share}"
+        home = directory / self.edition / f"{self.documents}x{self.items}{share}"
         truth, candidate = home / "truth.jsonl", home / "candidate.jsonl"
         if not candidate.exists():
             home.mkdir(parents=True, exist_ok=True)
@@ -97,10 +97,19 @@ class Dataset:
             unfinished.rename(candidate)
         return truth, candidate
 
+    @property
+    def edition(self) -> str:
+        """A version of what this module writes, so that older files are not reused."""
+        return sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+
+    def pairs(self) -> Iterator[tuple[Document, Document]]:
+        """Yield truths and candidates."""
+        return document_pairs(self.documents, self.items)
+
     def lines(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield one line of each file for every document."""
         accidents = Random(f"malformed {self}")
-        for number, (expected, candidate) in enumerate(document_pairs(self.documents, self.items)):
+        for number, (expected, candidate) in enumerate(self.pairs()):
             name = f"invoice-{number:07}"
             produced: Json = candidate
             if accidents.random() < self.malformed:
@@ -110,11 +119,6 @@ class Dataset:
                 orjson.dumps({"id": name, "expected": expected}) + b"\n",
                 orjson.dumps({"id": name, "candidate": produced}) + b"\n",
             )
-
-
-def _edition() -> str:
-    """Return a version of what this module writes, so that older files are not reused."""
-    return sha256(Path(__file__).read_bytes()).hexdigest()[:8]
 
 
 def document_pairs(documents: int, items: int) -> Iterator[tuple[Document, Document]]:

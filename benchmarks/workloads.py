@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.invoices import RULES, RULES_OPTIMAL, Dataset
+from benchmarks.orders import ORDER_RULES, OrderDataset
 
 __all__ = ["CACHE", "MALFORMED_COST", "WORKLOADS", "Workload", "cache_directory"]
 
@@ -39,15 +40,34 @@ class Workload:
 
 
 WORKLOADS: Final = (
-    Workload(name="header only", data=HEADERS),
-    Workload(name="header only, no result rows", data=HEADERS, results=False, share=0.30),
-    Workload(name="10 items", data=TEN, rate=4_000),
+    Workload(name="header only", data=HEADERS, share=0.25),
+    Workload(name="header only, no result rows", data=HEADERS, results=False, share=0.42),
+    Workload(name="10 items", data=TEN, rate=8_000, share=0.15),
+    Workload(name="10 items, no result rows", data=TEN, results=False, share=0.25),
     Workload(name="10 items, optimal", data=TEN, rules=RULES_OPTIMAL),
     Workload(name="10 items, 10 % malformed", data=TEN_MALFORMED, clean="10 items"),
-    Workload(name="100 items", data=HUNDRED, rate=1_000),
+    Workload(name="100 items", data=HUNDRED, rate=2_000, share=0.15),
     Workload(name="100 items, optimal", data=HUNDRED, rules=RULES_OPTIMAL),
-    Workload(name="1,000 items", data=THOUSAND, rate=50),
+    Workload(name="1,000 items", data=THOUSAND, rate=150, share=0.15),
     Workload(name="1,000 items, optimal", data=THOUSAND, rules=RULES_OPTIMAL),
+    Workload(
+        name="orders, 10 items",
+        data=OrderDataset(documents=1_000, items=10),
+        rules=ORDER_RULES,
+        rate=8_000,
+    ),
+    Workload(
+        name="orders, 100 items",
+        data=OrderDataset(documents=200, items=100),
+        rules=ORDER_RULES,
+        rate=2_000,
+    ),
+    Workload(
+        name="orders, 1,000 items",
+        data=OrderDataset(documents=5, items=1_000),
+        rules=ORDER_RULES,
+        rate=100,
+    ),
     Workload(name="5,000 items", data=Dataset(documents=1, items=5_000), rate=10),
     Workload(
         name="5,000 items, optimal",

@@ -20,7 +20,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 TESTS: Final = ROOT / "tests"
-COMPILED: Final = {"items": "align", "lines": "model", "scan": "data"}
+COMPILED: Final = {"kernel": "model"}
 """The compiled modules with their packages."""
 MAX_BYTES: Final = 4096
 UNIT_SECONDS: Final = 20

@@ -1,19 +1,14 @@
-"""Pairs of similar item lists, and which values the extension must handle itself."""
+"""Pairs of similar item lists."""
 
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 
-import pytest
 from hypothesis import strategies as st
 
-from fieldmark.align import compiled
 from json_strategies import any_json, look_alikes, small_json
 
-__all__ = ["flat_items", "item_lists", "odd_values", "python_way", "retyped", "usual"]
-
-DEEPEST = 32
+__all__ = ["flat_items", "item_lists", "odd_values", "retyped"]
 
 odd_values = st.sampled_from(
     [
@@ -22,7 +17,7 @@ odd_values = st.sampled_from(
         "İ", "ſ", "K", "Ǆ", "\x1cA\x1f", "\x85 B\xa0", " \u2003", "\t\n", "A b ", "日本", "😀", [[]], [{}],
     ]
 )  # fmt: skip
-"""Values at the limits of what the extension handles."""
+"""Values at the limits of what the kernel decides."""
 
 leaves = st.one_of(look_alikes, odd_values, st.sampled_from(["blue", "Blue ", "bleu", 2, 2.5, 7]))
 keys = st.sampled_from(["a", "b", "c", "é", "日"])
@@ -55,22 +50,3 @@ def item_lists(draw, value=values):
     expected = draw(chosen)
     candidate = [draw(retyped(item)) if draw(st.booleans()) else item for item in draw(chosen)]
     return expected, candidate
-
-
-def usual(value, levels=DEEPEST):
-    """Return whether the extension handles these values."""
-    if isinstance(value, dict):
-        return levels > 0 and all(usual(inner, levels - 1) for inner in value.values())
-    if isinstance(value, list):
-        return levels > 0 and all(usual(inner, levels - 1) for inner in value)
-    if type(value) is int:
-        return -(2**63) <= value < 2**63
-    return type(value) is not float or math.isfinite(value)
-
-
-@contextmanager
-def python_way():
-    """Use the package without its extensions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "COMPILED", False)
-        yield

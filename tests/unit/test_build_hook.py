@@ -1,4 +1,4 @@
-"""Building compiles the C extensions if possible, and warns if not."""
+"""Building compiles the kernel if possible, and warns if not."""
 
 from __future__ import annotations
 
@@ -22,85 +22,66 @@ def build():
 
 
 @pytest.fixture
-def sources(build, tmp_path):
-    """Copies of the C sources in a temporary project."""
-    copies = [tmp_path / source for source in build.SOURCES]
-    for copy, source in zip(copies, build.SOURCES, strict=True):
-        copy.parent.mkdir(parents=True)
-        copy.write_bytes((ROOT / source).read_bytes())
-    return copies
-
-
-def siblings(sources):
-    """Return all files in the directories of the sources."""
-    return [file for source in sources for file in source.parent.iterdir()]
+def source(build, tmp_path):
+    """A copy of the C source in a temporary project."""
+    copy = tmp_path / build.SOURCE
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes((ROOT / build.SOURCE).read_bytes())
+    return copy
 
 
 def hook(build, root, target="wheel"):
     warnings = []
     app = SimpleNamespace(display_warning=warnings.append)
-    return build.ExtensionBuilder(str(root), {}, None, None, str(root), target, app), warnings
+    return build.KernelBuilder(str(root), {}, None, None, str(root), target, app), warnings
 
 
 def test_all_c_sources_are_compiled(build):
-    present = {path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.c")}
-    assert set(build.SOURCES) == present
+    assert [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.c")] == [build.SOURCE]
 
 
-def test_extensions_are_placed_next_to_their_sources_and_in_the_wheel(build, sources, tmp_path):
+def test_kernel_is_placed_next_to_its_source_and_in_the_wheel(build, source, tmp_path):
     builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
     builder.initialize("standard", data)
-    compiled = [source.with_suffix(SUFFIX) for source in sources]
-    assert min(each.stat().st_size for each in compiled) > 10_000
+    compiled = source.with_suffix(SUFFIX)
+    assert compiled.stat().st_size > 10_000
     assert data == {
-        "artifacts": [str(each.relative_to(tmp_path)) for each in compiled],
+        "artifacts": [str(compiled.relative_to(tmp_path))],
         "pure_python": False,
         "infer_tag": True,
     }
     assert not warnings
 
 
-def test_source_distribution_contains_no_extensions(build, sources, tmp_path):
+def test_source_distribution_contains_no_kernel(build, source, tmp_path):
     data = {"artifacts": []}
     hook(build, tmp_path, "sdist")[0].initialize("standard", data)
     assert data == {"artifacts": []}
-    assert siblings(sources) == sources
+    assert [*source.parent.iterdir()] == [source]
 
 
 @pytest.mark.parametrize("compiler", ["false", "/no/such/compiler"])
 def test_without_a_compiler_the_package_is_pure_python(
-    build, sources, tmp_path, monkeypatch, compiler
+    build, source, tmp_path, monkeypatch, compiler
 ):
-    sources[0].with_suffix(SUFFIX).write_bytes(b"built from older source")
+    source.with_suffix(SUFFIX).write_bytes(b"built from older source")
     monkeypatch.setenv("CC", compiler)
     builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
     builder.initialize("standard", data)
     assert data == {"artifacts": []}
-    assert siblings(sources) == sources
-    assert [each.split(": ")[0] for each in warnings] == [
-        f"cannot compile {source.name}; the package will be slower" for source in sources
-    ]
+    assert [*source.parent.iterdir()] == [source]
+    (warning,) = warnings
+    assert warning.startswith("cannot compile _kernel.c; the package will be slower: ")
 
 
-def test_other_extensions_are_built_if_one_does_not_compile(build, sources, tmp_path):
-    sources[0].write_text("int broken(")
-    builder, warnings = hook(build, tmp_path)
-    data = {"artifacts": []}
-    builder.initialize("standard", data)
-    assert len(warnings) == 1
-    assert len(data["artifacts"]) == len(sources) - 1
-    assert not sources[0].with_suffix(SUFFIX).exists()
+def test_compile_module_returns_the_reason_of_a_failure(build, source):
+    source.write_text("int broken(")
+    assert build.compile_module(source, source.with_suffix(SUFFIX))
+    assert [*source.parent.iterdir()] == [source]
 
 
-def test_compile_module_returns_the_reason_of_a_failure(build, sources):
-    sources[0].write_text("int broken(")
-    assert build.compile_module(sources[0], sources[0].with_suffix(SUFFIX))
-    assert siblings(sources) == sources
-
-
-def test_c_sources_compile_without_warnings(build, sources):
-    for source in sources:
-        assert build.compile_module(source, source.with_suffix(SUFFIX), "-Werror", "-Wconversion",
-                                    "-Wno-sign-conversion", "-Wshadow", "-O1") == ""  # fmt: skip
+def test_c_source_compiles_without_warnings(build, source):
+    strict = ("-Werror", "-Wconversion", "-Wno-sign-conversion", "-Wshadow", "-O1")
+    assert build.compile_module(source, source.with_suffix(SUFFIX), *strict) == ""

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
-from fieldmark.align import compiled
 from fieldmark.align.limits import SMALL_PAIRS
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
@@ -68,8 +67,7 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
 
 def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> UnpairedItems:
     """Pair deeply equal items: first by equal JSON text, then by equal value (1 and 1.0)."""
-    paired = compiled.items.pair(expected, candidate) if compiled.COMPILED else None
-    partners, places, others, may_be_equal = paired or _pair_equal_texts(expected, candidate)
+    partners, places, others, may_be_equal = _pair_equal_texts(expected, candidate)
     left, right = [expected[place] for place in places], [candidate[place] for place in others]
     found = _match_values(left, right) if may_be_equal else []
     if found:
@@ -147,8 +145,7 @@ def build_alignment(
         taken = {other for _, other, _ in chosen}
         left = [place for place in left if place not in similarities]
         right = [place for place in right if place not in taken]
-    rows = compiled.items.rows if compiled.COMPILED else _rows
-    return Alignment(rows(partners, similarities), left, right)
+    return Alignment(_rows(partners, similarities), left, right)
 
 
 def _rows(partners: Partners, similarities: dict[int, float]) -> list[ItemPair]:

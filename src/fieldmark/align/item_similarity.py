@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
-from fieldmark.align import compiled
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.align.limits import (
     MAX_AGREEMENTS,
@@ -96,9 +95,8 @@ def edges_of_few(
     Pairs with too few equal leaves to reach it are not compared. Return None if more than `most`
     pairs would have to be compared. `has_rules` says that some leaves have their own rules.
     """
-    near_of = compiled.items.near if compiled.COMPILED else _near
     share, unequal = min_weight / WEIGHT_UNIT - _MARGIN, 1.0 if has_rules else _UNEQUAL
-    near = near_of(expected, candidate, share, unequal, most, _SMALL)
+    near = _near(expected, candidate, share, unequal, most)
     if near is None:
         return None
     if has_rules:
@@ -118,7 +116,6 @@ def _near(
     share: float,
     unequal: float,
     most: int,
-    tiny: int,
 ) -> list[_NearPair] | None:
     """Return the pairs whose equal leaves and strings can reach a share of their leaves.
 
@@ -127,7 +124,7 @@ def _near(
     reaches = [
         sum(type(cell) in _GRADED for cell in cells.values()) * unequal for cells in expected
     ]
-    if len(expected) * len(candidate) > min(most, tiny):
+    if len(expected) * len(candidate) > min(most, _SMALL):
         return _near_by_leaf(expected, candidate, reaches, share, most)
     near: list[_NearPair] = []
     for place, cells in enumerate(expected):

@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import isfinite
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
-from fieldmark.align import compiled
 from fieldmark.align.limits import MAX_TEXT
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
@@ -144,8 +143,6 @@ def all_leaves(
             _apply_rules(item, cells, rules)
             for item, cells in zip(items, all_leaves(items, None), strict=True)
         ]
-    if compiled.COMPILED:
-        return compiled.items.cells(items, match_fields, MAX_TEXT, folded, leaves_of)
     return [leaves_of(item, match_fields) for item in items]
 
 
@@ -320,8 +317,6 @@ def largest(items: list[ItemLeaves]) -> int:
     >>> largest([{"a": "blue"}, {"a": "red", "n": 1}])
     35
     """
-    if compiled.COMPILED:
-        return compiled.items.largest(items, _LEAF)
     texts = [[cell for cell in cells.values() if type(cell) is str] for cells in items]
     sizes = (
         _LEAF * len(cells) + len("".join(own)) for cells, own in zip(items, texts, strict=True)

@@ -69,6 +69,16 @@ class Optimal:
         object.__setattr__(self, "_similarity", similarity)
 
     @property
+    def item_similarity(self) -> ItemSimilarity:
+        """How items are compared."""
+        return self._similarity
+
+    @property
+    def selection(self) -> SelectionMethod:
+        """How pairs are selected."""
+        return _OPTIMAL
+
+    @property
     def min_similarity(self) -> float:
         """The similarity threshold."""
         return self._similarity.threshold

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from fieldmark.align.equal_items import (
-    UnpairedItems,
     build_alignment,
     canonical_order,
     pair_equal,
@@ -44,7 +43,7 @@ from fieldmark.align.options import ItemSimilarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
-__all__ = ["SelectionMethod", "align_by_similarity"]
+__all__ = ["SelectionMethod", "align_by_similarity", "select_few", "select_pairs"]
 
 _TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
 _TOO_LARGE: Final = "the items are too large to compare all pairs"
@@ -78,6 +77,10 @@ def align_by_similarity(
     fallback method is used and the result has a note.
     """
     rest = pair_equal(expected, candidate)
+
+    def paired() -> Iterator[JsonValue]:
+        return (item for item, p in zip(expected, rest.partners, strict=True) if p is not None)
+
     if not rest.expected or not rest.candidate:
         return build_alignment(rest)
     note = ""
@@ -87,7 +90,7 @@ def align_by_similarity(
             return refused(expected, candidate, note)
         method = fallback
     try:
-        chosen = _select_pairs(expected, rest, similarity, method, rules)
+        chosen = select_pairs(rest.expected, rest.candidate, paired, similarity, method, rules)
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
     ours, theirs = rest.places, rest.others
@@ -98,20 +101,21 @@ def align_by_similarity(
     return found._replace(fallback=True, note=note) if note else found
 
 
-def _select_pairs(
-    all_expected: list[JsonValue],
-    rest: UnpairedItems,
+def select_pairs(
+    expected: list[JsonValue],
+    candidate: list[JsonValue],
+    paired: Callable[[], Iterable[JsonValue]],
     similarity: ItemSimilarity,
     method: SelectionMethod,
     rules: LeafRules | None,
 ) -> list[Edge]:
-    """Compute the similarities of the unaligned items and let the method select pairs."""
+    """Compute the similarities of unaligned items and let the method select pairs.
+
+    `paired` returns the items that are on both sides. `TooMuchWork` is raised if the items are too
+    large.
+    """
     match_fields, threshold, measure, equality = similarity
     min_weight = min_weight_of(threshold)
-    expected, candidate = rest.expected, rest.candidate
-
-    def paired() -> Iterator[JsonValue]:
-        return (item for item, p in zip(all_expected, rest.partners, strict=True) if p is not None)
 
     def shared_leaves(
         rules: LeafRules | None,
@@ -143,7 +147,7 @@ def _select_pairs(
             most_in_loops = min(most_in_loops, _SMALL_RULED)
         few = edges_of_few(left, right, min_weight, most_in_loops, has_rules=has_rules)
         if few is not None:
-            return _select_few(few, expected, candidate, method)
+            return select_few(few, expected, candidate, method)
     ours = canonical_order(expected, range(len(expected)))
     theirs = canonical_order(candidate, range(len(candidate)))
     expected, candidate = [expected[p] for p in ours], [candidate[p] for p in theirs]
@@ -158,11 +162,11 @@ def _select_pairs(
         chosen = method.many(many, EqualLeafCounter(expected, candidate))
     else:
         few = list(zip(*(column.tolist() for column in many), strict=True))
-        chosen = _select_few(few, expected, candidate, method)
+        chosen = select_few(few, expected, candidate, method)
     return _restore_indexes(chosen, ours, theirs)
 
 
-def _select_few(
+def select_few(
     edges: list[Edge],
     expected: list[JsonValue],
     candidate: list[JsonValue],

@@ -79,9 +79,10 @@ class _LazyGroup(HelpGroup):
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001
     if value:
+        from fieldmark.model.kernel import COMPILED
         from fieldmark.version import VERSION
 
-        click.echo(f"fieldmark {VERSION}")
+        click.echo(f"fieldmark {VERSION} ({'compiled kernel' if COMPILED else 'pure Python'})")
         ctx.exit()
 
 
@@ -97,7 +98,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None: 
     is_eager=True,
     expose_value=False,
     callback=_version,
-    help="Show the version and exit.",
+    help="Show the version, and whether the compiled kernel is used, and exit.",
 )
 def fieldmark() -> None:
     """Score extracted data against ground truth.

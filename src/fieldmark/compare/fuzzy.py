@@ -150,14 +150,15 @@ class Fuzzy:
             return with_equal_numbers(graded, numbers_in(expected), numbers_in(candidate))
         return graded
 
+    @property
+    def keeps_text_leaves(self) -> bool:
+        """Whether `item_leaves` returns normalized ASCII text unchanged, except dates."""
+        changed = self.case_sensitive or self.ignore or self.numbers is NumbersInText.EXACT
+        return self.algorithm is Algorithm.LEVENSHTEIN and not changed
+
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
         """Return strings whose edit distance is that of this comparator, or `None`."""
-        if (
-            self.algorithm is not Algorithm.LEVENSHTEIN
-            or self.case_sensitive
-            or self.ignore
-            or self.numbers is NumbersInText.EXACT
-        ):
+        if not self.keeps_text_leaves:
             return None
         texts = cast("Sequence[str]", leaves)
         try:

@@ -96,6 +96,11 @@ class NumericTolerance:
             return flag_ambiguous(result, expected, candidate)
         return result
 
+    @property
+    def leaf_limits(self) -> tuple[float, float]:
+        """The limits beyond which `item_leaves` returns numbers unchanged; negative if unknown."""
+        return self._limits.as_floats
+
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
         """Return numbers that are equal if these are within the tolerance, or `None`."""
         try:

@@ -54,7 +54,7 @@ _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 def first_non_finite(cases: Iterable[Case]) -> str:
     """Return the first case whose candidate has a NaN or infinite number, with its path."""
     for case in cases:
-        # A line that was left unparsed has only finite numbers.
+        # An unparsed document has only finite numbers.
         candidate = case.candidate if case.unparsed is None else case.unparsed[1]
         if isinstance(candidate, float | list | dict) and not all_finite(candidate):
             found = (path for path, value in leaves(candidate) if not all_finite(value))

@@ -1,14 +1,14 @@
 """JSONL files: one row per line, read in blocks and split only at line feeds.
 
-Lines with documents of the same form can stay unparsed, see `model.lines`.
+Documents can stay unparsed for the kernel, see `model.kernel`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import orjson
 
@@ -18,36 +18,34 @@ from fieldmark.data.json_parser import (
     BLANK_LINE,
     BOM,
     JsonDialect,
-    Row,
     UnreadableRow,
     parse_lines,
     reject_other_encodings,
 )
 from fieldmark.data.layout import Layout
-from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.data.rows import RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import Location
-from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.lines import LineKind, learn_form
+from fieldmark.model.json import JsonValue
+from fieldmark.model.kernel import kernel
 from fieldmark.values.strict_json import all_finite
 
 if TYPE_CHECKING:
     from fieldmark.data.line_offsets import LineBlock
-    from fieldmark.model._lines import Line
 
-__all__ = ["JsonlSource", "LineReader", "UnparsedLines", "line_readers", "spill_to_lines"]
-
-_MAX_REFUSALS: Final = 8
-"""The number of consecutive blocks with other forms after which a line reader gives up."""
+__all__ = ["JsonlSource", "spill_to_lines"]
 
 
 @dataclass(slots=True)
 class JsonlSource(RowSource):
-    """Rows of a JSONL file, standard input, or a temporary file."""
+    """Rows of a JSONL file, standard input, or a temporary file.
+
+    With `unparsed`, documents that rows with this layout contain stay unparsed.
+    """
 
     has_lines: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
     opened: InputFile | None = None
-    reader: LineReader | None = field(default=None, init=False)
+    unparsed: Layout | None = field(default=None, init=False)
     from_path: bool = field(default=False, init=False)
 
     @classmethod
@@ -96,11 +94,8 @@ class JsonlSource(RowSource):
     def parse(self, block: LineBlock) -> RowBlock:
         """Parse the rows of a block, without blank lines."""
         raw = block.raw.removeprefix(BOM) if block.offset == 0 else block.raw
-        if self.reader is not None and len(raw) <= self.dialect.limits.nodes:
-            unparsed = self.reader.read(raw)
-            if unparsed is not None:
-                numbers = range(block.first, block.first + len(unparsed.lines))
-                return RowBlock([], numbers, lines=unparsed)
+        if self.unparsed is not None:
+            return self._read_unparsed(raw, block.first, self.unparsed)
         lines = raw.split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -110,6 +105,23 @@ class JsonlSource(RowSource):
             filled = [place for place, row in enumerate(rows) if row is not BLANK_LINE]
             rows, places = [rows[place] for place in filled], [places[place] for place in filled]
         return RowBlock(rows, places)
+
+    def _read_unparsed(self, raw: bytes, first: int, layout: Layout) -> RowBlock:
+        """Read a block without parsing it, except for lines that the kernel refuses."""
+        limits = self.dialect.limits
+        ids, documents, numbers = kernel.read(
+            raw,
+            layout.id_key,
+            layout.value_key,
+            limits.depth,
+            limits.key_characters,
+            limits.path_characters,
+            min(limits.nodes, limits.document_bytes),
+        )
+        refused = [each for each in documents if isinstance(each, bytes)]
+        rows = parse_lines(b"\n".join(refused), refused, self.dialect) if refused else []
+        places = [first + number for number in numbers]
+        return RowBlock(rows, places, unparsed=UnparsedRows(ids, documents))
 
     def seekable(self) -> JsonlSource:
         """Return the same lines in a seekable file, which is a copy if necessary."""
@@ -151,65 +163,3 @@ def _serialize(row: JsonValue) -> bytes:
     except TypeError:
         return json.dumps(row).encode("ascii")
     return line if b"null" not in line or all_finite(row) else json.dumps(row).encode("ascii")
-
-
-class UnparsedLines(NamedTuple):
-    """Unparsed lines, and their ids if they have any."""
-
-    ids: Sequence[str | None]
-    lines: Sequence[Line]
-
-
-class LineReader:
-    """Reads the lines of one side without parsing them."""
-
-    __slots__ = ("_attempts", "_kind", "_named")
-
-    def __init__(self, kind: LineKind, *, named: bool) -> None:
-        self._kind = kind
-        self._named = named
-        self._attempts = _MAX_REFUSALS
-
-    def read(self, raw: bytes) -> UnparsedLines | None:
-        """Return the lines of a block, or `None` if any of them must be parsed."""
-        if not self._attempts:
-            return None
-        lines = self._kind.read(raw)
-        if lines:
-            ids = self._kind.ids(lines) if self._named else [None] * len(lines)
-            if ids is not None:
-                self._attempts = _MAX_REFUSALS
-                return UnparsedLines(ids, lines)
-        self._attempts -= 1
-        return None
-
-
-def line_readers(sides: Sequence[tuple[Layout, Sequence[Row]]]) -> Sequence[LineReader]:
-    """Return a reader for each side, or none if the first rows have different forms."""
-    documents: list[JsonObject] = []
-    for layout, rows in sides:
-        found = [_bare_document(row, layout) for row in rows]
-        if None in found or layout.partner_key is not None:
-            return ()
-        documents += cast("list[JsonObject]", found)
-    form = learn_form(documents)
-    if form is None:
-        return ()
-    readers: list[LineReader] = []
-    for layout, _ in sides:
-        kind = form.kind(id_key=layout.id_key, value_key=layout.value_key)
-        if kind is None:
-            return ()
-        readers.append(LineReader(kind, named=layout.id_key is not None))
-    return readers
-
-
-def _bare_document(row: Row, layout: Layout) -> JsonObject | None:
-    """Return the document of a row, or `None` if the row has other keys than its layout."""
-    if not isinstance(row, dict):
-        return None
-    if layout.value_key is None:
-        return {key: value for key, value in row.items() if key != layout.id_key}
-    document = row.get(layout.value_key)
-    alone = row.keys() == {layout.value_key, *filter(None, [layout.id_key])}
-    return document if alone and isinstance(document, dict) else None

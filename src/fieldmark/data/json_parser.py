@@ -5,17 +5,16 @@ the exact parser is used: it supports integers of any size and lone surrogates, 
 keys, and accepts NaN, Infinity and 1e999 in candidates.
 
 orjson silently accepts duplicate keys (the last value wins), integers beyond 64 bits (they become
-floats), any depth, and paths of any length. The compiled check finds them in the bytes and the
-values; without it, the parsed values are serialized again and compared with the source. Both may
-have false positives, but no false negatives.
+floats), any depth, and paths of any length. The kernel finds them in the bytes; without it, the
+parsed values are serialized again and compared with the source. Both may have false positives, but
+no false negatives.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias, cast
@@ -25,6 +24,7 @@ import orjson
 from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonValue
+from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.values.json_limits import check_paths, paths_exceed
 from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import (
@@ -44,7 +44,6 @@ __all__ = [
     "Row",
     "UnreadableRow",
     "decode",
-    "needs_recheck",
     "parse_bytes",
     "parse_document",
     "parse_json",
@@ -152,7 +151,7 @@ def parse_bytes(raw: bytes, dialect: JsonDialect) -> JsonValue:
             return _parse_exactly(text, dialect)
         _check_limits(text, limits)
         raise DataError(_describe(error, text)) from None
-    if _may_be_misread(raw, [value], limits):
+    if may_be_misread(raw, [value], limits):
         return _parse_exactly(decode(raw), dialect)
     return value
 
@@ -180,31 +179,42 @@ def parse_document(raw: bytes, dialect: JsonDialect) -> JsonValue:
 
 def parse_lines(block: bytes, lines: list[bytes], dialect: JsonDialect) -> list[Row]:
     """Parse each line as a row; `block` contains the same lines, joined."""
-    if len(block) > dialect.limits.nodes:
+    limits = dialect.limits
+    if len(block) > limits.nodes:
         return [_parse_line(line, dialect) for line in lines]
+    rows: list[Row] = []
+    valid: Sequence[int] = range(len(lines))
     try:
-        rows: list[Row] = list(map(orjson.loads, lines))
+        rows = list(map(orjson.loads, lines))
     except orjson.JSONDecodeError:
-        # Some lines are not JSON; the others are still checked together.
-        rows, valid = [], list[int]()
+        # Some lines are not JSON; the others are still checked.
+        valid = []
         for place, line in enumerate(lines):
             try:
                 rows.append(orjson.loads(line))
                 valid.append(place)
             except orjson.JSONDecodeError:
                 rows.append(_parse_line(line, dialect))
+    if not COMPILED:  # checking the rows together is faster
         block = b"\n".join([lines[place] for place in valid])
-        if _may_be_misread(block, [rows[place] for place in valid], dialect.limits):
-            for place in valid:
-                rows[place] = _parse_line(lines[place], dialect)
-        return rows
-    if _may_be_misread(block, rows, dialect.limits):
-        return [_parse_line(line, dialect) for line in lines]
+        if not may_be_misread(block, [rows[place] for place in valid], limits):
+            return rows
+    for place in valid:
+        if may_be_misread(lines[place], rows[place : place + 1], limits):
+            rows[place] = _parse_line(lines[place], dialect)
     return rows
 
 
-def _may_be_misread(raw: bytes, values: Sequence[object], limits: Limits) -> bool:
-    return needs_recheck(raw, values, limits.depth, limits.key_characters, limits.path_characters)
+def may_be_misread(raw: bytes, values: Sequence[object], limits: Limits) -> bool:
+    """Return whether orjson may have misread these values, or they may exceed a limit."""
+    depth, key_characters, path_characters = (
+        limits.depth,
+        limits.key_characters,
+        limits.path_characters,
+    )
+    if COMPILED:
+        return not kernel.is_strict(raw, depth, key_characters, path_characters)
+    return roundtrip_differs(raw, values, depth, key_characters, path_characters)
 
 
 def _parse_line(line: bytes, dialect: JsonDialect) -> Row:
@@ -313,12 +323,3 @@ def _writer_depth() -> int:
             return depth
         nested = [nested]
     return 0
-
-
-needs_recheck: Callable[[bytes, Sequence[object], int, int, int], bool] = roundtrip_differs
-"""`roundtrip_differs`, or its compiled version."""
-
-with suppress(ImportError):  # not compiled
-    from fieldmark.data import _scan
-
-    needs_recheck = _scan.may_mislead

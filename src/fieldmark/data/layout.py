@@ -23,7 +23,7 @@ from fieldmark.values.json_text import read_json
 
 if TYPE_CHECKING:
     from fieldmark.data.duplicate_ids import DuplicateIds
-    from fieldmark.model._lines import Line
+    from fieldmark.model._kernel import Document
 
 __all__ = [
     "CANDIDATE_KEYS",
@@ -185,7 +185,7 @@ class RowFault(NamedTuple):
     input: CaseInput = CaseInput.PARSE_ERROR
 
 
-SideValue: TypeAlias = "JsonValue | Missing | RowFault | Line"
+SideValue: TypeAlias = "JsonValue | Missing | RowFault | Document"
 """The document of a row, or why there is none."""
 
 
@@ -228,14 +228,31 @@ def id_text(value: JsonValue) -> str | None:
 
 def apply_layout(block: RowBlock, layout: Layout) -> SideBatch:
     """Return the ids and documents of a block of rows."""
-    if block.lines is not None:
-        return SideBatch(list(block.lines.ids), list(block.lines.lines), block.places)
+    if block.unparsed is not None:
+        return _read_unparsed(block, layout)
     batch = _read_columns(block, layout)
     if batch is None:
         batch = _read_row_by_row(block, layout)
     if layout.context and layout.value_key is not None:
         batch.contexts = [_read_context(row) for row in block.rows]
     return batch
+
+
+def _read_unparsed(block: RowBlock, layout: Layout) -> SideBatch:
+    """Return a batch of unparsed documents, with the rows among them that had to be parsed."""
+    assert block.unparsed is not None  # noqa: S101 - else there is nothing to read
+    ids, documents = block.unparsed
+    values = cast("list[SideValue]", documents)
+    if not block.rows:
+        return SideBatch(ids, values, block.places)
+    places = [place for place, each in enumerate(documents) if isinstance(each, bytes)]
+    parsed = apply_layout(RowBlock(block.rows, [block.places[each] for each in places]), layout)
+    tags: list[tuple[str, ...]] | None = None if parsed.tags is None else [()] * len(ids)
+    for number, place in enumerate(places):
+        ids[place], values[place] = parsed.ids[number], parsed.values[number]
+        if tags is not None and parsed.tags is not None:
+            tags[place] = parsed.tags[number]
+    return SideBatch(ids, values, block.places, tags=tags, plain=parsed.plain)
 
 
 class SideCursor:

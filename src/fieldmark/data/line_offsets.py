@@ -1,15 +1,10 @@
-"""Lines in files: blocks of whole lines, and the offsets of rows.
-
-The functions at the end of the module have compiled versions in `_scan`, which are used if they
-are available.
-"""
+"""Lines in files: blocks of whole lines, and the offsets of rows."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
@@ -27,17 +22,14 @@ __all__ = [
     "IrregularLinesError",
     "LineBlock",
     "LineOffsets",
-    "line_count",
     "nth_line_offsets",
     "nth_lines",
     "read_line_blocks",
     "read_line_offsets",
-    "split_at_nth",
 ]
 
 _BLOCK_BYTES: Final = 1 << 15
 _SCAN_BYTES: Final = 1 << 18
-_FAR: Final = 1 << 62
 
 
 class LineBlock(NamedTuple):
@@ -65,7 +57,7 @@ def read_line_blocks(stream: IO[bytes], limit: int, name: str) -> Iterator[LineB
         if parts and block.index(b"\n") > limit:
             raise _too_long(name, first, limit)
         yield LineBlock(block, first, offset)
-        first += line_count(block)
+        first += block.count(b"\n")
         offset += len(block)
         parts = [piece[cut:]] if cut < len(piece) else []
         held = len(piece) - cut
@@ -170,12 +162,12 @@ def read_line_offsets(path: str | Path, id_key: str | None, limit: int) -> LineO
     return LineOffsets(np.concatenate([*starts, [end]]).astype(np.int64), hashes)
 
 
-def split_at_nth(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:
+def nth_lines(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:
     r"""Return where line number `wanted` of a piece ends, and every n-th line after it.
 
     Lines are counted from 1. The second value is `wanted` for the next piece.
 
-    >>> split_at_nth(b"a\nb\nc\nd\n", 1, 2)
+    >>> nth_lines(b"a\nb\nc\nd\n", 1, 2)
     ([2, 6], 1)
     """
     ends: list[int] = []
@@ -186,22 +178,3 @@ def split_at_nth(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]
         wanted = every
         lines = lines[-1].split(b"\n", wanted)
     return ends, wanted - len(lines) + 1
-
-
-def _count_lines(piece: bytes) -> int:
-    return piece.count(b"\n")
-
-
-nth_lines: Callable[[bytes, int, int], tuple[list[int], int]] = split_at_nth
-"""`split_at_nth`, or its compiled version."""
-line_count: Callable[[bytes], int] = _count_lines
-"""Returns how many lines end in a piece."""
-
-with suppress(ImportError):  # not compiled
-    from fieldmark.data import _scan
-
-    nth_lines = _scan.nth_lines
-
-    def line_count(piece: bytes) -> int:
-        """Return how many lines end in a piece, from the distance to a line far beyond it."""
-        return _FAR - nth_lines(piece, _FAR, 1)[1]

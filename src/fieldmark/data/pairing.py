@@ -20,7 +20,7 @@ from fieldmark.data.input_warnings import (
     warn_unreadable_sides,
 )
 from fieldmark.data.inputs import Coverage, InputLike, Inputs, Role
-from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
+from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
 from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
@@ -35,7 +35,7 @@ from fieldmark.data.sides import (
 from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.lines import DEEPEST_ROW, LINES, LONGEST_PATHS
+from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
@@ -249,22 +249,20 @@ class PairStream:
             total += size // max(1, len(rows))
         return total
 
-    def keep_lines(self, readers: Sequence[LineReader] | None = None) -> None:
-        """Leave documents of the same form unparsed, for callers that can process lines.
+    def keep_unparsed(self) -> None:
+        """Leave the documents of JSONL files unparsed, if the kernel is available.
 
-        The `readers` of lines are made from the first rows unless they are given.
+        The caller must be able to process them. The first rows are parsed already.
         """
-        sources = [side.source for side in self.sides]
-        files = [source for source in sources if isinstance(source, JsonlSource)]
-        limits = self.options.limits
-        strict = limits.depth < DEEPEST_ROW or limits.path_characters < LONGEST_PATHS
-        if len(files) < len(sources) or self.options.context or strict:
+        sides = [(side.source, side.layout) for side in self.sides]
+        if not COMPILED or self.options.context:
             return
-        if readers is None:
-            readers = line_readers([(side.layout, side.sample.rows) for side in self.sides])
-        for source, reader in zip(files, readers, strict=False):
-            source.reader = reader
-        self._builder.keeps_lines = bool(readers)
+        for source, layout in sides:
+            if not isinstance(source, JsonlSource) or layout.partner_key is not None:
+                return
+        for source, layout in sides:
+            cast(JsonlSource, source).unparsed = layout
+        self._builder.keeps_unparsed = True
 
     def batches(self) -> Iterator[list[Case]]:
         """Yield the cases, a few hundred at a time."""
@@ -402,10 +400,11 @@ class PairStream:
 class CaseBuilder:
     """Builds cases from the rows of both sides, and counts rows that cannot be read.
 
-    Cases without an id are numbered, starting after `before`. With `keeps_lines`, documents may be
-    lines, which cases contain as `unparsed`. With `as_text`, numbers and booleans of both sides are
-    strings; with `candidate_as_text`, those of candidates whose expected value is a string. If both
-    sides are `text_sources`, numbers in JSON cells are strings like those in other cells.
+    Cases without an id are numbered, starting after `before`. With `keeps_unparsed`, cases contain
+    their documents as `unparsed`, which some of them may be. With `as_text`, numbers and booleans
+    of both sides are strings; with `candidate_as_text`, those of candidates whose expected value is
+    a string. If both sides are `text_sources`, numbers in JSON cells are strings like those in
+    other cells.
     """
 
     __slots__ = (
@@ -417,7 +416,7 @@ class CaseBuilder:
         "as_text",
         "candidate_as_text",
         "coverage",
-        "keeps_lines",
+        "keeps_unparsed",
         "text_sources",
     )
 
@@ -433,7 +432,7 @@ class CaseBuilder:
         self.as_text = False
         self.candidate_as_text = False
         self.text_sources: Sequence[RowSource] = ()
-        self.keeps_lines = False
+        self.keeps_unparsed = False
 
     def build(self, batch: SideBatch, candidates: list[SideValue]) -> list[Case]:
         """Return the cases of some rows of the truth and their candidates."""
@@ -443,18 +442,18 @@ class CaseBuilder:
         contexts = batch.contexts if batch.contexts is not None else repeat(None)
         self.as_text = self.as_text or any(source.json_cells for source in self.text_sources)
         as_text = self.as_text or self.candidate_as_text
-        plain = _PLAIN_TYPES | LINES if self.keeps_lines else _PLAIN_TYPES
+        plain = _PLAIN_TYPES | DOCUMENTS if self.keeps_unparsed else _PLAIN_TYPES
         parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
             map(type, candidates)
         )
         if batch.plain and not as_text and parsed:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
-            if self.keeps_lines:
-                unparsed = zip(batch.values, candidates, strict=True)
-                documents = repeat(None), repeat(MISSING), unparsed
-            expected, candidate, lines = documents
+            if self.keeps_unparsed:
+                pairs = zip(batch.values, candidates, strict=True)
+                documents = repeat(None), repeat(MISSING), pairs
+            expected, candidate, both = documents
             read = repeat(CaseInput.OK), repeat(""), repeat("")
-            columns = zip(ids, expected, candidate, *read, tags, contexts, lines, strict=False)
+            columns = zip(ids, expected, candidate, *read, tags, contexts, both, strict=False)
             return list(map(_make_case, columns))
         rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
         cases = [self._build_one(*row) for row in rows]
@@ -491,7 +490,9 @@ class CaseBuilder:
         if candidate is MISSING:
             candidate = RowFault("", CaseInput.MISSING)
         elif isinstance(candidate, str):
-            truth = cast("JsonValue", expected)
+            # An unparsed document is an object, which is all that matters here.
+            given = cast("JsonValue", expected)
+            truth = given if unparsed(given) is None else {}
             try:
                 candidate, parsed_from = self._read_candidate(truth, candidate)
             except DataError as error:
@@ -503,11 +504,11 @@ class CaseBuilder:
             else:
                 self.coverage.unparseable += 1
             read, candidate = (candidate.input, candidate.reason), MISSING
-        if self.keeps_lines:
-            unparsed = expected, candidate
-            return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=unparsed)
+        if self.keeps_unparsed:
+            both = expected, candidate
+            return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=both)
         documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
-        truth, found = documents  # neither is a line
+        truth, found = documents  # neither is unparsed
         as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))
         if as_text and found is not MISSING and not isinstance(found, str):
             found = _scalars_as_text(found)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fieldmark.data.files import is_compressed, open_file
 from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
-from fieldmark.data.json_parser import Row
+from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.layout import Layout
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Partition", "PartitionOpener", "Partitions", "partition", "why_indivisible"]
-
-_FORM_ROWS: Final = 64
-"""The number of rows of each side from which the form of documents is learned."""
 
 
 class LineRange(NamedTuple):
@@ -93,7 +89,6 @@ class _SideOpener:
     size: int
     layout: Layout
     role: Role
-    first_rows: tuple[Row, ...]
 
     def open(self, part: LineRange, options: Inputs) -> InputSide:
         dialect = make_dialect(self.role, options)
@@ -134,11 +129,6 @@ class PartitionOpener:
             if opened.size != side.size:
                 message = f"the file has {opened.size:,} bytes, expected {side.size:,}"
                 raise DataError(message, Location(opened.name))
-
-    def line_readers(self) -> Sequence[LineReader]:
-        """Return readers of unparsed lines, if the documents have the same form."""
-        sides = [self.truth] if self.candidate is None else [self.truth, self.candidate]
-        return line_readers([(side.layout, side.first_rows) for side in sides])
 
 
 class Partitions:
@@ -191,7 +181,6 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
             size=side.source.bytes_total,
             layout=side.layout,
             role=side.dialect.role,
-            first_rows=tuple(side.sample.rows[:_FORM_ROWS]),
         )
         for side in stream.sides
     ]

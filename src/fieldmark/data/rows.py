@@ -5,29 +5,36 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, ClassVar
+from typing import IO, TYPE_CHECKING, ClassVar, NamedTuple
 
 from fieldmark.data.files import InputFile, open_file
 from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, LimitError, Location
 
 if TYPE_CHECKING:
-    from fieldmark.data.json_lines import UnparsedLines
+    from fieldmark.model._kernel import Document
 
-__all__ = ["RowBlock", "RowSource", "changed_error", "with_location"]
+__all__ = ["RowBlock", "RowSource", "UnparsedRows", "changed_error", "with_location"]
+
+
+class UnparsedRows(NamedTuple):
+    """The ids and documents of rows; rows that had to be parsed are still the bytes of lines."""
+
+    ids: list[str | None]
+    documents: list[Document | bytes]
 
 
 @dataclass(slots=True)
 class RowBlock:
     """Some rows in order, their places, and their ids if the source provides them.
 
-    Unparsed rows are in `lines` instead of `rows`.
+    If documents are `unparsed`, `rows` are only those rows that had to be parsed.
     """
 
     rows: list[Row]
     places: Sequence[int]
     ids: list[str] | None = None
-    lines: UnparsedLines | None = None
+    unparsed: UnparsedRows | None = None
 
 
 @dataclass(slots=True)

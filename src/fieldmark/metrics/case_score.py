@@ -29,10 +29,11 @@ from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
+from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["SMALL_CASE", "CaseCounter", "CaseStats"]
+__all__ = ["SMALL_CASE", "CaseCounter", "CaseStats", "count_cells"]
 
 SMALL_CASE: Final = 64
 """Cases with more cells rarely repeat, so they are not memoized."""
@@ -209,9 +210,8 @@ class CaseCounter:
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         cells = block.cells
-        once = dict.fromkeys(cells, 1) if len(cells) <= SMALL_CASE else {}
-        times = block.times = once if len(once) == len(cells) else Counter(cells)
-        odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
+        times, odd = count_cells(cells, _PLAIN_MATCH)
+        block.times = times
         totals = self._sum(len(cells), times, odd)
         neutral = 0
         if self._neutral and not unreadable:
@@ -337,6 +337,14 @@ class CaseCounter:
             attributes = (self._table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
             return _NOTHING_TO_FIND if any(each.weight for each in attributes) else (0.0, False)
         return min(1.0, max(0.0, fsum(earned) / weights)), False
+
+
+def count_cells(cells: list[int], plain: int) -> tuple[Mapping[int, int], list[int]]:
+    """Return how often each cell occurs, and the cells with another fact than `plain`."""
+    if COMPILED:
+        return kernel.count(cells, plain)
+    times = Counter(cells)
+    return times, [cell for cell in times if cell & FACT_MASK != plain]
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 if TYPE_CHECKING:
-    from fieldmark.model._lines import Line
+    from fieldmark.model._kernel import Document
 
 __all__ = ["Case", "CaseContext", "CaseInput", "UnparsedDocuments", "Verdict"]
 
@@ -42,8 +42,8 @@ class CaseContext(NamedTuple):
     text: str | None = None
 
 
-UnparsedDocuments: TypeAlias = "tuple[JsonValue | Line, JsonValue | Missing | Line]"
-"""The truth and the candidate, each of which may be an unparsed line."""
+UnparsedDocuments: TypeAlias = "tuple[JsonValue | Document, JsonValue | Missing | Document]"
+"""The truth and the candidate, each of which may be unparsed."""
 
 
 class Case(NamedTuple):
@@ -51,8 +51,8 @@ class Case(NamedTuple):
 
     Without a readable candidate, `candidate` is `MISSING` and `input` says why. `parsed_from` says
     that the candidate was extracted from model output (`fence` or `text`). A run that needs only
-    outcomes may leave lines unparsed: then `unparsed` contains the documents instead of `expected`
-    and `candidate`.
+    outcomes and rows may leave documents unparsed: then `unparsed` contains them instead of
+    `expected` and `candidate`.
     """
 
     id: str

@@ -72,7 +72,8 @@ class AttributeNode:
     have the same text or number; they are 0 if the comparator has to be called. `item_node` is
     the node of all list items unless a rule names an index. A `structural` node is not a field
     itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
-    `align` aligns the items of a list; `leaf_comparator` and `whole_comparator` are the rules that
+    `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
+    `leaf_comparator` and `whole_comparator` are the rules that
     decide the similarity of items there (`LeafRules`). A rule that needs a provider does not,
     because it would be asked about every pair of items.
     """
@@ -85,6 +86,7 @@ class AttributeNode:
         "_prefix",
         "_settings",
         "align",
+        "aligned_by_rules",
         "aligner",
         "any_of",
         "base",
@@ -143,9 +145,10 @@ class AttributeNode:
 
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
         self.align: Callable[[list[JsonValue], list[JsonValue]], Alignment] = self.aligner.align
-        if getattr(self.aligner, "uses_rules", False) and any(
+        self.aligned_by_rules = getattr(self.aligner, "uses_rules", False) and any(
             match.rule.comparator for match in match_item(self._matches, _ANY_INDEX)
-        ):
+        )
+        if self.aligned_by_rules:
             self.align = self._align_by_rules
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.has_rule = bool(complete)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import orjson
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.kernel import COMPILED, kernel, parsed, unparsed
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
@@ -27,15 +30,13 @@ from fieldmark.values.paths import (
     without,
 )
 from fieldmark.values.presence import presence_of
+from fieldmark.values.strict_json import all_finite
 
 if TYPE_CHECKING:
-    from fieldmark.model._lines import Line
-    from fieldmark.plan.line_pairs import LinePairs
+    from fieldmark.model._kernel import Document
+    from fieldmark.plan.kernel_walk import KernelWalk
 
 __all__ = ["Plan", "compile_plan"]
-
-_PARSED: Final = frozenset((dict, list, str, int, float, bool, type(None), Missing))
-"""The types of parsed documents; others are lines."""
 
 _INVALID_PATH_FACT: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
 """A configured field with an invalid path is missing, whatever the documents contain."""
@@ -50,10 +51,11 @@ class Plan:
 
     __slots__ = (
         "_invalid_paths",
-        "_line_pairs",
+        "_kernel",
         "_lookups",
         "_root",
         "_scope",
+        "_takes_unparsed",
         "_walk",
         "_whole_document",
         "rules",
@@ -77,7 +79,7 @@ class Plan:
         )
         self._walk = Walk(presence, scope)
         self._scope = scope
-        self._line_pairs: LinePairs | None = None
+        self._kernel: KernelWalk | None = None
         self._lookups: list[_Lookup] = []
         self._invalid_paths: list[AttributeNode] = []
         matches: list[RuleMatch] = []
@@ -114,6 +116,8 @@ class Plan:
             self._root = self._whole_document  # the document itself is a map
         if all_looked_up:
             self._root = None
+        walked = self._root is not None and self._root.walks
+        self._takes_unparsed = COMPILED and walked and not (self._lookups or self._invalid_paths)
 
     def lists(self) -> Mapping[str, Aligner]:
         """Return the aligner of every list seen so far, by path."""
@@ -125,39 +129,39 @@ class Plan:
         return self.compare_all([(expected, candidate)])[0]
 
     def compare_all(
-        self, pairs: Iterable[tuple[JsonValue | Line, JsonValue | Missing | Line]]
+        self, pairs: Iterable[tuple[JsonValue | Document, JsonValue | Missing | Document]]
     ) -> list[Outcomes]:
-        """Compare pairs of documents; batch comparators are called once for all of them.
-
-        Documents may be lines if `takes_lines` is true.
-        """
-        columns = list(map(list, zip(*pairs, strict=True)))
-        if not columns:
-            return []
-        expected, candidate = columns
-        if {*map(type, expected), *map(type, candidate)} <= _PARSED:
-            results = list(map(self._compare_parsed, expected, candidate))
-        else:
-            if self._line_pairs is None:
-                from fieldmark.plan.line_pairs import LinePairs
-
-                assert self._root is not None  # noqa: S101 - else the plan takes no lines
-                self._line_pairs = LinePairs(self._walk, self._root)
-            results = self._line_pairs.compare(expected, candidate, self._compare_parsed)
+        """Compare pairs of documents; batch comparators are called once for all of them."""
+        results = [self._compare(expected, candidate) for expected, candidate in pairs]
         self._walk.resolve_deferred()
         return results
-
-    @property
-    def takes_lines(self) -> bool:
-        """Whether documents may be lines: not with lookups by path or with batch comparators."""
-        comparators = (self.rules.default, *(rule.comparator for rule in self.rules.fields))
-        has_batch = any(hasattr(comparator, "settle") for comparator in comparators)
-        walked = self._root is not None and self._root.walks
-        return walked and not (has_batch or self._lookups or self._invalid_paths)
 
     def discard_deferred(self) -> None:
         """Drop the deferred comparisons that are left after an exception."""
         self._walk.discard_deferred()
+
+    def _compare(
+        self, expected: JsonValue | Document, candidate: JsonValue | Missing | Document
+    ) -> Outcomes:
+        """Compare two documents, with the kernel if it can read both."""
+        if self._takes_unparsed:
+            one = _for_kernel(expected) if isinstance(expected, dict) else unparsed(expected)
+            other = _for_kernel(candidate) if isinstance(candidate, dict) else unparsed(candidate)
+            if one is not None and other is not None:
+                if self._kernel is None:
+                    self._kernel = self._kernel_walk()
+                outcomes = self._kernel.compare(one, other)
+                if outcomes is not None:
+                    return outcomes
+        return self._compare_parsed(cast("JsonValue", parsed(expected)), parsed(candidate))
+
+    def _kernel_walk(self) -> KernelWalk:
+        from fieldmark.plan.kernel_walk import KernelWalk
+
+        rules, root = self.rules, self._root
+        assert root is not None  # noqa: S101 - else the plan does not take unparsed documents
+        plain = rules.empty_blanks and not (rules.empty_tokens or rules.empty_containers)
+        return KernelWalk(self._walk, root, plain_presence=plain)
 
     def _compare_parsed(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
         outcomes = Outcomes()
@@ -208,6 +212,16 @@ class _Lookup(NamedTuple):
 def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
     """Return a plan for the rules, with its own attribute table or that of another plan."""
     return Plan(rules, table)
+
+
+def _for_kernel(document: JsonObject) -> Document | None:
+    """Return a document as the kernel reads it; `None` if it cannot."""
+    try:
+        text = orjson.dumps(document)
+    except TypeError:  # a number, string or depth that orjson does not support
+        return None
+    # NaN is written as null.
+    return None if b"null" in text and not all_finite(document) else kernel.document(text)
 
 
 def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:

@@ -188,13 +188,11 @@ class Walk:
                 self.compare(item_node, item, other_item, outcomes)
         for index in alignment.unmatched_expected:
             mark_item((len(cells), path, index, None, None))
-            self._record_unmatched_item(node.item(index), expected[index], outcomes)
+            self.record_unmatched_item(node.item(index), expected[index], outcomes)
         if self.with_extras:
             for other in alignment.unmatched_candidate:
                 mark_item((len(cells), path, None, other, None))
-                self._record_unmatched_item(
-                    node.item(other), candidate[other], outcomes, extra=True
-                )
+                self.record_unmatched_item(node.item(other), candidate[other], outcomes, extra=True)
 
     def _compare_entries(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
@@ -411,7 +409,7 @@ class Walk:
                     name = join("", key)
                     names = (None, name) if extra else (name, None)
                     outcomes.items.append((len(outcomes.cells), node.item_path, *names, None))
-                    self._record_unmatched_item(node.entry_node, inner, outcomes, extra=extra)
+                    self.record_unmatched_item(node.entry_node, inner, outcomes, extra=extra)
                 return
             if isinstance(value, dict):
                 for key, inner in value.items():
@@ -422,21 +420,33 @@ class Walk:
                 if cast(_Side, inner) is not MISSING:
                     places = (None, index) if extra else (index, None)
                     outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
-                    self._record_unmatched_item(node.item(index), inner, outcomes, extra=extra)
+                    self.record_unmatched_item(node.item(index), inner, outcomes, extra=extra)
         elif not node.structural and not (in_list and self._presence(value) is not _VALUE):
             expected, candidate = (MISSING, value) if extra else (value, MISSING)
             self.compare(node, expected, candidate, outcomes)
 
-    def _record_unmatched_item(
+    def record_unmatched_leaf(
+        self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool
+    ) -> None:
+        """Record every leaf of a value in a list item without counterpart."""
+        self._record_unmatched(node, value, outcomes, extra=extra, in_list=True)
+
+    def record_unmatched_item(
         self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool = False
     ) -> None:
         """Record the leaves of a list item without counterpart, or the item if it has none."""
         start = len(outcomes.cells)
-        self._record_unmatched(node, value, outcomes, extra=extra, in_list=True)
-        unrecorded = len(outcomes.cells) == start and node.mode in _DESCENDING
+        self.record_unmatched_leaf(node, value, outcomes, extra=extra)
+        if len(outcomes.cells) == start:
+            self.record_bare_item(node, value, outcomes, extra=extra)
+
+    def record_bare_item(
+        self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool
+    ) -> None:
+        """Record a list item without counterpart that has no leaves."""
         if extra and (node.truth_only or not self.with_extras):
             return
-        if unrecorded and self._presence(value) is _VALUE:
+        if node.mode in _DESCENDING and self._presence(value) is _VALUE:
             presences = (Presence.ABSENT, _VALUE) if extra else (_VALUE, Presence.ABSENT)
             outcomes.cells.append(node.register() | PRESENCE_FACTS[presences[0]][presences[1]])
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import StorageError, with_hint
 from fieldmark.metrics.conventions import Convention
-from fieldmark.model.json import MISSING, JsonValue
-from fieldmark.model.lines import parsed
+from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.json_text import strict_json
-from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.case_result import CaseResult, with_parsed_documents
 
 if TYPE_CHECKING:
     from fieldmark.store.spooled_rows import SpooledRows
@@ -122,7 +120,7 @@ class KeptCases:
             rows = SpooledRows(self._convention)
             encoder = CaseEncoder(RowNumbers(self._table), values=self._values)
         for results, non_finite in self._buffer:
-            encoded = encoder.encode(0, list(map(_parsed, results)), non_finite=non_finite)
+            encoded = encoder.encode(0, results, non_finite=non_finite)
             rows.append(encoded, encoder.numbers.take_new())
         # If encoding is interrupted, nothing is lost or encoded twice.
         self._rows, self._encoder = rows, encoder
@@ -139,21 +137,10 @@ def _size(results: Sequence[CaseResult]) -> int:
             for each in (case.expected, case.candidate)
             if each is not MISSING
         )
-        for case in (_parsed(results[place]).case for place in places)
+        for case in (with_parsed_documents(results[place]).case for place in places)
     ]
     return len(results) * max(sizes, default=0)
 
 
 def _nothing() -> None:
     """Stand in for cases that are not pickled."""
-
-
-def _parsed(result: CaseResult) -> CaseResult:
-    """Return the result with parsed documents."""
-    if result.case.unparsed is None:
-        return result
-    expected, candidate = map(parsed, result.case.unparsed)
-    case = result.case._replace(
-        expected=cast("JsonValue", expected), candidate=candidate, unparsed=None
-    )
-    return replace(result, case=case)

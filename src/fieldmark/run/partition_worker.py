@@ -124,7 +124,7 @@ def open_worker(
 class PartitionWorker:
     """Processes tasks one after another, with its own plan."""
 
-    __slots__ = ("_encoder", "_job", "_processor", "_readers", "_restore", "_runner", "_threshold")
+    __slots__ = ("_encoder", "_job", "_processor", "_restore", "_runner", "_threshold")
 
     def __init__(
         self,
@@ -146,8 +146,6 @@ class PartitionWorker:
                     table.add(attribute)
             plan = compile_plan(job.settings.rules, table)
         self._processor = CaseProcessor(plan, job.settings.convention)
-        lines = not (job.keep_rows or runner) and plan.takes_lines
-        self._readers = job.opener.line_readers() if lines else ()
         numbers = RowNumbers(plan.table, job.seeds) if numbers is None else numbers
         self._encoder = CaseEncoder(numbers, values=job.values)
 
@@ -167,8 +165,8 @@ class PartitionWorker:
         for number, partition in task:
             before = len(ids)
             with closing(job.opener.open(partition)) as stream:
-                if self._readers:
-                    stream.keep_lines(self._readers)
+                if self._restore is None and self._runner is None:
+                    stream.keep_unparsed()
                 for segment in segments(stream.batches()):
                     ids += [case.id for case in segment]
                     cases, unreadable = split_unreadable(segment)

@@ -355,8 +355,8 @@ class _Session:
     def _run_serially(self) -> None:
         """Process everything in this process, except segments that are already stored."""
         watched = self._observers or self._runner or self._regions
-        if self._rows is None and not watched and self._plan.takes_lines:
-            self._stream.keep_lines()
+        if not (watched or self._stored or self._prepared.target):
+            self._stream.keep_unparsed()
         processor = CaseProcessor(self._plan, self._settings.convention, self._own_plans)
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)

@@ -19,7 +19,8 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import unparsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.values.paths import (
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.key import Key
     from fieldmark.align.optimal import Optimal
-    from fieldmark.model._lines import Line
-    from fieldmark.model.lines import LineKind
+    from fieldmark.model._kernel import Document
 
 __all__ = [
     "CaseWarnings",
@@ -148,11 +148,9 @@ class CaseWarnings:
     def _find_paths(self, cases: Sequence[Case]) -> None:
         """Remove the paths that the documents of these cases have."""
         keys = first_keys(self.unseen.values())
-        examples: dict[LineKind, JsonObject] = {}
         for case in cases:
             both = [
-                _document(each, keys, examples)
-                for each in case.unparsed or (case.expected, case.candidate)
+                _document(each, keys) for each in case.unparsed or (case.expected, case.candidate)
             ]
             if both == _NEITHER:
                 continue
@@ -232,24 +230,15 @@ class CaseWarnings:
 
 
 def _document(
-    document: JsonValue | Missing | Line,
-    keys: frozenset[str] | None,
-    examples: dict[LineKind, JsonObject],
+    document: JsonValue | Missing | Document, keys: frozenset[str] | None
 ) -> JsonValue | Missing:
-    """Return a document, parsed if it is a line; `MISSING` if it has none of the keys.
-
-    `examples` caches a document for each kind of line, so that few lines are parsed.
-    """
-    if isinstance(document, dict):
-        return MISSING if keys is not None and keys.isdisjoint(document) else document
-    kind: LineKind | None = getattr(document, "kind", None)
-    if kind is None:
-        return cast("JsonValue | Missing", document)
-    if kind not in examples:
-        examples[kind] = kind.form.example()
-    if keys is not None and keys.isdisjoint(examples[kind]):
+    """Return a document, or `MISSING` if it has none of the keys."""
+    line = unparsed(document)
+    if line is not None:
+        return MISSING if keys is not None and line.lacks(tuple(keys)) else line.value()
+    if isinstance(document, dict) and keys is not None and keys.isdisjoint(document):
         return MISSING
-    return kind.document(cast("Line", document))
+    return cast("JsonValue | Missing", document)
 
 
 def _named(case: Case) -> str:

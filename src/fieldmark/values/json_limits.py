@@ -16,7 +16,7 @@ _MAX_DEPTH: Final = 200
 _PER_CHARACTER: Final = 16
 _PER_VALUE: Final = 256
 """What the paths of a document may have in addition to `path_characters`: for each character of
-its keys and strings, and for each value. `_scan.c` has the same numbers."""
+its keys and strings, and for each value. `_kernel.c` has the same number for a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -255,6 +255,11 @@ class Tolerance:
         object.__setattr__(self, "_relative", _as_float(self.relative))
         object.__setattr__(self, "_nearby", max(self._absolute, _TINY) * _MARGIN)
 
+    @property
+    def as_floats(self) -> tuple[float, float]:
+        """The absolute and the relative limit; negative if there is a period."""
+        return (self._absolute, self._relative) if self.period is None else (-1.0, -1.0)
+
     def admits(self, expected: Number, candidate: Number) -> bool:
         """Return whether the candidate is within the tolerance.
 

@@ -93,13 +93,13 @@ class RowNumbers:
     def items(self, items: Sequence[ItemMark]) -> list[StoredItem]:
         """Return the item marks of a case as its row stores them."""
         numbers = self._lists
-        stored: list[StoredItem] = []
-        for start, path, expected, candidate, similarity in items:
-            number = numbers.get(path)
-            if number is None:
-                number = numbers[path] = self._number(_list_attribute(path))
-            stored.append((start, number, expected, candidate, similarity))
-        return stored
+        for path in dict.fromkeys([mark[1] for mark in items]):
+            if path not in numbers:
+                numbers[path] = self._number(_list_attribute(path))
+        return [
+            (start, numbers[path], expected, candidate, similarity)
+            for start, path, expected, candidate, similarity in items
+        ]
 
     def take_new(self) -> list[NumberedAttribute]:
         """Return the attributes that rows have used for the first time since the last call."""

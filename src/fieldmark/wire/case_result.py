@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
@@ -19,6 +19,7 @@ from fieldmark.metrics.quality import Quality, quality
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.escape import DASH, for_html, html_table
@@ -26,7 +27,7 @@ from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.strict_json import all_finite
 
-__all__ = ["FLAGS", "NON_FINITE", "CaseResult", "FieldResult"]
+__all__ = ["FLAGS", "NON_FINITE", "CaseResult", "FieldResult", "with_parsed_documents"]
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
 """The flags that a comparison may have."""
@@ -362,3 +363,14 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
     if document is MISSING or presence is Presence.ABSENT:
         return MISSING
     return document if path == ROOT else resolve(document, path)
+
+
+def with_parsed_documents(result: CaseResult) -> CaseResult:
+    """Return a result whose documents are parsed."""
+    if result.case.unparsed is None:
+        return result
+    expected, candidate = map(parsed, result.case.unparsed)
+    case = result.case._replace(
+        expected=cast("JsonValue", expected), candidate=candidate, unparsed=None
+    )
+    return replace(result, case=case)

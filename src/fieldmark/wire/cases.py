@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import orjson
 
@@ -18,17 +18,21 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.kernel import unparsed
 from fieldmark.model.outcome import Outcome, Reason, fact_of
 from fieldmark.model.outcomes import ItemMark, Outcomes
 from fieldmark.values.json_text import finite_json, strict_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
-from fieldmark.wire.case_result import FLAGS, NON_FINITE, CaseResult
+from fieldmark.wire.case_result import FLAGS, NON_FINITE, CaseResult, with_parsed_documents
 from fieldmark.wire.scores import (
     evaluator_result_from_json,
     evaluator_result_to_json,
     score_from_json,
 )
+
+if TYPE_CHECKING:
+    from fieldmark.model._kernel import Document
 
 __all__ = ["CaseEncoder", "case_from_json", "segment_of"]
 
@@ -93,12 +97,13 @@ class CaseEncoder:
         if outcomes.fallback:
             parts.append(b',"fallback":true')
         if values:
-            parts += [b',"expected":', strict_json(case.expected)]
-            if case.candidate is not MISSING:
-                text = strict_json(case.candidate)
+            expected, candidate = case.unparsed or (case.expected, case.candidate)
+            parts += [b',"expected":', _document_json(expected)]
+            if candidate is not MISSING:
+                text = _document_json(candidate)
                 # If non-finite numbers were read, one may have been written as null.
-                odd = non_finite and b"null" in text
-                parts += [b',"candidate":', finite_json(case.candidate) if odd else text]
+                odd = non_finite and b"null" in text and unparsed(candidate) is None
+                parts += [b',"candidate":', finite_json(candidate) if odd else text]
                 if marked := _non_finite(result) if odd else result.non_finite:
                     parts += [b',"non_finite":', strict_json(sorted(marked))]
         if result.overall is not None:
@@ -148,8 +153,14 @@ class CaseEncoder:
 
 def _non_finite(result: CaseResult) -> frozenset[int]:
     """Return the positions of the fields whose candidate is not finite."""
-    fields = enumerate(result.iter_fields())
+    fields = enumerate(with_parsed_documents(result).iter_fields())
     return frozenset(position for position, each in fields if NON_FINITE in each.finite().flags)
+
+
+def _document_json(document: JsonValue | Missing | Document) -> bytes:
+    """Return a document as `strict_json`: its own bytes if they are the same."""
+    line = unparsed(document)
+    return strict_json(document) if line is None else line.canonical or strict_json(line.value())
 
 
 def _comparison(position: int, comparison: Comparison, *, notes: bool) -> list[object]:

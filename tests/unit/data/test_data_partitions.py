@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data import _scan, line_offsets
+from fieldmark.data import line_offsets
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
-    line_count,
     nth_line_offsets,
     nth_lines,
-    split_at_nth,
 )
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import partition
@@ -64,16 +62,11 @@ def test_line_beyond_the_limit_is_irregular(limit, tmp_path):
     st.integers(1, 6),
     st.integers(1, 6),
 )
-def test_compiled_search_finds_the_same_lines(piece, wanted, every):
-    assert nth_lines is _scan.nth_lines
-    assert nth_lines(piece, wanted, every) == split_at_nth(piece, wanted, every)
-    assert line_count(piece) == piece.count(b"\n")
-
-
-@pytest.mark.parametrize("numbers", [(0, 1), (1, 0), (-1, 1)])
-def test_lines_are_counted_from_one(numbers):
-    with pytest.raises(ValueError, match="line numbers must be at least 1"):
-        nth_lines(b"", *numbers)
+def test_every_nth_line_is_found(piece, wanted, every):
+    ends = [place + 1 for place, byte in enumerate(piece) if byte == ord("\n")]
+    found, following = nth_lines(piece, wanted, every)
+    assert found == ends[wanted - 1 :: every]
+    assert following == wanted + every * len(found) - len(ends)
 
 
 def rows(name, numbers):

@@ -1,6 +1,0 @@
-from collections.abc import Sequence
-
-def may_mislead(
-    raw: bytes, values: Sequence[object], depth: int, key_characters: int, path_characters: int, /
-) -> bool: ...
-def nth_lines(piece: bytes, wanted: int, every: int, /) -> tuple[list[int], int]: ...

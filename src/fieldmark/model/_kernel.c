@@ -1,0 +1,3090 @@
+/* The compiled comparison of documents: lines of JSON -> tapes of tokens -> cells.
+
+   Every rule is defined by a Python function, which is named where the rule is implemented; the
+   results are the same, byte for byte. What this module does not decide, a field, a list or a
+   line, is left to that function.
+
+   1. Hashes       seeded, so that input cannot be crafted to collide
+   2. Tapes        strict JSON; a line with anything unusual is refused
+   3. Documents    a tape with its bytes, as a Python object
+   4. Lines        the documents and ids of a block of lines
+   5. Nodes        the plan: a cache of what `AttributeNode` says
+   6. Fields       `Walk.compare` for scalars and objects
+   7. Equal items  `pair_equal`
+   8. Similarity   `all_leaves`, `drop_unshared` and `edges_of_few`
+   9. Lists        `Walk._compare_lists`
+   10. Counting    `count_cells`
+   11. The module
+
+   Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
+   are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DONE = 1, TO_PYTHON = 0, FAILED = -1 };
+
+typedef unsigned char Byte;
+
+/* ---- 1. Hashes ---- */
+
+static uint64_t seed; /* a secret of this process */
+
+/* Mix two numbers: both halves of their product. */
+static uint64_t
+mixed(uint64_t one, uint64_t other)
+{
+    __uint128_t product =
+        (__uint128_t)(one ^ 0x9E3779B97F4A7C15u) * (other ^ 0xBF58476D1CE4E5B9u ^ seed);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t
+hash_bytes(const Byte *bytes, size_t length)
+{
+    uint64_t hash = seed + length, word;
+    for (; length >= sizeof word; bytes += sizeof word, length -= sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = mixed(hash, word);
+    }
+    if (length > 0) {
+        word = 0;
+        memcpy(&word, bytes, length);
+        hash = mixed(hash, word);
+    }
+    return hash;
+}
+
+/* A hash that is the same for equal numbers, such as 1 and 1.0. */
+static uint64_t
+hash_real(double number)
+{
+    uint64_t bits;
+    if (number >= -9223372036854775808.0 && number < 9223372036854775808.0
+        && (double)(int64_t)number == number) {
+        return mixed(1, (uint64_t)(int64_t)number);
+    }
+    memcpy(&bits, &number, sizeof bits);
+    return mixed(2, bits);
+}
+
+/* ---- 2. Tapes ---- */
+
+enum { IS_NULL, IS_FALSE, IS_TRUE, IS_WHOLE, IS_REAL, IS_TEXT, IS_LIST, IS_OBJECT };
+
+enum {
+    FILLED = 1,  /* text with a character that is certainly not white space */
+    VARIANT = 2, /* text that could be written with other bytes, such as "\/" */
+    ESCAPED = 4, /* text with an escape */
+    WIDE = 8,    /* text or a key beyond ASCII */
+    NESTED = 16, /* a container with another one inside */
+};
+#define INHERITED (VARIANT | ESCAPED | WIDE)
+
+typedef struct {
+    uint64_t hash;     /* the same for equal values */
+    uint64_t key_hash; /* of the key in its object */
+    union {
+        int64_t whole;
+        double real;
+        uint32_t count; /* of members or items */
+    } is;
+    uint32_t start, length;   /* the bytes of the value */
+    uint32_t key, key_length; /* the bytes of the key, without quotes */
+    uint32_t next;            /* the token after this value and everything inside it */
+    uint8_t type, flags;
+} Token;
+
+#define MOST_WHOLE_DIGITS 18 /* of an integer that always fits into 64 bits */
+#define MOST_DIGITS 40
+#define EXACT_DIGITS 15 /* decimals with so many digits and their floats are one to one */
+#define PER_VALUE 256   /* as in values/json_limits.py */
+#define LONGEST_LINE 0x7FFFFFFF
+
+typedef struct {
+    Py_ssize_t depth, key_characters, path_characters, line_bytes;
+} Limits;
+
+typedef struct {
+    const Byte *begin; /* of the line */
+    const Byte *at;
+    const Byte *end;
+    Limits limits;
+    uint64_t paths;      /* characters of the paths of all values */
+    uint64_t deviations; /* from what orjson would write */
+    Token *tokens;
+    size_t number, capacity;
+    uint64_t *keys; /* scratch space: the hashes of the keys of one object */
+    size_t key_capacity;
+} Reader;
+
+static int read_value(Reader *reader, Py_ssize_t depth, uint64_t path);
+
+static void
+free_reader(Reader *reader)
+{
+    PyMem_Free(reader->tokens);
+    PyMem_Free(reader->keys);
+}
+
+/* Add an empty token; -1 for an error. */
+static Py_ssize_t
+add_token(Reader *reader, int type)
+{
+    Token *token;
+    if (reader->number == reader->capacity) {
+        size_t capacity = reader->capacity ? 2 * reader->capacity : 256;
+        Token *tokens = reader->tokens;
+        if (capacity > PY_SSIZE_T_MAX / sizeof *tokens
+            || (tokens = PyMem_Realloc(tokens, capacity * sizeof *tokens)) == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        reader->tokens = tokens;
+        reader->capacity = capacity;
+    }
+    token = &reader->tokens[reader->number];
+    memset(token, 0, sizeof *token);
+    token->type = (uint8_t)type;
+    token->start = (uint32_t)(reader->at - reader->begin);
+    return (Py_ssize_t)reader->number++;
+}
+
+/* Complete a token that ends before `at`. */
+static void
+end_token(Reader *reader, Token *token)
+{
+    token->length = (uint32_t)(reader->at - reader->begin) - token->start;
+    token->next = (uint32_t)reader->number;
+}
+
+static void
+skip_blanks(Reader *reader)
+{
+    while (reader->at < reader->end
+           && (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r'
+               || *reader->at == '\n')) {
+        reader->at++;
+        reader->deviations++;
+    }
+}
+
+/* Skip blanks and then one character, if it is this one. */
+static int
+skip(Reader *reader, Byte character)
+{
+    skip_blanks(reader);
+    if (reader->at < reader->end && *reader->at == character) {
+        reader->at++;
+        return 1;
+    }
+    return 0;
+}
+
+/* The number of bytes of a character beyond ASCII, or 0 if it is not valid UTF-8. */
+static int
+wide_length(const Byte *at, const Byte *end)
+{
+    Byte first = at[0];
+    int length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4 || end - at < length) {
+        return 0;
+    }
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((first == 0xE0 && at[1] < 0xA0) || (first == 0xED && at[1] > 0x9F)
+        || (first == 0xF0 && at[1] < 0x90) || (first == 0xF4 && at[1] > 0x8F)) {
+        return 0; /* too long a form, a surrogate, or beyond Unicode */
+    }
+    return length;
+}
+
+static int
+is_hex(Byte letter)
+{
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f')
+           || (letter >= 'A' && letter <= 'F');
+}
+
+/* Read the four digits of an escape by number after "\\u". A surrogate must be the first of a
+   pair; others are left to the exact parser. */
+static int
+read_code(Reader *reader)
+{
+    const Byte *at = reader->at;
+    if (reader->end - at < 4 || !is_hex(at[0]) || !is_hex(at[1]) || !is_hex(at[2])
+        || !is_hex(at[3])) {
+        return TO_PYTHON;
+    }
+    reader->at += 4;
+    if ((at[0] | 32) != 'd' || at[1] < '8') {
+        return DONE;
+    }
+    if ((at[1] | 32) > 'b' || reader->end - at < 10 || at[4] != '\\' || at[5] != 'u'
+        || (at[6] | 32) != 'd' || (at[7] | 32) < 'c' || (at[7] | 32) > 'f' || !is_hex(at[8])
+        || !is_hex(at[9])) {
+        return TO_PYTHON;
+    }
+    reader->at += 6;
+    return DONE;
+}
+
+/* Read an escape, from its backslash on. */
+static int
+read_escape(Reader *reader, int *flags)
+{
+    const Byte *at = reader->at + 1;
+    if (at >= reader->end) {
+        return TO_PYTHON;
+    }
+    *flags |= ESCAPED;
+    switch (*at) {
+    case '"':
+    case '\\':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        reader->at = at + 1;
+        return DONE;
+    case '/':
+        reader->at = at + 1;
+        break;
+    case 'u':
+        reader->at = at + 1;
+        if (!read_code(reader)) {
+            return TO_PYTHON;
+        }
+        break;
+    default:
+        return TO_PYTHON;
+    }
+    *flags |= VARIANT;
+    reader->deviations++;
+    return DONE;
+}
+
+/* Read a string; `at` is its first quote, and then behind its last. */
+static int
+read_text(Reader *reader, int *flags)
+{
+    *flags = 0;
+    reader->at++;
+    while (reader->at < reader->end) {
+        Byte here = *reader->at;
+        if (here == '"') {
+            reader->at++;
+            return DONE;
+        }
+        if (here == '\\') {
+            if (!read_escape(reader, flags)) {
+                return TO_PYTHON;
+            }
+        } else if (here >= 0x80) {
+            int length = wide_length(reader->at, reader->end);
+            if (length == 0) {
+                return TO_PYTHON;
+            }
+            *flags |= WIDE;
+            reader->at += length;
+        } else if (here < 0x20) {
+            return TO_PYTHON;
+        } else {
+            *flags |= here != ' ';
+            reader->at++;
+        }
+    }
+    return TO_PYTHON;
+}
+
+static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+#define MOST_DECIMALS 22 /* whose power of ten is exact */
+
+/* Convert the text of a float, rounded as by float(). */
+static int
+convert_real(const Byte *start, size_t length, double *number)
+{
+    char text[MOST_DIGITS + 16];
+    if (length >= sizeof text) {
+        return TO_PYTHON;
+    }
+    memcpy(text, start, length);
+    text[length] = 0;
+    *number = PyOS_string_to_double(text, NULL, NULL);
+    return *number == -1.0 && PyErr_Occurred() ? FAILED : DONE;
+}
+
+/* Read digits into a number; return how many there are, those of the number in `significant`. */
+static Py_ssize_t
+read_digits(Reader *reader, uint64_t *number, Py_ssize_t *significant)
+{
+    const Byte *start = reader->at;
+    while (reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9') {
+        if (*significant < MOST_WHOLE_DIGITS) {
+            *number = *number * 10 + (uint64_t)(*reader->at - '0');
+        }
+        *significant += *number > 0;
+        reader->at++;
+    }
+    return reader->at - start;
+}
+
+/* Read the fraction and the exponent of a number; `digits` are those before the point. */
+static int
+read_real(Reader *reader, Token *token, uint64_t number, Py_ssize_t digits, Py_ssize_t significant)
+{
+    const Byte *start = reader->begin + token->start;
+    Py_ssize_t decimals = 0;
+    int has_exponent = 0, done = DONE;
+    if (*reader->at == '.') {
+        reader->at++;
+        decimals = read_digits(reader, &number, &significant);
+        if (decimals == 0) {
+            return TO_PYTHON;
+        }
+    }
+    if (reader->at < reader->end && (*reader->at == 'e' || *reader->at == 'E')) {
+        uint64_t exponent = 0;
+        Py_ssize_t written = 0;
+        has_exponent = 1;
+        reader->at++;
+        if (reader->at < reader->end && (*reader->at == '+' || *reader->at == '-')) {
+            reader->at++;
+        }
+        written = read_digits(reader, &exponent, &(Py_ssize_t){0});
+        if (written == 0 || written > 2) {
+            return TO_PYTHON; /* it may be infinite */
+        }
+    }
+    if (digits + decimals > MOST_DIGITS) {
+        return TO_PYTHON;
+    }
+    token->type = IS_REAL;
+    if (!has_exponent && significant <= EXACT_DIGITS && decimals <= MOST_DECIMALS
+        && FLT_EVAL_METHOD == 0) {
+        /* Both numbers are exact, so the quotient is rounded correctly. */
+        token->is.real = (double)number / POWERS[decimals];
+        token->is.real = *start == '-' ? -token->is.real : token->is.real;
+    } else {
+        done = convert_real(start, (size_t)(reader->at - start), &token->is.real);
+    }
+    /* The shortest text of a float is the only one with at most 15 digits, without an exponent
+       from 0.0001 on, and with at least one decimal. */
+    if (has_exponent || significant > EXACT_DIGITS || digits > EXACT_DIGITS
+        || (reader->at[-1] == '0' && decimals > 1)
+        || (token->is.real != 0.0 && fabs(token->is.real) < 0.001)) {
+        reader->deviations++;
+    }
+    token->hash = hash_real(token->is.real);
+    return done;
+}
+
+static int
+read_number(Reader *reader)
+{
+    Py_ssize_t place = add_token(reader, IS_WHOLE), digits, significant = 0;
+    uint64_t number = 0;
+    Token *token;
+    int negative, done = DONE;
+    if (place < 0) {
+        return FAILED;
+    }
+    token = &reader->tokens[place];
+    negative = *reader->at == '-';
+    reader->at += negative;
+    digits = read_digits(reader, &number, &significant);
+    if (digits == 0 || digits > MOST_WHOLE_DIGITS || (digits > 1 && reader->at[-digits] == '0')) {
+        return TO_PYTHON;
+    }
+    if (reader->at < reader->end
+        && (*reader->at == '.' || *reader->at == 'e' || *reader->at == 'E')) {
+        done = read_real(reader, token, number, digits, significant);
+    } else if (negative && number == 0) {
+        return TO_PYTHON;
+    } else {
+        token->is.whole = negative ? -(int64_t)number : (int64_t)number;
+        token->hash = mixed(1, (uint64_t)token->is.whole);
+    }
+    end_token(reader, token);
+    return done;
+}
+
+static int
+read_word(Reader *reader, int type, const char *word)
+{
+    Py_ssize_t place = add_token(reader, type);
+    size_t length = strlen(word);
+    if (place < 0) {
+        return FAILED;
+    }
+    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length) != 0) {
+        return TO_PYTHON;
+    }
+    reader->at += length;
+    reader->tokens[place].hash = mixed(3, (uint64_t)type);
+    end_token(reader, &reader->tokens[place]);
+    return DONE;
+}
+
+static int
+read_string(Reader *reader)
+{
+    Py_ssize_t place = add_token(reader, IS_TEXT);
+    Token *token;
+    int flags;
+    if (place < 0) {
+        return FAILED;
+    }
+    if (!read_text(reader, &flags)) {
+        return TO_PYTHON;
+    }
+    token = &reader->tokens[place];
+    token->flags = (uint8_t)flags;
+    end_token(reader, token);
+    token->hash = hash_bytes(reader->begin + token->start + 1, token->length - 2);
+    return DONE;
+}
+
+/* Pass flags on to a container from a value inside it. */
+static void
+inherit(Token *outer, const Token *inner)
+{
+    outer->flags |= inner->flags & INHERITED;
+    outer->flags |= inner->type >= IS_LIST ? NESTED : 0;
+}
+
+static int
+read_list(Reader *reader, Py_ssize_t depth, uint64_t path)
+{
+    Py_ssize_t place = add_token(reader, IS_LIST);
+    uint64_t hash = mixed(4, 4), digits = 1, more_digits = 10;
+    uint32_t count = 0;
+    if (place < 0) {
+        return FAILED;
+    }
+    reader->at++;
+    if (!skip(reader, ']')) {
+        do {
+            Py_ssize_t inner = (Py_ssize_t)reader->number;
+            int done;
+            if (count == more_digits) {
+                digits++;
+                more_digits *= 10;
+            }
+            done = read_value(reader, depth, path + digits + 2);
+            if (done != DONE) {
+                return done;
+            }
+            hash = mixed(hash, reader->tokens[inner].hash);
+            inherit(&reader->tokens[place], &reader->tokens[inner]);
+            count++;
+        } while (skip(reader, ','));
+        if (!skip(reader, ']')) {
+            return TO_PYTHON;
+        }
+    }
+    reader->tokens[place].is.count = count;
+    reader->tokens[place].hash = hash;
+    end_token(reader, &reader->tokens[place]);
+    return DONE;
+}
+
+#define FEW_KEYS 8
+
+/* Whether the keys of an object are unique; those with the same hash are left to Python. */
+static int
+check_keys(Reader *reader, Py_ssize_t place, uint32_t count)
+{
+    size_t size = 1;
+    uint32_t member = (uint32_t)place + 1;
+    if (count <= FEW_KEYS) {
+        uint64_t seen[FEW_KEYS];
+        for (uint32_t i = 0; i < count; i++, member = reader->tokens[member].next) {
+            seen[i] = reader->tokens[member].key_hash;
+            for (uint32_t j = 0; j < i; j++) {
+                if (seen[i] == seen[j]) {
+                    return TO_PYTHON;
+                }
+            }
+        }
+        return DONE;
+    }
+    while (size < 2 * (size_t)count) {
+        size *= 2;
+    }
+    if (size > reader->key_capacity) {
+        uint64_t *keys = PyMem_Realloc(reader->keys, size * sizeof *keys);
+        if (keys == NULL) {
+            PyErr_NoMemory();
+            return FAILED;
+        }
+        reader->keys = keys;
+        reader->key_capacity = size;
+    }
+    memset(reader->keys, 0, size * sizeof *reader->keys);
+    for (uint32_t i = 0; i < count; i++, member = reader->tokens[member].next) {
+        uint64_t hash = reader->tokens[member].key_hash | 1; /* 0 is a free place */
+        size_t at = (size_t)(hash >> 1) & (size - 1);
+        while (reader->keys[at] != 0) {
+            if (reader->keys[at] == hash) {
+                return TO_PYTHON;
+            }
+            at = (at + 1) & (size - 1);
+        }
+        reader->keys[at] = hash;
+    }
+    return DONE;
+}
+
+static int
+read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
+{
+    Py_ssize_t place = add_token(reader, IS_OBJECT);
+    uint64_t sum = 0; /* of the hashes of members, so that their order does not matter */
+    uint32_t count = 0;
+    if (place < 0) {
+        return FAILED;
+    }
+    reader->at++;
+    if (!skip(reader, '}')) {
+        do {
+            size_t member = reader->number;
+            const Byte *key;
+            size_t length;
+            uint64_t hash;
+            int flags, done;
+            Token *token;
+            skip_blanks(reader);
+            key = reader->at + 1;
+            if (reader->at >= reader->end || *reader->at != '"' || !read_text(reader, &flags)) {
+                return TO_PYTHON;
+            }
+            length = (size_t)(reader->at - key) - 1;
+            if ((flags & ESCAPED) || (Py_ssize_t)length > reader->limits.key_characters
+                || !skip(reader, ':')) {
+                return TO_PYTHON;
+            }
+            hash = hash_bytes(key, length);
+            done = read_value(reader, depth, path + length + 1);
+            if (done != DONE) {
+                return done;
+            }
+            token = &reader->tokens[member];
+            token->key = (uint32_t)(key - reader->begin);
+            token->key_length = (uint32_t)length;
+            token->key_hash = hash;
+            sum += mixed(hash, token->hash);
+            inherit(&reader->tokens[place], token);
+            reader->tokens[place].flags |= flags & WIDE;
+            count++;
+        } while (skip(reader, ','));
+        if (!skip(reader, '}')) {
+            return TO_PYTHON;
+        }
+    }
+    reader->tokens[place].is.count = count;
+    reader->tokens[place].hash = mixed(5, sum);
+    end_token(reader, &reader->tokens[place]);
+    return check_keys(reader, place, count);
+}
+
+/* Read a value that is inside `depth` containers less than the limit. */
+static int
+read_value(Reader *reader, Py_ssize_t depth, uint64_t path)
+{
+    skip_blanks(reader);
+    reader->paths += path;
+    if (reader->at >= reader->end) {
+        return TO_PYTHON;
+    }
+    switch (*reader->at) {
+    case '"':
+        return read_string(reader);
+    case '{':
+        return depth > 0 ? read_object(reader, depth - 1, path) : TO_PYTHON;
+    case '[':
+        return depth > 0 ? read_list(reader, depth - 1, path) : TO_PYTHON;
+    case 'n':
+        return read_word(reader, IS_NULL, "null");
+    case 't':
+        return read_word(reader, IS_TRUE, "true");
+    case 'f':
+        return read_word(reader, IS_FALSE, "false");
+    default:
+        return read_number(reader);
+    }
+}
+
+/* Read a whole line as one value (`parse_bytes`, `check_paths`). */
+static int
+read_line(Reader *reader, const Byte *begin, const Byte *end)
+{
+    int64_t excess;
+    int done;
+    reader->begin = reader->at = begin;
+    reader->end = end;
+    reader->number = 0;
+    reader->paths = reader->deviations = 0;
+    if (end - begin > reader->limits.line_bytes || end - begin > LONGEST_LINE) {
+        return TO_PYTHON;
+    }
+    done = read_value(reader, reader->limits.depth, 0);
+    if (done != DONE) {
+        return done;
+    }
+    skip_blanks(reader);
+    excess = (int64_t)reader->paths - PER_VALUE * (int64_t)reader->number;
+    if (reader->at < reader->end || excess > reader->limits.path_characters) {
+        return TO_PYTHON;
+    }
+    return DONE;
+}
+
+/* ---- 3. Documents ---- */
+
+typedef struct {
+    PyObject_VAR_HEAD PyObject
+        *raw;          /* the bytes of the document, so that it does not keep its block alive */
+    PyObject *dropped; /* the key of the id, which is no field of the document, or NULL */
+    int is_canonical;  /* whether orjson would write the same bytes */
+    Token tokens[1];
+} Document;
+
+static PyTypeObject DocumentType;
+static PyObject *loads; /* of orjson, when it is first needed */
+
+#define BYTES(document) ((const Byte *)PyBytes_AS_STRING((document)->raw))
+
+static void
+document_dealloc(Document *document)
+{
+    Py_XDECREF(document->raw);
+    Py_XDECREF(document->dropped);
+    Py_TYPE(document)->tp_free((PyObject *)document);
+}
+
+/* Copy a value of the tape, and everything inside it but the member `dropped`, a scalar. */
+static Document *
+make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *key)
+{
+    const Token *value = &reader->tokens[root];
+    uint32_t number = value->next - root - (dropped > 0), made = 0;
+    Document *document = PyObject_NewVar(Document, &DocumentType, (Py_ssize_t)number);
+    if (document == NULL) {
+        return NULL;
+    }
+    document->dropped = dropped > 0 ? Py_NewRef(key) : NULL;
+    document->is_canonical = reader->deviations == 0 && dropped == 0;
+    document->raw = PyBytes_FromStringAndSize((const char *)reader->begin + value->start,
+                                              (Py_ssize_t)value->length);
+    if (document->raw == NULL) {
+        Py_DECREF(document);
+        return NULL;
+    }
+    for (uint32_t i = root; i < value->next; i++) {
+        if (dropped == 0 || i != dropped) {
+            Token *token = &document->tokens[made++];
+            *token = reader->tokens[i];
+            token->start -= value->start;
+            token->key = i == root ? 0 : token->key - value->start;
+            token->next -= root + (dropped > 0 && token->next > dropped);
+        }
+    }
+    document->tokens[0].is.count -= dropped > 0;
+    return document;
+}
+
+/* Parse JSON that has been checked. */
+static PyObject *
+parse(const char *start, Py_ssize_t length)
+{
+    PyObject *text, *value;
+    if (loads == NULL) {
+        PyObject *orjson = PyImport_ImportModule("orjson");
+        loads = orjson == NULL ? NULL : PyObject_GetAttrString(orjson, "loads");
+        Py_XDECREF(orjson);
+        if (loads == NULL) {
+            return NULL;
+        }
+    }
+    text = PyBytes_FromStringAndSize(start, length);
+    value = text == NULL ? NULL : PyObject_CallOneArg(loads, text);
+    Py_XDECREF(text);
+    return value;
+}
+
+/* A string, number or word of a document as a Python value, or a container. */
+static PyObject *
+value_of(const Document *document, const Token *token)
+{
+    const char *start = (const char *)BYTES(document) + token->start;
+    switch (token->type) {
+    case IS_NULL:
+        return Py_NewRef(Py_None);
+    case IS_TRUE:
+        return Py_NewRef(Py_True);
+    case IS_FALSE:
+        return Py_NewRef(Py_False);
+    case IS_WHOLE:
+        return PyLong_FromLongLong(token->is.whole);
+    case IS_REAL:
+        return PyFloat_FromDouble(token->is.real);
+    case IS_TEXT:
+        if (!(token->flags & ESCAPED)) {
+            return PyUnicode_DecodeUTF8(start + 1, (Py_ssize_t)token->length - 2, NULL);
+        }
+    }
+    return parse(start, (Py_ssize_t)token->length);
+}
+
+PyDoc_STRVAR(document_value_doc, "value() -> the document as Python objects");
+
+static PyObject *
+document_value(Document *document, PyObject *unused)
+{
+    PyObject *value = value_of(document, &document->tokens[0]);
+    (void)unused;
+    if (value != NULL && document->dropped != NULL
+        && PyDict_DelItem(value, document->dropped) < 0) {
+        Py_CLEAR(value);
+    }
+    return value;
+}
+
+PyDoc_STRVAR(document_lacks_doc, "lacks(keys) -> whether the document has none of the keys");
+
+static PyObject *
+document_lacks(Document *document, PyObject *keys)
+{
+    const Token *root = &document->tokens[0];
+    if (!PyTuple_Check(keys)) {
+        PyErr_SetString(PyExc_TypeError, "keys must be a tuple");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
+        const Token *member = root + 1;
+        Py_ssize_t length;
+        const char *key = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(keys, i), &length);
+        if (key == NULL) {
+            return NULL;
+        }
+        for (uint32_t j = 0; j < root->is.count; j++) {
+            if ((Py_ssize_t)member->key_length == length
+                && memcmp(BYTES(document) + member->key, key, member->key_length) == 0) {
+                Py_RETURN_FALSE;
+            }
+            member = &document->tokens[member->next];
+        }
+    }
+    Py_RETURN_TRUE;
+}
+
+static PyObject *
+document_canonical(Document *document, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+}
+
+static PyMethodDef document_methods[] = {
+    {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
+    {"lacks", (PyCFunction)document_lacks, METH_O, document_lacks_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef document_properties[] = {
+    {"canonical", (getter)document_canonical, NULL,
+     "The bytes of the document if orjson would write the same, else None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject DocumentType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "fieldmark.model._kernel.Document",
+    .tp_doc = "An object as JSON that has been checked, but not been parsed.",
+    .tp_basicsize = offsetof(Document, tokens),
+    .tp_itemsize = sizeof(Token),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = (destructor)document_dealloc,
+    .tp_methods = document_methods,
+    .tp_getset = document_properties,
+};
+
+/* ---- 4. Lines ---- */
+
+#define SHORT_TAPE 1024
+#define BYTES_PER_TOKEN 4 /* of longer lines with more tokens, Python objects take less memory */
+
+typedef struct {
+    Reader reader;
+    PyObject *id_key;                        /* str, or None */
+    PyObject *id_bytes, *value_bytes, *tags; /* the UTF-8 of the keys, or NULL */
+    uint64_t id_hash, value_hash, tags_hash;
+} LineReader;
+
+/* Find the member of a row with a key; 0 if there is none. */
+static uint32_t
+find_in_row(const Reader *reader, PyObject *key, uint64_t hash)
+{
+    const Token *row = &reader->tokens[0];
+    uint32_t at = 1;
+    for (uint32_t i = 0; i < row->is.count; i++) {
+        const Token *member = &reader->tokens[at];
+        if (member->key_hash == hash && (Py_ssize_t)member->key_length == PyBytes_GET_SIZE(key)
+            && memcmp(reader->begin + member->key, PyBytes_AS_STRING(key), member->key_length)
+                   == 0) {
+            return at;
+        }
+        at = member->next;
+    }
+    return 0;
+}
+
+/* The id of a row as by `id_text`: a string without escapes, or an integer. */
+static PyObject *
+id_of(const Reader *reader, const Token *token)
+{
+    const char *start = (const char *)reader->begin + token->start;
+    if (token->type == IS_TEXT) {
+        return PyUnicode_DecodeUTF8(start + 1, (Py_ssize_t)token->length - 2, NULL);
+    }
+    return PyUnicode_DecodeUTF8(start, (Py_ssize_t)token->length, NULL);
+}
+
+/* Read the id and the document of a line (`_read_row`); both are new references. */
+static int
+read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, PyObject **document)
+{
+    Reader *reader = &lines->reader;
+    uint32_t id_place = 0, root = 0;
+    int done = read_line(reader, begin, end);
+    if (done != DONE || reader->tokens[0].type != IS_OBJECT
+        || reader->number > SHORT_TAPE + (size_t)(end - begin) / BYTES_PER_TOKEN) {
+        return done == FAILED ? FAILED : TO_PYTHON;
+    }
+    if (lines->id_bytes != NULL) {
+        const Token *token;
+        id_place = find_in_row(reader, lines->id_bytes, lines->id_hash);
+        token = &reader->tokens[id_place];
+        if (id_place == 0 || !(token->type == IS_TEXT || token->type == IS_WHOLE)
+            || (token->flags & ESCAPED)) {
+            return TO_PYTHON;
+        }
+    }
+    if (lines->value_bytes != NULL) {
+        root = find_in_row(reader, lines->value_bytes, lines->value_hash);
+        if (root == 0 || reader->tokens[root].type != IS_OBJECT
+            || find_in_row(reader, lines->tags, lines->tags_hash) > 0) {
+            return TO_PYTHON;
+        }
+    }
+    *id = id_place > 0 ? id_of(reader, &reader->tokens[id_place]) : Py_NewRef(Py_None);
+    *document = (PyObject *)make_document(reader, root, root > 0 ? 0 : id_place, lines->id_key);
+    return *id == NULL || *document == NULL ? FAILED : DONE;
+}
+
+static int
+is_blank(const Byte *at, const Byte *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
+        at++;
+    }
+    return at == end;
+}
+
+/* Append the line to the lists; a refused line is added as its bytes. */
+static int
+append_line(LineReader *lines, const Byte *begin, const Byte *end, PyObject *ids,
+            PyObject *documents)
+{
+    PyObject *id = NULL, *document = NULL;
+    int done = read_row(lines, begin, end, &id, &document);
+    if (done == TO_PYTHON) {
+        id = Py_NewRef(Py_None);
+        document = PyBytes_FromStringAndSize((const char *)begin, end - begin);
+        done = document == NULL ? FAILED : DONE;
+    }
+    if (done == DONE && (PyList_Append(ids, id) < 0 || PyList_Append(documents, document) < 0)) {
+        done = FAILED;
+    }
+    Py_XDECREF(id);
+    Py_XDECREF(document);
+    return done;
+}
+
+/* Append the number of a line, counted from 0. */
+static int
+append_number(PyObject *numbers, Py_ssize_t number)
+{
+    PyObject *boxed = PyLong_FromSsize_t(number);
+    int done = boxed != NULL && PyList_Append(numbers, boxed) == 0 ? DONE : FAILED;
+    Py_XDECREF(boxed);
+    return done;
+}
+
+static int
+read_lines(LineReader *lines, PyObject *raw, PyObject *ids, PyObject *documents, PyObject *numbers)
+{
+    const Byte *at = (const Byte *)PyBytes_AS_STRING(raw), *end = at + PyBytes_GET_SIZE(raw);
+    Py_ssize_t number = 0;
+    for (; at < end; number++) {
+        const Byte *line_end = memchr(at, '\n', (size_t)(end - at));
+        line_end = line_end == NULL ? end : line_end;
+        if (!is_blank(at, line_end)
+            && (append_line(lines, at, line_end, ids, documents) != DONE
+                || append_number(numbers, number) != DONE)) {
+            return FAILED;
+        }
+        at = line_end + 1;
+    }
+    return DONE;
+}
+
+/* Take the UTF-8 of a key, or NULL for None. */
+static int
+set_key(PyObject *key, PyObject **bytes, uint64_t *hash)
+{
+    *bytes = NULL;
+    if (key == Py_None) {
+        return 1;
+    }
+    *bytes = PyUnicode_AsUTF8String(key);
+    if (*bytes != NULL) {
+        *hash =
+            hash_bytes((const Byte *)PyBytes_AS_STRING(*bytes), (size_t)PyBytes_GET_SIZE(*bytes));
+    }
+    return *bytes != NULL;
+}
+
+PyDoc_STRVAR(read_doc,
+             "read(raw, id_key, value_key, depth, key_characters, path_characters, line_bytes)\n"
+             "-> (ids, documents, numbers)\n\n"
+             "Read a block of lines. A line that is not strict JSON, that exceeds a limit or that\n"
+             "has an unusual id is refused: its document is the bytes of the line. Blank lines\n"
+             "are skipped, so `numbers` are the numbers of the lines in the block, from 0.");
+
+static PyObject *
+read_block(PyObject *module, PyObject *args)
+{
+    PyObject *raw, *value_key, *ids, *documents, *numbers, *all = NULL;
+    LineReader lines = {0};
+    Limits *limits = &lines.reader.limits;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!OOnnnn", &PyBytes_Type, &raw, &lines.id_key, &value_key,
+                          &limits->depth, &limits->key_characters, &limits->path_characters,
+                          &limits->line_bytes)) {
+        return NULL;
+    }
+    lines.tags = PyBytes_FromString("tags");
+    lines.tags_hash = hash_bytes((const Byte *)"tags", 4);
+    ids = PyList_New(0);
+    documents = PyList_New(0);
+    numbers = PyList_New(0);
+    if (ids != NULL && documents != NULL && numbers != NULL && lines.tags != NULL
+        && set_key(lines.id_key, &lines.id_bytes, &lines.id_hash)
+        && set_key(value_key, &lines.value_bytes, &lines.value_hash)
+        && read_lines(&lines, raw, ids, documents, numbers) == DONE) {
+        all = PyTuple_Pack(3, ids, documents, numbers);
+    }
+    Py_XDECREF(ids);
+    Py_XDECREF(documents);
+    Py_XDECREF(numbers);
+    Py_XDECREF(lines.id_bytes);
+    Py_XDECREF(lines.value_bytes);
+    Py_XDECREF(lines.tags);
+    free_reader(&lines.reader);
+    return all;
+}
+
+PyDoc_STRVAR(
+    is_strict_doc,
+    "is_strict(raw, depth, key_characters, path_characters)\n\n"
+    "Whether JSON is certainly strict and within the limits: without duplicate keys, long\n"
+    "integers, lone surrogates, deep nesting and long keys or paths.");
+
+static PyObject *
+is_strict(PyObject *module, PyObject *args)
+{
+    Reader reader = {.limits = {.line_bytes = PY_SSIZE_T_MAX}};
+    Limits *limits = &reader.limits;
+    PyObject *raw;
+    const Byte *begin;
+    int done;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nnn", &PyBytes_Type, &raw, &limits->depth,
+                          &limits->key_characters, &limits->path_characters)) {
+        return NULL;
+    }
+    begin = (const Byte *)PyBytes_AS_STRING(raw);
+    done = read_line(&reader, begin, begin + PyBytes_GET_SIZE(raw));
+    free_reader(&reader);
+    return done == FAILED ? NULL : PyBool_FromLong(done == DONE);
+}
+
+PyDoc_STRVAR(document_doc, "document(raw) -> Document, or None if it is left to Python\n\n"
+                           "Read JSON that was written by orjson.");
+
+static PyObject *
+document(PyObject *module, PyObject *raw)
+{
+    Reader reader = {.limits = {200, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
+    PyObject *made = NULL;
+    const Byte *begin;
+    int done;
+    (void)module;
+    if (!PyBytes_Check(raw)) {
+        PyErr_SetString(PyExc_TypeError, "expected bytes");
+        return NULL;
+    }
+    begin = (const Byte *)PyBytes_AS_STRING(raw);
+    done = read_line(&reader, begin, begin + PyBytes_GET_SIZE(raw));
+    if (done == DONE && reader.tokens[0].type == IS_OBJECT) {
+        made = (PyObject *)make_document(&reader, 0, 0, NULL);
+    } else if (done != FAILED) {
+        made = Py_NewRef(Py_None);
+    }
+    free_reader(&reader);
+    return made;
+}
+
+/* ---- 5. Nodes ---- */
+
+/* What `KernelWalk.describe` says about an attribute, as flags. */
+enum {
+    WALKS = 1,       /* objects are walked */
+    ALIGNS = 2,      /* lists are aligned */
+    IS_LEAF = 4,     /* scalars are classified by presence, then by the comparator */
+    TRUTH_ONLY = 8,  /* nothing is recorded without an expected value */
+    SKIPPED = 16,    /* nothing is recorded */
+    WHOLE_RULE = 32, /* a rule applies to items as a whole */
+    RULED = 64,      /* rules decide how similar items are */
+};
+
+#define MOST_AGREED 256 /* a power of two */
+
+typedef struct Node Node;
+struct Node {
+    PyObject *node; /* the `AttributeNode` */
+    PyObject *key;  /* bytes */
+    uint64_t key_hash;
+    Node **children;
+    size_t number, capacity;
+    uint32_t *table; /* the places of children by hash, from 1 */
+    size_t table_size;
+    Node *item;
+
+    int flags;
+    long long base;       /* -1 until the attribute is registered */
+    PyObject *match;      /* the cell of a match */
+    int text_matches;     /* equal text is a match */
+    int number_matches;   /* equal numbers are a match */
+    PyObject *compare;    /* of the comparator, or None if `Walk.compare` has to be called */
+    PyObject *leaf_rule;  /* `item_leaves` of its rule, None if it has none, False if it cannot */
+    PyObject *item_path;  /* of its items, or None */
+    PyObject *item_node;  /* the `AttributeNode` of its items, or None */
+    PyObject *fields;     /* the keys that items are compared on, as a tuple of bytes, or None */
+    PyObject *select;     /* selects among contested pairs of items */
+    PyObject *align_rest; /* aligns items that are not equal */
+    double min_weight;    /* of a pair of items; negative if the similarity is left to Python */
+    int keeps_text;       /* its rule is an edit distance of normalized text */
+    double absolute;      /* the tolerance of its rule for numbers, negative if it has none */
+    double relative;
+    PyObject **agreed; /* texts that match themselves, as bytes, in places by their hashes */
+};
+
+typedef struct {
+    PyObject_HEAD Node *root;
+    PyObject *describe;
+    PyObject *compare;          /* Walk.compare */
+    PyObject *classify;         /* Walk.classify */
+    PyObject *record;           /* Walk.record_unmatched */
+    PyObject *record_item;      /* Walk.record_unmatched_item */
+    PyObject *record_bare_item; /* Walk.record_bare_item */
+    PyObject *similarity;       /* text_similarity */
+    PyObject *matched;          /* MATCHED */
+    PyObject *missing;          /* MISSING */
+    PyObject *child;            /* "child" */
+    PyObject *extra;            /* ("extra",) */
+    int with_extras;
+    Byte presence_facts[16];
+} Walker;
+
+static void
+free_node(Node *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < node->number; i++) {
+        free_node(node->children[i]);
+    }
+    free_node(node->item);
+    Py_XDECREF(node->node);
+    Py_XDECREF(node->key);
+    Py_XDECREF(node->match);
+    Py_XDECREF(node->compare);
+    Py_XDECREF(node->leaf_rule);
+    Py_XDECREF(node->item_path);
+    Py_XDECREF(node->item_node);
+    Py_XDECREF(node->fields);
+    Py_XDECREF(node->select);
+    Py_XDECREF(node->align_rest);
+    for (size_t i = 0; node->agreed != NULL && i < MOST_AGREED; i++) {
+        Py_XDECREF(node->agreed[i]);
+    }
+    PyMem_Free(node->agreed);
+    PyMem_Free(node->children);
+    PyMem_Free(node->table);
+    PyMem_Free(node);
+}
+
+/* Ask Python about a node; again after its attribute was registered, or its item node created. */
+static int
+describe(const Walker *walker, Node *node)
+{
+    PyObject *told = PyObject_CallOneArg(walker->describe, node->node), *given[8];
+    PyObject **kept[8] = {&node->match,     &node->compare, &node->leaf_rule, &node->item_path,
+                          &node->item_node, &node->fields,  &node->select,    &node->align_rest};
+    if (told == NULL) {
+        return FAILED;
+    }
+    if (!PyArg_ParseTuple(told, "iLppdpddOOOOOOOO", &node->flags, &node->base, &node->text_matches,
+                          &node->number_matches, &node->min_weight, &node->keeps_text,
+                          &node->absolute, &node->relative, &given[0], &given[1], &given[2],
+                          &given[3], &given[4], &given[5], &given[6], &given[7])) {
+        Py_DECREF(told);
+        return FAILED;
+    }
+    for (int i = 0; i < 8; i++) {
+        Py_XSETREF(*kept[i], Py_NewRef(given[i]));
+    }
+    Py_DECREF(told);
+    return DONE;
+}
+
+static Node *
+make_node(const Walker *walker, PyObject *attribute)
+{
+    Node *node = PyMem_Calloc(1, sizeof *node);
+    if (node == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    node->node = Py_NewRef(attribute);
+    if (describe(walker, node) != DONE) {
+        free_node(node);
+        return NULL;
+    }
+    return node;
+}
+
+static void
+enter_child(Node *node, size_t place)
+{
+    size_t at = (size_t)node->children[place]->key_hash & (node->table_size - 1);
+    while (node->table[at] != 0) {
+        at = (at + 1) & (node->table_size - 1);
+    }
+    node->table[at] = (uint32_t)place + 1;
+}
+
+/* Make room for one more child, in the list and in the table. */
+static int
+grow_children(Node *node)
+{
+    size_t capacity = node->capacity ? 2 * node->capacity : 8;
+    Node **children;
+    uint32_t *table;
+    if (node->number < node->capacity) {
+        return DONE;
+    }
+    if (capacity > UINT32_MAX / 4) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    children = PyMem_Realloc(node->children, capacity * sizeof *children);
+    if (children == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    node->children = children;
+    table = PyMem_Calloc(2 * capacity, sizeof *table);
+    if (table == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    PyMem_Free(node->table);
+    node->table = table;
+    node->table_size = 2 * capacity;
+    node->capacity = capacity;
+    for (size_t i = 0; i < node->number; i++) {
+        enter_child(node, i);
+    }
+    return DONE;
+}
+
+static int
+has_key(const Node *node, const Byte *bytes, const Token *token)
+{
+    return node->key_hash == token->key_hash
+           && PyBytes_GET_SIZE(node->key) == (Py_ssize_t)token->key_length
+           && memcmp(PyBytes_AS_STRING(node->key), bytes + token->key, token->key_length) == 0;
+}
+
+/* The first document with this key: create the node below it (`AttributeNode.child`). */
+static Node *
+add_child(const Walker *walker, Node *node, const Byte *bytes, const Token *token)
+{
+    const char *start = (const char *)bytes + token->key;
+    PyObject *key, *attribute;
+    Node *child;
+    if (grow_children(node) != DONE) {
+        return NULL;
+    }
+    key = PyUnicode_DecodeUTF8(start, (Py_ssize_t)token->key_length, NULL);
+    if (key == NULL) {
+        return NULL;
+    }
+    attribute = PyObject_CallMethodOneArg(node->node, walker->child, key);
+    Py_DECREF(key);
+    if (attribute == NULL) {
+        return NULL;
+    }
+    child = make_node(walker, attribute);
+    Py_DECREF(attribute);
+    if (child == NULL) {
+        return NULL;
+    }
+    child->key = PyBytes_FromStringAndSize(start, (Py_ssize_t)token->key_length);
+    if (child->key == NULL) {
+        free_node(child);
+        return NULL;
+    }
+    child->key_hash = token->key_hash;
+    node->children[node->number] = child;
+    enter_child(node, node->number++);
+    return child;
+}
+
+/* The node below the key of a token; `guess` is where it was in other documents. */
+static Node *
+child_of(const Walker *walker, Node *node, const Byte *bytes, const Token *token, size_t guess)
+{
+    if (guess < node->number && has_key(node->children[guess], bytes, token)) {
+        return node->children[guess];
+    }
+    if (node->number > 0) {
+        size_t at = (size_t)token->key_hash & (node->table_size - 1);
+        while (node->table[at] != 0) {
+            Node *child = node->children[node->table[at] - 1];
+            if (has_key(child, bytes, token)) {
+                return child;
+            }
+            at = (at + 1) & (node->table_size - 1);
+        }
+    }
+    return add_child(walker, node, bytes, token);
+}
+
+/* The node of all items of a list; NULL without an error if there is none (yet). */
+static Node *
+item_of(const Walker *walker, Node *node)
+{
+    if (node->item == NULL) {
+        if (node->item_node == Py_None && describe(walker, node) != DONE) {
+            return NULL;
+        }
+        if (node->item_node != Py_None) {
+            node->item = make_node(walker, node->item_node);
+        }
+    }
+    return node->item;
+}
+
+/* ---- 6. Fields ---- */
+
+typedef struct {
+    const Walker *walker;
+    const Document *expected, *candidate;
+    PyObject *outcomes;
+    PyObject *cells; /* of the outcomes */
+    PyObject *items; /* of the outcomes */
+} Pair;
+
+/* Presence, or UNKNOWN for text that may be white space beyond ASCII. */
+enum { ABSENT, NULL_VALUE, BLANK, VALUE, UNKNOWN };
+
+/* `presence`. */
+static int
+presence_of(const Token *token)
+{
+    if (token == NULL) {
+        return ABSENT;
+    }
+    if (token->type == IS_NULL) {
+        return NULL_VALUE;
+    }
+    if (token->type != IS_TEXT || (token->flags & FILLED)) {
+        return VALUE;
+    }
+    return token->flags & (ESCAPED | WIDE) ? UNKNOWN : BLANK;
+}
+
+static int
+append_cell(const Pair *pair, long long cell)
+{
+    PyObject *number = PyLong_FromLongLong(cell);
+    int done = number != NULL && PyList_Append(pair->cells, number) == 0 ? DONE : FAILED;
+    Py_XDECREF(number);
+    return done;
+}
+
+static int
+append_match(const Pair *pair, const Node *node)
+{
+    return PyList_Append(pair->cells, node->match) == 0 ? DONE : FAILED;
+}
+
+/* A value or MISSING. */
+static PyObject *
+side_of(const Pair *pair, const Document *document, const Token *token)
+{
+    return token == NULL ? Py_NewRef(pair->walker->missing) : value_of(document, token);
+}
+
+/* Let Python compare two values, and everything inside them. */
+static int
+compare_by_python(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    PyObject *value = side_of(pair, pair->expected, expected);
+    PyObject *other = value == NULL ? NULL : side_of(pair, pair->candidate, candidate);
+    PyObject *told = NULL;
+    int done;
+    if (other != NULL) {
+        told = PyObject_CallFunctionObjArgs(pair->walker->compare, node->node, value, other,
+                                            pair->outcomes, NULL);
+    }
+    done = told == NULL ? FAILED : DONE;
+    Py_XDECREF(value);
+    Py_XDECREF(other);
+    Py_XDECREF(told);
+    if (done == DONE && node->base < 0 && (node->flags & IS_LEAF)) {
+        done = describe(pair->walker, node);
+    }
+    return done;
+}
+
+/* The place for a text that the comparator found to match itself, such as a date that can be
+   read; NULL if two values are not the same text, or for an error. */
+static PyObject **
+agreed_place(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    if (expected->type != IS_TEXT || candidate->type != IS_TEXT
+        || expected->length != candidate->length
+        || memcmp(BYTES(pair->expected) + expected->start,
+                  BYTES(pair->candidate) + candidate->start, expected->length)
+               != 0) {
+        return NULL;
+    }
+    if (node->agreed == NULL) {
+        node->agreed = PyMem_Calloc(MOST_AGREED, sizeof *node->agreed);
+        if (node->agreed == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+    }
+    return &node->agreed[expected->hash & (MOST_AGREED - 1)];
+}
+
+/* Call the comparator for two values, and classify the result (`Walk.classify`). Comparators have
+   no state, so what was found for a text holds for all documents. */
+static int
+compare_values(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    const char *text = (const char *)BYTES(pair->expected) + expected->start;
+    PyObject **agreed = agreed_place(pair, node, expected, candidate);
+    if (agreed == NULL && PyErr_Occurred()) {
+        return FAILED;
+    }
+    if (agreed != NULL && *agreed != NULL
+        && PyBytes_GET_SIZE(*agreed) == (Py_ssize_t)expected->length
+        && memcmp(PyBytes_AS_STRING(*agreed), text, expected->length) == 0) {
+        return append_match(pair, node);
+    }
+    PyObject *value = value_of(pair->expected, expected);
+    PyObject *other = value == NULL ? NULL : value_of(pair->candidate, candidate);
+    PyObject *arguments[3] = {NULL, value, other}, *found = NULL;
+    int done = FAILED;
+    if (other != NULL) {
+        found = PyObject_Vectorcall(node->compare, arguments + 1,
+                                    2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
+    if (found == pair->walker->matched) {
+        done = append_match(pair, node);
+        if (agreed != NULL && done == DONE) {
+            PyObject *bytes = PyBytes_FromStringAndSize(text, (Py_ssize_t)expected->length);
+            done = bytes == NULL ? FAILED : DONE;
+            Py_XSETREF(*agreed, bytes);
+        }
+    } else if (found != NULL) {
+        PyObject *cell = NULL, *place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
+        if (place != NULL) {
+            cell = PyObject_CallFunctionObjArgs(pair->walker->classify, node->node, found, value,
+                                                other, pair->outcomes, place, NULL);
+        }
+        done = cell != NULL && PyList_Append(pair->cells, cell) == 0 ? DONE : FAILED;
+        Py_XDECREF(place);
+        Py_XDECREF(cell);
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(other);
+    Py_XDECREF(found);
+    return done;
+}
+
+/* Whether two scalars are equal for certain; Python decides about all others. */
+static int
+are_equal(const Pair *pair, const Node *node, const Token *expected, const Token *candidate)
+{
+    if (expected->type != candidate->type) {
+        return 0;
+    }
+    switch (expected->type) {
+    case IS_TEXT:
+        return node->text_matches && (expected->flags & FILLED)
+               && expected->length == candidate->length
+               && memcmp(BYTES(pair->expected) + expected->start,
+                         BYTES(pair->candidate) + candidate->start, expected->length)
+                      == 0;
+    case IS_WHOLE:
+        return node->number_matches && expected->is.whole == candidate->is.whole;
+    case IS_REAL:
+        return node->number_matches && expected->is.real == candidate->is.real;
+    default:
+        return 0;
+    }
+}
+
+/* `Walk._compare_leaf` for two scalars, of which one may be absent. */
+static int
+compare_leaf(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    int presence = presence_of(expected), other = presence_of(candidate);
+    if (expected == NULL && ((node->flags & TRUTH_ONLY) || !pair->walker->with_extras)) {
+        return DONE;
+    }
+    if (node->base < 0 || presence == UNKNOWN || other == UNKNOWN) {
+        return compare_by_python(pair, node, expected, candidate);
+    }
+    if (presence != VALUE || other != VALUE) {
+        return append_cell(pair, node->base | pair->walker->presence_facts[presence * 4 + other]);
+    }
+    if (node->compare == Py_None) {
+        return compare_by_python(pair, node, expected, candidate);
+    }
+    return compare_values(pair, node, expected, candidate);
+}
+
+static int compare_objects(const Pair *pair, Node *node, const Token *expected,
+                           const Token *candidate);
+static int compare_lists(const Pair *pair, Node *node, const Token *expected,
+                         const Token *candidate);
+
+/* `Walk.compare`; either side may be absent. */
+static int
+compare(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    int has_container = (expected != NULL && expected->type >= IS_LIST)
+                        || (candidate != NULL && candidate->type >= IS_LIST);
+    if (node->flags & SKIPPED) {
+        return DONE;
+    }
+    if (!has_container) {
+        return node->flags & IS_LEAF ? compare_leaf(pair, node, expected, candidate)
+                                     : compare_by_python(pair, node, expected, candidate);
+    }
+    if (expected != NULL && candidate != NULL && expected->type == candidate->type
+        && expected->is.count > 0 && candidate->is.count > 0) {
+        if (expected->type == IS_OBJECT && (node->flags & WALKS)) {
+            return compare_objects(pair, node, expected, candidate);
+        }
+        if (expected->type == IS_LIST && (node->flags & ALIGNS)) {
+            int done = compare_lists(pair, node, expected, candidate);
+            if (done != TO_PYTHON) {
+                return done;
+            }
+        }
+    }
+    return compare_by_python(pair, node, expected, candidate);
+}
+
+/* ---- Members of objects by key: in turn for few, with a table for many ---- */
+
+#define FEW_MEMBERS 16
+
+typedef struct {
+    const Document *document;
+    const Token *object;
+    const Token *next; /* where the next key probably is */
+    uint32_t at;       /* its number */
+    uint32_t *table;   /* places of tokens by hash of their keys, or NULL for few members */
+    size_t size;
+} Members;
+
+static int
+open_members(Members *members, const Document *document, const Token *object)
+{
+    const Token *member = object + 1;
+    members->document = document;
+    members->object = object;
+    members->next = member;
+    members->at = 0;
+    members->table = NULL;
+    if (object->is.count <= FEW_MEMBERS) {
+        return DONE;
+    }
+    members->size = 1;
+    while (members->size < 2 * (size_t)object->is.count) {
+        members->size *= 2;
+    }
+    members->table = PyMem_Calloc(members->size, sizeof *members->table);
+    if (members->table == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    for (uint32_t i = 0; i < object->is.count; i++) {
+        size_t at = (size_t)member->key_hash & (members->size - 1);
+        while (members->table[at] != 0) {
+            at = (at + 1) & (members->size - 1);
+        }
+        members->table[at] = (uint32_t)(member - document->tokens); /* never the first token */
+        member = &document->tokens[member->next];
+    }
+    return DONE;
+}
+
+static void
+close_members(Members *members)
+{
+    PyMem_Free(members->table);
+}
+
+static int
+is_same_key(const Byte *bytes, const Token *one, const Byte *other_bytes, const Token *other)
+{
+    return one->key_hash == other->key_hash && one->key_length == other->key_length
+           && memcmp(bytes + one->key, other_bytes + other->key, one->key_length) == 0;
+}
+
+/* The member with the key of a token in another document, or NULL. */
+static const Token *
+find_member(Members *members, const Byte *bytes, const Token *wanted)
+{
+    const Byte *own = BYTES(members->document);
+    const Token *tokens = members->document->tokens;
+    uint32_t count = members->object->is.count;
+    if (members->table == NULL
+        || (members->at < count && is_same_key(own, members->next, bytes, wanted))) {
+        /* The next key is probably the one after the last that was found. */
+        for (uint32_t i = 0; i < count; i++) {
+            const Token *member;
+            if (members->at == count) {
+                members->at = 0;
+                members->next = members->object + 1;
+            }
+            member = members->next;
+            members->next = &tokens[member->next];
+            members->at++;
+            if (is_same_key(own, member, bytes, wanted)) {
+                return member;
+            }
+        }
+        return NULL;
+    }
+    for (size_t at = (size_t)wanted->key_hash & (members->size - 1); members->table[at] != 0;
+         at = (at + 1) & (members->size - 1)) {
+        const Token *member = &tokens[members->table[at]];
+        if (is_same_key(own, member, bytes, wanted)) {
+            return member;
+        }
+    }
+    return NULL;
+}
+
+/* `Walk.compare_objects`. */
+static int
+compare_objects(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    const Walker *walker = pair->walker;
+    const Byte *bytes = BYTES(pair->expected), *other_bytes = BYTES(pair->candidate);
+    const Token *member = expected + 1;
+    uint32_t found = 0;
+    Members others;
+    int done = open_members(&others, pair->candidate, candidate);
+    for (uint32_t i = 0; done == DONE && i < expected->is.count; i++) {
+        Node *child = child_of(walker, node, bytes, member, i);
+        const Token *other = find_member(&others, bytes, member);
+        found += other != NULL;
+        if (child == NULL) {
+            done = FAILED;
+        } else if (other != NULL && are_equal(pair, child, member, other)) {
+            done = append_match(pair, child);
+        } else {
+            done = compare(pair, child, member, other);
+        }
+        member = &pair->expected->tokens[member->next];
+    }
+    close_members(&others);
+    if (done != DONE || !walker->with_extras || found == candidate->is.count) {
+        return done;
+    }
+    done = open_members(&others, pair->expected, expected);
+    member = candidate + 1;
+    for (uint32_t i = 0; done == DONE && i < candidate->is.count; i++) {
+        if (find_member(&others, other_bytes, member) == NULL) {
+            Node *child = child_of(walker, node, other_bytes, member, i);
+            done = child == NULL ? FAILED : compare(pair, child, NULL, member);
+        }
+        member = &pair->candidate->tokens[member->next];
+    }
+    close_members(&others);
+    return done;
+}
+
+/* ---- 7. Equal items ---- */
+
+#define NOWHERE UINT32_MAX
+#define MOST_ITEMS 1000000
+
+/* The items of two lists, and the partner of each. `rest` are those without an equal. */
+typedef struct {
+    const Document *document;
+    const Token **items;
+    uint32_t *partners; /* or NOWHERE */
+    uint32_t *rest;
+    uint32_t number, rest_number;
+} Side;
+
+typedef struct {
+    Side expected, candidate;
+    double *similarities; /* of each expected item with its partner */
+    uint32_t *first;      /* the first item of each bucket, or NOWHERE */
+    uint32_t *next;       /* the item after each item, or NOWHERE */
+    uint32_t mask;
+} Alignment;
+
+static void
+free_side(Side *side)
+{
+    PyMem_Free(side->items);
+    PyMem_Free(side->partners);
+    PyMem_Free(side->rest);
+}
+
+static void
+free_alignment(Alignment *alignment)
+{
+    free_side(&alignment->expected);
+    free_side(&alignment->candidate);
+    PyMem_Free(alignment->similarities);
+    PyMem_Free(alignment->first);
+    PyMem_Free(alignment->next);
+}
+
+static int
+make_side(Side *side, const Document *document, const Token *list)
+{
+    const Token *item = list + 1;
+    side->document = document;
+    side->number = list->is.count;
+    side->items = PyMem_New(const Token *, side->number);
+    side->partners = PyMem_New(uint32_t, side->number);
+    side->rest = PyMem_New(uint32_t, side->number);
+    if (side->items == NULL || side->partners == NULL || side->rest == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    for (uint32_t i = 0; i < side->number; i++) {
+        side->items[i] = item;
+        side->partners[i] = NOWHERE;
+        item = &document->tokens[item->next];
+    }
+    return DONE;
+}
+
+static int
+make_alignment(Alignment *alignment, const Pair *pair, const Token *expected,
+               const Token *candidate)
+{
+    uint32_t buckets = 1;
+    if (make_side(&alignment->expected, pair->expected, expected) != DONE
+        || make_side(&alignment->candidate, pair->candidate, candidate) != DONE) {
+        return FAILED;
+    }
+    while (buckets < alignment->candidate.number) {
+        buckets *= 2;
+    }
+    alignment->mask = buckets - 1;
+    alignment->similarities = PyMem_New(double, alignment->expected.number);
+    alignment->first = PyMem_New(uint32_t, buckets);
+    alignment->next = PyMem_New(uint32_t, alignment->candidate.number);
+    if (alignment->similarities == NULL || alignment->first == NULL || alignment->next == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    memset(alignment->first, 0xFF, buckets * sizeof *alignment->first);
+    return DONE;
+}
+
+static int is_same(const Document *document, const Token *one, const Document *other_document,
+                   const Token *other);
+
+/* The same for two lists or two objects. */
+static int
+is_same_inside(const Document *document, const Token *one, const Document *other_document,
+               const Token *other)
+{
+    const Token *inner = one + 1, *partner = other + 1;
+    Members members;
+    int same = 1;
+    if (one->is.count != other->is.count) {
+        return 0;
+    }
+    if (one->type == IS_LIST) {
+        for (uint32_t i = 0; same > 0 && i < one->is.count; i++) {
+            same = is_same(document, inner, other_document, partner);
+            inner = &document->tokens[inner->next];
+            partner = &other_document->tokens[partner->next];
+        }
+        return same;
+    }
+    if (open_members(&members, other_document, other) != DONE) {
+        return -1;
+    }
+    for (uint32_t i = 0; same > 0 && i < one->is.count; i++) {
+        partner = find_member(&members, BYTES(document), inner);
+        same = partner == NULL ? 0 : is_same(document, inner, other_document, partner);
+        inner = &document->tokens[inner->next];
+    }
+    close_members(&members);
+    return same;
+}
+
+/* Whether two values have the same canonical text: 1, 0, or -1 for an error. There are no variant
+   texts among them. */
+static int
+is_same(const Document *document, const Token *one, const Document *other_document,
+        const Token *other)
+{
+    if (one->type != other->type || one->hash != other->hash) {
+        return 0;
+    }
+    switch (one->type) {
+    case IS_WHOLE:
+        return one->is.whole == other->is.whole;
+    case IS_REAL: /* 0.0 and -0.0 have different texts */
+        return memcmp(&one->is.real, &other->is.real, sizeof one->is.real) == 0;
+    case IS_TEXT:
+        return one->length == other->length
+               && memcmp(BYTES(document) + one->start, BYTES(other_document) + other->start,
+                         one->length)
+                      == 0;
+    case IS_LIST:
+    case IS_OBJECT:
+        return is_same_inside(document, one, other_document, other);
+    default:
+        return 1;
+    }
+}
+
+static void
+find_rest(Side *side)
+{
+    side->rest_number = 0;
+    for (uint32_t i = 0; i < side->number; i++) {
+        if (side->partners[i] == NOWHERE) {
+            side->rest[side->rest_number++] = i;
+        }
+    }
+}
+
+/* `pair_equal`: items with the same text, the first with the first. Lists with items that are
+   only equal by value (1 and 1.0) are left to Python. */
+static int
+pair_equal(Alignment *alignment)
+{
+    Side *expected = &alignment->expected, *candidate = &alignment->candidate;
+    for (uint32_t other = candidate->number; other-- > 0;) {
+        uint32_t *first = &alignment->first[candidate->items[other]->hash & alignment->mask];
+        alignment->next[other] = *first;
+        *first = other;
+    }
+    for (uint32_t place = 0; place < expected->number; place++) {
+        const Token *item = expected->items[place];
+        uint32_t *link = &alignment->first[item->hash & alignment->mask];
+        while (*link != NOWHERE && candidate->items[*link]->hash != item->hash) {
+            link = &alignment->next[*link];
+        }
+        if (*link != NOWHERE) {
+            uint32_t other = *link;
+            int same =
+                is_same(expected->document, item, candidate->document, candidate->items[other]);
+            if (same <= 0) {
+                return same < 0 ? FAILED : TO_PYTHON;
+            }
+            *link = alignment->next[other];
+            expected->partners[place] = other;
+            candidate->partners[other] = place;
+            alignment->similarities[place] = 1.0;
+        }
+    }
+    find_rest(expected);
+    find_rest(candidate);
+    return DONE;
+}
+
+/* ---- 8. Similarity ---- */
+
+#define LARGEST_PLAIN 9007199254740992.0 /* 2**53, as in align/leaves.py */
+#define LONGEST_TEXT 10000               /* MAX_TEXT in align/limits.py */
+#define MOST_PAIRS 250000                /* of items; more are left to Python */
+#define MOST_CHARACTER_PAIRS 1e9
+#define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
+#define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
+#define MARGIN 1e-6
+#define TO_WHOLE 4503599627370496.0 /* 2**52: adding and subtracting it rounds to an integer */
+
+/* A leaf of an item: ASCII text, trimmed and in lower case, a number, or a boolean. */
+typedef struct {
+    const Token *token;
+    uint64_t key_hash;
+    uint64_t hash; /* of the value */
+    const Byte *text;
+    uint32_t length;
+    uint32_t path; /* the number of its key among the keys of all leaves */
+} Leaf;
+
+typedef struct {
+    Leaf *leaves;
+    uint32_t number;
+    uint32_t *texts; /* the leaves that are text, in the order in which they are summed */
+    uint32_t text_number;
+} Item;
+
+/* A key of leaves, and the rule that applies to it. */
+typedef struct {
+    const Token *token;
+    const Byte *bytes;
+    int sides; /* 1: the expected items have such leaves, 2: the candidate items */
+} Path;
+
+typedef struct {
+    double weight;
+    uint32_t place, other; /* among the rest */
+} Edge;
+
+typedef struct {
+    const Pair *pair;
+    Node *node, *item_node;
+    Alignment *alignment;
+    Item *items; /* expected, then candidate */
+    Leaf *leaves;
+    uint32_t *texts;
+    Byte *characters;
+    Path paths[MOST_PATHS];
+    size_t path_number;
+    Edge *edges;
+    size_t edge_number, edge_capacity;
+} Search;
+
+static void
+free_search(Search *search)
+{
+    PyMem_Free(search->items);
+    PyMem_Free(search->leaves);
+    PyMem_Free(search->texts);
+    PyMem_Free(search->characters);
+    PyMem_Free(search->edges);
+}
+
+/* The number of the key of a token among all keys; `guess` is a probable one. NOWHERE if there
+   are too many keys. */
+static uint32_t
+path_of(Search *search, const Byte *bytes, const Token *token, size_t guess)
+{
+    for (size_t i = 0; i < search->path_number; i++) {
+        size_t at = (guess + i) % search->path_number;
+        if (is_same_key(bytes, token, search->paths[at].bytes, search->paths[at].token)) {
+            return (uint32_t)at;
+        }
+    }
+    if (search->path_number == MOST_PATHS) {
+        return NOWHERE;
+    }
+    search->paths[search->path_number].token = token;
+    search->paths[search->path_number].bytes = bytes;
+    search->paths[search->path_number].sides = 0;
+    return (uint32_t)search->path_number++;
+}
+
+/* Whether a key is one of the match fields, which are all keys if there are none. */
+static int
+is_field(const Node *node, const Byte *bytes, const Token *token)
+{
+    if (node->fields == Py_None) {
+        return 1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(node->fields); i++) {
+        PyObject *field = PyTuple_GET_ITEM(node->fields, i);
+        if (PyBytes_GET_SIZE(field) == (Py_ssize_t)token->key_length
+            && memcmp(PyBytes_AS_STRING(field), bytes + token->key, token->key_length) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Fold the ASCII text of a leaf (`folded`): without escapes, its only white space are blanks. */
+static Byte *
+fold(Leaf *leaf, const Byte *bytes, Byte *characters)
+{
+    const Byte *start = bytes + leaf->token->start + 1;
+    const Byte *end = start + leaf->token->length - 2;
+    while (start < end && *start == ' ') {
+        start++;
+    }
+    while (start < end && end[-1] == ' ') {
+        end--;
+    }
+    leaf->text = characters;
+    leaf->length = (uint32_t)(end - start);
+    for (; start < end; start++) {
+        *characters++ = (Byte)(*start >= 'A' && *start <= 'Z' ? *start + 32 : *start);
+    }
+    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    return characters;
+}
+
+/* `leaves_of` for a flat object in ASCII; empty values are no leaves. */
+static int
+add_leaves(Search *search, Item *item, const Document *document, const Token *object, int side,
+           Leaf **leaves, Byte **characters)
+{
+    const Byte *bytes = BYTES(document);
+    const Token *member = object + 1;
+    item->leaves = *leaves;
+    for (uint32_t i = 0; i < object->is.count; i++) {
+        const Token *token = member;
+        Leaf *leaf = *leaves;
+        member = &document->tokens[member->next];
+        if (token->type == IS_NULL || !is_field(search->node, bytes, token)) {
+            continue;
+        }
+        leaf->token = token;
+        leaf->key_hash = token->key_hash;
+        leaf->hash = token->hash;
+        leaf->length = 0;
+        if (token->type == IS_TEXT) {
+            *characters = fold(leaf, bytes, *characters);
+            if (leaf->length > LONGEST_TEXT) {
+                return TO_PYTHON;
+            }
+            if (leaf->length == 0) {
+                continue;
+            }
+        } else if (token->type == IS_WHOLE || token->type == IS_REAL) {
+            double number = token->type == IS_REAL ? token->is.real : (double)token->is.whole;
+            if (fabs(number) > LARGEST_PLAIN) {
+                return TO_PYTHON;
+            }
+        }
+        leaf->path = path_of(search, bytes, token, i);
+        if (leaf->path == NOWHERE) {
+            return TO_PYTHON;
+        }
+        search->paths[leaf->path].sides |= side;
+        (*leaves)++;
+    }
+    item->number = (uint32_t)(*leaves - item->leaves);
+    return DONE;
+}
+
+/* Make room for the leaves of the rest; leave items that are not flat ASCII objects to Python. */
+static int
+make_search(Search *search)
+{
+    const Side *sides[2] = {&search->alignment->expected, &search->alignment->candidate};
+    size_t number = 0, leaves = 0, characters[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        const Side *side = sides[i];
+        number += side->rest_number;
+        for (uint32_t j = 0; j < side->rest_number; j++) {
+            const Token *item = side->items[side->rest[j]];
+            if (item->type != IS_OBJECT || (item->flags & (WIDE | ESCAPED | NESTED))) {
+                return TO_PYTHON;
+            }
+            leaves += item->is.count;
+            characters[i] += item->length;
+        }
+    }
+    if ((double)characters[0] * (double)characters[1] > MOST_CHARACTER_PAIRS) {
+        return TO_PYTHON;
+    }
+    search->items = PyMem_New(Item, number);
+    search->leaves = PyMem_New(Leaf, leaves);
+    search->texts = PyMem_New(uint32_t, leaves);
+    search->characters = PyMem_New(Byte, characters[0] + characters[1]);
+    if (search->items == NULL || search->leaves == NULL || search->texts == NULL
+        || search->characters == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    return DONE;
+}
+
+static int
+read_leaves(Search *search)
+{
+    const Side *sides[2] = {&search->alignment->expected, &search->alignment->candidate};
+    Item *item = search->items;
+    Leaf *leaves = search->leaves;
+    Byte *characters = search->characters;
+    for (int i = 0; i < 2; i++) {
+        const Side *side = sides[i];
+        for (uint32_t j = 0; j < side->rest_number; j++) {
+            const Token *object = side->items[side->rest[j]];
+            int done =
+                add_leaves(search, item, side->document, object, 1 + i, &leaves, &characters);
+            if (done != DONE) {
+                return done;
+            }
+            item++;
+        }
+    }
+    return DONE;
+}
+
+static PyObject *
+leaf_value(const Leaf *leaf)
+{
+    switch (leaf->token->type) {
+    case IS_TEXT:
+        return PyUnicode_DecodeASCII((const char *)leaf->text, leaf->length, NULL);
+    case IS_WHOLE:
+        return PyLong_FromLongLong(leaf->token->is.whole);
+    default:
+        return PyFloat_FromDouble(leaf->token->is.real);
+    }
+}
+
+static int
+by_size(const void *one, const void *other)
+{
+    double left = *(const double *)one, right = *(const double *)other;
+    return (left > right) - (left < right);
+}
+
+/* `Fuzzy.item_leaves` for text that it does not change: 1, or 0 to ask it. */
+static int
+are_normalized(const Search *search, size_t number, size_t path)
+{
+    for (size_t i = 0; i < number; i++) {
+        const Item *item = &search->items[i];
+        for (uint32_t k = 0; k < item->number; k++) {
+            const Leaf *leaf = &item->leaves[k];
+            if (leaf->path != path) {
+                continue;
+            }
+            if (leaf->token->type != IS_TEXT || (leaf->length > 4 && leaf->text[4] == '-')) {
+                return 0;
+            }
+            for (uint32_t j = 0; j < leaf->length; j++) {
+                if (leaf->text[j] == 0x7F
+                    || (j > 0 && leaf->text[j] == ' ' && leaf->text[j - 1] == ' ')) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return 1;
+}
+
+#define LIMIT_MARGIN (1 + 0x1p-20) /* as in values/numbers.py */
+#define SMALLEST_LIMIT 1e-300
+
+/* `Tolerance.groups` for numbers of which no two are close: 1, or 0 to ask it; -1 for an error. */
+static int
+are_distant(const Search *search, size_t number, size_t path, const Node *rule)
+{
+    double *numbers = PyMem_New(double, number), largest = 1.0, limit;
+    size_t count = 0;
+    int distant = 1;
+    if (numbers == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; distant && i < number; i++) {
+        const Item *item = &search->items[i];
+        for (uint32_t k = 0; k < item->number; k++) {
+            const Token *token = item->leaves[k].token;
+            if (item->leaves[k].path == path) {
+                distant &= token->type == IS_WHOLE || token->type == IS_REAL;
+                numbers[count++] =
+                    token->type == IS_REAL ? token->is.real : (double)token->is.whole;
+            }
+        }
+    }
+    qsort(numbers, distant ? count : 0, sizeof *numbers, by_size);
+    for (size_t i = 0; distant && i < count; i++) {
+        largest = fabs(numbers[i]) > largest ? fabs(numbers[i]) : largest;
+    }
+    limit = rule->relative * largest;
+    limit = rule->absolute > limit ? rule->absolute : limit;
+    limit = (SMALLEST_LIMIT > limit ? SMALLEST_LIMIT : limit) * LIMIT_MARGIN;
+    for (size_t i = 1; distant && i < count; i++) {
+        distant = numbers[i] == numbers[i - 1] || numbers[i] - numbers[i - 1] > limit;
+    }
+    PyMem_Free(numbers);
+    return distant;
+}
+
+/* `apply_rules`: ask the rule of each path whether its leaves are as similar as by default. */
+static int
+check_rules(Search *search, size_t number)
+{
+    for (size_t i = 0; i < search->path_number; i++) {
+        const Path *path = &search->paths[i];
+        Node *child =
+            child_of(search->pair->walker, search->item_node, path->bytes, path->token, i);
+        PyObject *values, *told;
+        int done = DONE;
+        if (child == NULL) {
+            return FAILED;
+        }
+        if (child->leaf_rule == Py_None) {
+            continue;
+        }
+        if (child->leaf_rule == Py_False) {
+            return TO_PYTHON;
+        }
+        if (child->keeps_text && are_normalized(search, number, i)) {
+            continue;
+        }
+        if (child->absolute >= 0.0) {
+            int distant = are_distant(search, number, i, child);
+            if (distant < 0) {
+                return FAILED;
+            }
+            if (distant) {
+                continue;
+            }
+        }
+        values = PyList_New(0);
+        for (size_t j = 0; values != NULL && done == DONE && j < number; j++) {
+            const Item *item = &search->items[j];
+            for (uint32_t k = 0; values != NULL && k < item->number; k++) {
+                const Leaf *leaf = &item->leaves[k];
+                PyObject *value;
+                if (leaf->path != i) {
+                    continue;
+                }
+                if (leaf->token->type < IS_WHOLE) {
+                    done = TO_PYTHON; /* a boolean */
+                    break;
+                }
+                value = leaf_value(leaf);
+                if (value == NULL || PyList_Append(values, value) < 0) {
+                    Py_CLEAR(values);
+                }
+                Py_XDECREF(value);
+            }
+        }
+        if (values == NULL) {
+            return FAILED;
+        }
+        if (done == DONE) {
+            told = PyObject_CallOneArg(child->leaf_rule, values);
+            done = told == NULL ? FAILED : told == values ? DONE : TO_PYTHON;
+            Py_XDECREF(told);
+        }
+        Py_DECREF(values);
+        if (done != DONE) {
+            return done;
+        }
+    }
+    return DONE;
+}
+
+/* Whether an equal item has a leaf at a path: 1, 0, or -1 if that is left to Python. */
+static int
+has_leaf(const Document *document, const Token *object, const Path *path)
+{
+    const Byte *bytes = BYTES(document);
+    const Token *member = object + 1;
+    if (object->type != IS_OBJECT) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < object->is.count; i++) {
+        if (is_same_key(bytes, member, path->bytes, path->token)) {
+            int presence = presence_of(member);
+            return presence == UNKNOWN || member->type >= IS_LIST ? -1 : presence == VALUE;
+        }
+        member = &document->tokens[member->next];
+    }
+    return 0;
+}
+
+/* `drop_unshared`: drop the leaves at paths where only one of the two lists has any. */
+static int
+drop_unshared(Search *search, size_t number)
+{
+    const Side *side = &search->alignment->expected;
+    int dropped = 0;
+    for (size_t i = 0; i < search->path_number; i++) {
+        Path *path = &search->paths[i];
+        for (uint32_t j = 0; path->sides != 3 && j < side->number; j++) {
+            if (side->partners[j] != NOWHERE) {
+                int has = has_leaf(side->document, side->items[j], path);
+                if (has < 0) {
+                    return TO_PYTHON;
+                }
+                path->sides = has ? 3 : path->sides;
+            }
+        }
+        dropped |= path->sides != 3;
+    }
+    for (size_t j = 0; dropped && j < number; j++) {
+        Item *item = &search->items[j];
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < item->number; k++) {
+            if (search->paths[item->leaves[k].path].sides == 3) {
+                item->leaves[kept++] = item->leaves[k];
+            }
+        }
+        item->number = kept;
+    }
+    return DONE;
+}
+
+/* Whether a path comes before another by its `repr`, in which a quote follows the key. */
+static int
+comes_before(const Path *one, const Path *other)
+{
+    uint32_t length = one->token->key_length, other_length = other->token->key_length;
+    const Byte *key = one->bytes + one->token->key, *other_key = other->bytes + other->token->key;
+    for (uint32_t i = 0;; i++) {
+        Byte here = i < length ? key[i] : '\'', there = i < other_length ? other_key[i] : '\'';
+        if (here != there || i >= length) {
+            return here < there;
+        }
+    }
+}
+
+/* `_texts`: the leaves of an item that can be similar without being equal, sorted. */
+static int
+list_texts(Search *search, size_t number)
+{
+    uint32_t *texts = search->texts;
+    for (size_t i = 0; i < search->path_number; i++) {
+        const Path *path = &search->paths[i];
+        for (uint32_t j = 0; j < path->token->key_length; j++) {
+            Byte here = path->bytes[path->token->key + j];
+            if (here == '\'' || here == 0x7F) {
+                return TO_PYTHON; /* its `repr` has other quotes, or an escape */
+            }
+        }
+    }
+    for (size_t i = 0; i < number; i++) {
+        Item *item = &search->items[i];
+        item->texts = texts;
+        item->text_number = 0;
+        for (uint32_t k = 0; k < item->number; k++) {
+            uint32_t at = item->text_number;
+            if (item->leaves[k].token->type != IS_TEXT) {
+                continue;
+            }
+            for (; at > 0
+                   && comes_before(&search->paths[item->leaves[k].path],
+                                   &search->paths[item->leaves[texts[at - 1]].path]);
+                 at--) {
+                texts[at] = texts[at - 1];
+            }
+            texts[at] = k;
+            item->text_number++;
+        }
+        texts += item->text_number;
+    }
+    return DONE;
+}
+
+static int
+is_digit(Byte letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
+/* `is_iso_date`. */
+static int
+is_iso_date(const Leaf *leaf)
+{
+    const Byte *text = leaf->text;
+    return leaf->length >= 10 && is_digit(text[0]) && is_digit(text[1]) && is_digit(text[2])
+           && is_digit(text[3]) && text[4] == '-' && is_digit(text[5]) && is_digit(text[6])
+           && text[7] == '-' && is_digit(text[8]) && is_digit(text[9])
+           && (leaf->length == 10 || text[10] == 't' || text[10] == ' ');
+}
+
+#define WORD 64
+
+/* The edit distance of two strings, of which one has at most 64 letters (Myers, Hyyrö). */
+static uint32_t
+edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t text_length)
+{
+    uint64_t places[128] = {0}, plus = ~(uint64_t)0, minus = 0;
+    uint64_t last = (uint64_t)1 << (length - 1);
+    uint32_t distance = length;
+    for (uint32_t i = 0; i < length; i++) {
+        places[pattern[i]] |= (uint64_t)1 << i;
+    }
+    for (uint32_t i = 0; i < text_length; i++) {
+        uint64_t equal = places[text[i]], vertical = equal | minus;
+        uint64_t horizontal = (((equal & plus) + plus) ^ plus) | equal;
+        uint64_t up = minus | ~(horizontal | plus), down = plus & horizontal;
+        distance += (up & last) != 0;
+        distance -= (down & last) != 0;
+        up = (up << 1) | 1;
+        down <<= 1;
+        plus = down | ~(vertical | up);
+        minus = up & vertical;
+    }
+    return distance;
+}
+
+/* `text_similarity` of two different strings; negative for an error. */
+static double
+text_similarity(const Walker *walker, const Leaf *one, const Leaf *other)
+{
+    const Leaf *shorter = one->length <= other->length ? one : other;
+    const Leaf *longer = shorter == one ? other : one;
+    if (is_iso_date(one) && is_iso_date(other)) {
+        return 0.0;
+    }
+    if (shorter->length <= WORD) {
+        uint32_t distance =
+            edit_distance(shorter->text, shorter->length, longer->text, longer->length);
+        return 1.0 - (double)distance / (double)longer->length;
+    }
+    PyObject *text = leaf_value(one), *other_text = text == NULL ? NULL : leaf_value(other);
+    PyObject *told = NULL;
+    double similarity = -1.0;
+    if (other_text != NULL) {
+        told = PyObject_CallFunctionObjArgs(walker->similarity, text, other_text, NULL);
+    }
+    if (told != NULL) {
+        similarity = PyFloat_AsDouble(told);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(other_text);
+    Py_XDECREF(told);
+    return similarity;
+}
+
+static int
+is_equal_leaf(const Leaf *one, const Leaf *other)
+{
+    int type = one->token->type, other_type = other->token->type;
+    if (one->hash != other->hash) {
+        return 0;
+    }
+    if (type == IS_TEXT || other_type == IS_TEXT) {
+        return type == other_type && one->length == other->length
+               && memcmp(one->text, other->text, one->length) == 0;
+    }
+    if (type < IS_WHOLE || other_type < IS_WHOLE) {
+        return type == other_type;
+    }
+    return (type == IS_REAL ? one->token->is.real : (double)one->token->is.whole)
+           == (other_type == IS_REAL ? other->token->is.real : (double)other->token->is.whole);
+}
+
+/* The leaf of an item at a path, or NULL; `guess` is its probable place. */
+static const Leaf *
+leaf_at(const Item *item, uint32_t path, uint32_t guess)
+{
+    if (guess < item->number && item->leaves[guess].path == path) {
+        return &item->leaves[guess];
+    }
+    for (uint32_t i = 0; i < item->number; i++) {
+        if (item->leaves[i].path == path) {
+            return &item->leaves[i];
+        }
+    }
+    return NULL;
+}
+
+/* `_weight`: the mean similarity over the leaves of both items. The weight is -1 for items that
+   cannot reach the share, judging by their equal leaves and the lengths of their texts. */
+static int
+find_weight(const Search *search, const Item *item, const Item *other, double share, double *weight)
+{
+    uint32_t both = 0, equal = 0, leaves;
+    double total = 0.0, most = 0.0;
+    *weight = -1.0;
+    for (uint32_t i = 0; i < item->number; i++) {
+        const Leaf *leaf = &item->leaves[i], *partner = leaf_at(other, leaf->path, i);
+        if (partner == NULL) {
+            continue;
+        }
+        both++;
+        if (is_equal_leaf(leaf, partner)) {
+            equal += leaf->token->type != IS_TEXT;
+            most += 1.0;
+        } else if (leaf->token->type == IS_TEXT && partner->token->type == IS_TEXT) {
+            double length = leaf->length, other_length = partner->length;
+            most += length < other_length ? length / other_length : other_length / length;
+        }
+    }
+    leaves = item->number + other->number - both;
+    leaves = leaves > 0 ? leaves : 1;
+    if (most < share * (double)leaves) {
+        return DONE;
+    }
+    for (uint32_t i = 0; i < item->text_number; i++) {
+        const Leaf *leaf = &item->leaves[item->texts[i]];
+        const Leaf *partner = leaf_at(other, leaf->path, item->texts[i]);
+        if (partner == NULL || partner->token->type != IS_TEXT) {
+            continue;
+        }
+        if (is_equal_leaf(leaf, partner)) {
+            total += 1.0;
+        } else {
+            double similarity = text_similarity(search->pair->walker, leaf, partner);
+            if (similarity < 0.0) {
+                return FAILED;
+            }
+            total += similarity;
+        }
+    }
+    *weight = (total + (double)equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+    return DONE;
+}
+
+static int
+add_edge(Search *search, double weight, uint32_t place, uint32_t other)
+{
+    Edge edge = {weight, place, other};
+    if (search->edge_number == search->edge_capacity) {
+        size_t capacity = search->edge_capacity ? 2 * search->edge_capacity : 16;
+        Edge *edges = PyMem_Realloc(search->edges, capacity * sizeof *edges);
+        if (edges == NULL) {
+            PyErr_NoMemory();
+            return FAILED;
+        }
+        search->edges = edges;
+        search->edge_capacity = capacity;
+    }
+    search->edges[search->edge_number++] = edge;
+    return DONE;
+}
+
+/* `edges_of_few`: every pair with at least the minimum weight. */
+static int
+find_edges(Search *search)
+{
+    uint32_t number = search->alignment->expected.rest_number;
+    uint32_t others = search->alignment->candidate.rest_number;
+    double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
+    for (uint32_t i = 0; i < number; i++) {
+        for (uint32_t j = 0; j < others; j++) {
+            double weight;
+            if (find_weight(search, &search->items[i], &search->items[number + j], share, &weight)
+                != DONE) {
+                return FAILED;
+            }
+            if (weight >= min_weight && weight >= 0.0 && add_edge(search, weight, i, j) != DONE) {
+                return FAILED;
+            }
+        }
+    }
+    return DONE;
+}
+
+/* The values of the rest of a side. */
+static PyObject *
+rest_values(const Side *side)
+{
+    PyObject *values = PyList_New(0);
+    for (uint32_t i = 0; values != NULL && i < side->rest_number; i++) {
+        PyObject *value = value_of(side->document, side->items[side->rest[i]]);
+        if (value == NULL || PyList_Append(values, value) < 0) {
+            Py_CLEAR(values);
+        }
+        Py_XDECREF(value);
+    }
+    return values;
+}
+
+/* Pair items that were selected by their places among the rest. */
+static int
+pair_similar(Alignment *alignment, double weight, Py_ssize_t place, Py_ssize_t other)
+{
+    Side *expected = &alignment->expected, *candidate = &alignment->candidate;
+    if (place < 0 || other < 0 || place >= (Py_ssize_t)expected->rest_number
+        || other >= (Py_ssize_t)candidate->rest_number) {
+        PyErr_SetString(PyExc_IndexError, "an item is not among the rest");
+        return FAILED;
+    }
+    expected->partners[expected->rest[place]] = candidate->rest[other];
+    candidate->partners[candidate->rest[other]] = expected->rest[place];
+    alignment->similarities[expected->rest[place]] = weight / WEIGHT_UNIT;
+    return DONE;
+}
+
+/* Pair the edges of a list (weight, place, other); None leaves the whole list to Python. */
+static int
+pair_edges(Alignment *alignment, PyObject *edges)
+{
+    PyObject *all;
+    int done = DONE;
+    if (edges == NULL || edges == Py_None) {
+        return edges == NULL ? FAILED : TO_PYTHON;
+    }
+    all = PySequence_Fast(edges, "edges must be a list");
+    if (all == NULL) {
+        return FAILED;
+    }
+    for (Py_ssize_t i = 0; done == DONE && i < PySequence_Fast_GET_SIZE(all); i++) {
+        Py_ssize_t place, other;
+        double weight;
+        PyObject *edge = PySequence_Fast_GET_ITEM(all, i);
+        done = PyTuple_Check(edge) && PyArg_ParseTuple(edge, "dnn", &weight, &place, &other)
+                   ? pair_similar(alignment, weight, place, other)
+                   : FAILED;
+        if (done == FAILED && !PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "an edge must be a tuple");
+        }
+    }
+    Py_DECREF(all);
+    return done;
+}
+
+/* `_select_few`: edges that share no item with others are taken, Python selects among the rest. */
+static int
+select_edges(Search *search)
+{
+    Alignment *alignment = search->alignment;
+    uint32_t *next = alignment->next; /* its chains are no longer needed */
+    int contested = 0, done = DONE;
+    PyObject *edges, *expected, *candidate, *chosen = NULL;
+    for (size_t i = 0; i < search->edge_number; i++) {
+        const Edge *edge = &search->edges[i];
+        contested |= i > 0 && search->edges[i - 1].place == edge->place;
+        next[edge->other] = NOWHERE;
+    }
+    for (size_t i = 0; i < search->edge_number; i++) {
+        const Edge *edge = &search->edges[i];
+        contested |= next[edge->other] != NOWHERE;
+        next[edge->other] = edge->place;
+    }
+    if (!contested) {
+        for (size_t i = 0; done == DONE && i < search->edge_number; i++) {
+            const Edge *edge = &search->edges[i];
+            done = pair_similar(alignment, edge->weight, edge->place, edge->other);
+        }
+        return done;
+    }
+    edges = PyList_New(0);
+    for (size_t i = 0; edges != NULL && i < search->edge_number; i++) {
+        const Edge *edge = &search->edges[i];
+        PyObject *made =
+            Py_BuildValue("dnn", edge->weight, (Py_ssize_t)edge->place, (Py_ssize_t)edge->other);
+        if (made == NULL || PyList_Append(edges, made) < 0) {
+            Py_CLEAR(edges);
+        }
+        Py_XDECREF(made);
+    }
+    expected = rest_values(&alignment->expected);
+    candidate = rest_values(&alignment->candidate);
+    if (edges != NULL && expected != NULL && candidate != NULL) {
+        chosen =
+            PyObject_CallFunctionObjArgs(search->node->select, edges, expected, candidate, NULL);
+    }
+    done = pair_edges(alignment, chosen);
+    Py_XDECREF(edges);
+    Py_XDECREF(expected);
+    Py_XDECREF(candidate);
+    Py_XDECREF(chosen);
+    return done;
+}
+
+/* Align the rest by their similarity; TO_PYTHON if a value is unusual. */
+static int
+align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignment)
+{
+    size_t number = (size_t)alignment->expected.rest_number + alignment->candidate.rest_number;
+    Search search;
+    int done;
+    search.pair = pair;
+    search.node = node;
+    search.item_node = item_node;
+    search.alignment = alignment;
+    search.items = NULL;
+    search.leaves = NULL;
+    search.texts = NULL;
+    search.characters = NULL;
+    search.edges = NULL;
+    search.path_number = search.edge_number = search.edge_capacity = 0;
+    done = node->min_weight < 0.0 || (node->flags & WHOLE_RULE) ? TO_PYTHON : make_search(&search);
+    if (done == DONE) {
+        done = read_leaves(&search);
+    }
+    if (done == DONE && (node->flags & RULED)) {
+        done = check_rules(&search, number);
+    }
+    if (done == DONE) {
+        done = drop_unshared(&search, number);
+    }
+    if (done == DONE) {
+        done = list_texts(&search, number);
+    }
+    if (done == DONE) {
+        done = find_edges(&search);
+    }
+    if (done == DONE) {
+        done = select_edges(&search);
+    }
+    free_search(&search);
+    return done;
+}
+
+/* Let Python align the rest: `align_rest(list, places, expected, candidate)`. */
+static int
+align_by_python(const Pair *pair, const Node *node, Alignment *alignment, const Token *list)
+{
+    const Side *side = &alignment->expected;
+    PyObject *raw = PyBytes_FromStringAndSize((const char *)BYTES(pair->expected) + list->start,
+                                              (Py_ssize_t)list->length);
+    PyObject *places = PyList_New(0), *expected = NULL, *candidate = NULL, *edges = NULL;
+    int done;
+    for (uint32_t i = 0; places != NULL && i < side->rest_number; i++) {
+        if (append_number(places, (Py_ssize_t)side->rest[i]) != DONE) {
+            Py_CLEAR(places);
+        }
+    }
+    if (raw != NULL && places != NULL) {
+        expected = rest_values(&alignment->expected);
+        candidate = rest_values(&alignment->candidate);
+    }
+    if (expected != NULL && candidate != NULL) {
+        edges =
+            PyObject_CallFunctionObjArgs(node->align_rest, raw, places, expected, candidate, NULL);
+    }
+    done = pair_edges(alignment, edges);
+    Py_XDECREF(raw);
+    Py_XDECREF(places);
+    Py_XDECREF(expected);
+    Py_XDECREF(candidate);
+    Py_XDECREF(edges);
+    return done;
+}
+
+/* ---- 9. Lists ---- */
+
+/* Mark that the following cells belong to these items (`ItemMark`). */
+static int
+mark_item(const Pair *pair, const Node *node, uint32_t place, uint32_t other, double similarity)
+{
+    PyObject *values[5] = {
+        PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells)),
+        Py_NewRef(node->item_path),
+        place == NOWHERE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(place),
+        other == NOWHERE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(other),
+        place == NOWHERE || other == NOWHERE ? Py_NewRef(Py_None) : PyFloat_FromDouble(similarity),
+    };
+    PyObject *mark = PyTuple_New(5);
+    int done = mark != NULL;
+    for (int i = 0; i < 5; i++) {
+        done = done && values[i] != NULL;
+        if (mark != NULL) {
+            PyTuple_SET_ITEM(mark, i, values[i]);
+        } else {
+            Py_XDECREF(values[i]);
+        }
+    }
+    done = done && PyList_Append(pair->items, mark) == 0;
+    Py_XDECREF(mark);
+    return done ? DONE : FAILED;
+}
+
+/* Call a function of `Walk` that records a value without counterpart. */
+static int
+record_by_python(const Pair *pair, PyObject *function, const Node *node, const Token *token,
+                 int extra)
+{
+    PyObject *value = value_of(extra ? pair->candidate : pair->expected, token), *told = NULL;
+    PyObject *arguments[4] = {node->node, value, pair->outcomes, extra ? Py_True : Py_False};
+    int done;
+    if (value != NULL) {
+        told = PyObject_Vectorcall(function, arguments, 3, pair->walker->extra);
+    }
+    done = told == NULL ? FAILED : DONE;
+    Py_XDECREF(value);
+    Py_XDECREF(told);
+    return done;
+}
+
+/* `Walk.record_unmatched_item`: record the leaves of an item without counterpart. */
+static int
+record_item(const Pair *pair, Node *node, const Token *item, int extra)
+{
+    const Walker *walker = pair->walker;
+    const Document *document = extra ? pair->candidate : pair->expected;
+    const Token *member = item + 1;
+    Py_ssize_t start = PyList_GET_SIZE(pair->cells);
+    int fact = walker->presence_facts[extra ? ABSENT * 4 + VALUE : VALUE * 4 + ABSENT];
+    if (!(node->flags & WALKS) || item->type != IS_OBJECT || item->is.count == 0) {
+        return record_by_python(pair, walker->record_item, node, item, extra);
+    }
+    for (uint32_t i = 0; i < item->is.count; i++) {
+        Node *child = child_of(walker, node, BYTES(document), member, i);
+        int presence = presence_of(member), done = DONE;
+        if (child == NULL) {
+            return FAILED;
+        }
+        if (member->type < IS_LIST && (child->flags & IS_LEAF) && child->base >= 0
+            && presence != UNKNOWN) {
+            if (presence == VALUE && !(extra && (child->flags & TRUTH_ONLY))) {
+                done = append_cell(pair, child->base | fact);
+            }
+        } else if (!(child->flags & SKIPPED)) {
+            done = record_by_python(pair, walker->record, child, member, extra);
+            if (done == DONE && child->base < 0 && (child->flags & IS_LEAF)) {
+                done = describe(walker, child);
+            }
+        }
+        if (done != DONE) {
+            return done;
+        }
+        member = &document->tokens[member->next];
+    }
+    if (PyList_GET_SIZE(pair->cells) > start) {
+        return DONE;
+    }
+    return record_by_python(pair, walker->record_bare_item, node, item, extra);
+}
+
+/* Compare the items of an alignment, then record those without counterpart. */
+static int
+compare_items(const Pair *pair, Node *node, Node *item_node, const Alignment *alignment)
+{
+    const Side *expected = &alignment->expected, *candidate = &alignment->candidate;
+    int done = DONE;
+    for (uint32_t i = 0; done == DONE && i < expected->number; i++) {
+        uint32_t partner = expected->partners[i];
+        const Token *item = expected->items[i], *other;
+        if (partner == NOWHERE) {
+            continue;
+        }
+        other = candidate->items[partner];
+        done = mark_item(pair, node, i, partner, alignment->similarities[i]);
+        if (done == DONE) {
+            int walked = (item_node->flags & WALKS) && item->type == IS_OBJECT
+                         && other->type == IS_OBJECT && item->is.count > 0;
+            done = walked ? compare_objects(pair, item_node, item, other)
+                          : compare(pair, item_node, item, other);
+        }
+    }
+    for (uint32_t i = 0; done == DONE && i < expected->number; i++) {
+        if (expected->partners[i] == NOWHERE) {
+            done = mark_item(pair, node, i, NOWHERE, 0.0);
+            done = done == DONE ? record_item(pair, item_node, expected->items[i], 0) : done;
+        }
+    }
+    for (uint32_t i = 0; done == DONE && pair->walker->with_extras && i < candidate->number; i++) {
+        if (candidate->partners[i] == NOWHERE) {
+            done = mark_item(pair, node, NOWHERE, i, 0.0);
+            done = done == DONE ? record_item(pair, item_node, candidate->items[i], 1) : done;
+        }
+    }
+    return done;
+}
+
+/* `Walk._compare_lists`; TO_PYTHON before anything is recorded. */
+static int
+compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+{
+    Alignment alignment = {0};
+    const Side *side = &alignment.expected, *other = &alignment.candidate;
+    Node *item_node = item_of(pair->walker, node);
+    int done;
+    if (item_node == NULL) {
+        return PyErr_Occurred() ? FAILED : TO_PYTHON;
+    }
+    if (((expected->flags | candidate->flags) & VARIANT) || expected->is.count > MOST_ITEMS
+        || candidate->is.count > MOST_ITEMS) {
+        return TO_PYTHON;
+    }
+    done = make_alignment(&alignment, pair, expected, candidate);
+    if (done == DONE) {
+        done = pair_equal(&alignment);
+    }
+    if (done == DONE && side->rest_number > 0 && other->rest_number > 0) {
+        if ((uint64_t)side->rest_number * other->rest_number > MOST_PAIRS) {
+            done = TO_PYTHON;
+        } else {
+            done = align_similar(pair, node, item_node, &alignment);
+            if (done == TO_PYTHON) {
+                done = align_by_python(pair, node, &alignment, expected);
+            }
+        }
+    }
+    if (done == DONE) {
+        done = compare_items(pair, node, item_node, &alignment);
+    }
+    free_alignment(&alignment);
+    return done;
+}
+
+/* ---- 10. Counting ---- */
+
+#define FACT_MASK 127 /* as in model/outcome.py */
+
+typedef struct {
+    long long cell;
+    Py_ssize_t times; /* 0: a free place */
+    Py_ssize_t first; /* where it occurs first */
+} Counted;
+
+/* Count the cells of a list in a table; `places` are those of different cells, in order. Return
+   their number, or -1 for an error. */
+static Py_ssize_t
+count_into(PyObject *cells, Counted *table, size_t size, size_t *places)
+{
+    Py_ssize_t different = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
+        long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
+        size_t at = (size_t)mixed(6, (uint64_t)cell) & (size - 1);
+        if (cell == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        while (table[at].times > 0 && table[at].cell != cell) {
+            at = (at + 1) & (size - 1);
+        }
+        if (table[at].times++ == 0) {
+            table[at].cell = cell;
+            table[at].first = i;
+            places[different++] = at;
+        }
+    }
+    return different;
+}
+
+PyDoc_STRVAR(count_doc,
+             "count(cells, plain) -> (times, odd)\n\n"
+             "How often each cell occurs, and the cells with another fact than `plain`,\n"
+             "both in the order in which they first occur.");
+
+static PyObject *
+count(PyObject *module, PyObject *args)
+{
+    PyObject *cells, *times = NULL, *odd = NULL;
+    size_t size = 16, *places;
+    Py_ssize_t different = -1;
+    Counted *table;
+    int plain;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &cells, &plain)) {
+        return NULL;
+    }
+    while (size < 2 * (size_t)PyList_GET_SIZE(cells)) {
+        size *= 2;
+    }
+    table = PyMem_Calloc(size, sizeof *table);
+    places = PyMem_New(size_t, size);
+    if (table == NULL || places == NULL) {
+        PyErr_NoMemory();
+    } else {
+        different = count_into(cells, table, size, places);
+    }
+    if (different >= 0) {
+        times = PyDict_New();
+        odd = PyList_New(0);
+    }
+    for (Py_ssize_t i = 0; times != NULL && odd != NULL && i < different; i++) {
+        const Counted *counted = &table[places[i]];
+        PyObject *cell = PyList_GET_ITEM(cells, counted->first);
+        PyObject *number = PyLong_FromSsize_t(counted->times);
+        if (number == NULL || PyDict_SetItem(times, cell, number) < 0
+            || ((counted->cell & FACT_MASK) != plain && PyList_Append(odd, cell) < 0)) {
+            Py_CLEAR(odd);
+        }
+        Py_XDECREF(number);
+    }
+    PyMem_Free(table);
+    PyMem_Free(places);
+    if (times == NULL || odd == NULL) {
+        Py_XDECREF(times);
+        Py_XDECREF(odd);
+        return NULL;
+    }
+    return Py_BuildValue("NN", times, odd);
+}
+
+/* ---- 11. The module ---- */
+
+static void
+walker_dealloc(Walker *walker)
+{
+    free_node(walker->root);
+    Py_XDECREF(walker->describe);
+    Py_XDECREF(walker->compare);
+    Py_XDECREF(walker->classify);
+    Py_XDECREF(walker->record);
+    Py_XDECREF(walker->record_item);
+    Py_XDECREF(walker->record_bare_item);
+    Py_XDECREF(walker->similarity);
+    Py_XDECREF(walker->matched);
+    Py_XDECREF(walker->missing);
+    Py_XDECREF(walker->child);
+    Py_XDECREF(walker->extra);
+    Py_TYPE(walker)->tp_free((PyObject *)walker);
+}
+
+static PyObject *
+walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *root, *given[9];
+    Py_buffer facts;
+    int with_extras;
+    Walker *walker;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOO", &root, &with_extras, &facts, &given[0], &given[1],
+                          &given[2], &given[3], &given[4], &given[5], &given[6], &given[7],
+                          &given[8])) {
+        return NULL;
+    }
+    if (facts.len != (Py_ssize_t)sizeof walker->presence_facts) {
+        PyErr_SetString(PyExc_ValueError, "there are 16 facts of presences");
+        PyBuffer_Release(&facts);
+        return NULL;
+    }
+    walker = (Walker *)type->tp_alloc(type, 0);
+    if (walker != NULL) {
+        PyObject **kept[9] = {&walker->describe,   &walker->compare,     &walker->classify,
+                              &walker->record,     &walker->record_item, &walker->record_bare_item,
+                              &walker->similarity, &walker->matched,     &walker->missing};
+        for (int i = 0; i < 9; i++) {
+            *kept[i] = Py_NewRef(given[i]);
+        }
+        walker->with_extras = with_extras;
+        memcpy(walker->presence_facts, facts.buf, sizeof walker->presence_facts);
+        walker->child = PyUnicode_InternFromString("child");
+        walker->extra = Py_BuildValue("(s)", "extra");
+        if (walker->child != NULL && walker->extra != NULL) {
+            walker->root = make_node(walker, root);
+        }
+        if (walker->root == NULL) {
+            Py_CLEAR(walker);
+        }
+    }
+    PyBuffer_Release(&facts);
+    return (PyObject *)walker;
+}
+
+PyDoc_STRVAR(walker_compare_doc,
+             "compare(expected, candidate, outcomes) -> whether the documents were compared\n\n"
+             "Documents without members are not: an empty document has no fields.");
+
+static PyObject *
+walker_compare(Walker *walker, PyObject *args)
+{
+    Document *expected, *candidate;
+    Pair pair = {.walker = walker};
+    int done = TO_PYTHON;
+    if (!PyArg_ParseTuple(args, "O!O!OO!O!", &DocumentType, &expected, &DocumentType, &candidate,
+                          &pair.outcomes, &PyList_Type, &pair.cells, &PyList_Type, &pair.items)) {
+        return NULL;
+    }
+    pair.expected = expected;
+    pair.candidate = candidate;
+    if (expected->tokens[0].is.count > 0 && candidate->tokens[0].is.count > 0) {
+        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    }
+    return done == FAILED ? NULL : PyBool_FromLong(done == DONE);
+}
+
+static PyMethodDef walker_methods[] = {
+    {"compare", (PyCFunction)walker_compare, METH_VARARGS, walker_compare_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject WalkerType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "fieldmark.model._kernel.Walker",
+    .tp_doc = "Compares documents under one plan.",
+    .tp_basicsize = sizeof(Walker),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = walker_new,
+    .tp_dealloc = (destructor)walker_dealloc,
+    .tp_methods = walker_methods,
+};
+
+static PyMethodDef functions[] = {
+    {"read", read_block, METH_VARARGS, read_doc},
+    {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
+    {"document", document, METH_O, document_doc},
+    {"count", count, METH_VARARGS, count_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "fieldmark.model._kernel",
+    .m_doc = "The compiled comparison of documents.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+/* The seed is the hash of a string, which Python seeds with a secret. */
+static int
+set_seed(void)
+{
+    PyObject *text = PyUnicode_FromString("fieldmark");
+    if (text == NULL) {
+        return 0;
+    }
+    seed = (uint64_t)PyObject_Hash(text);
+    Py_DECREF(text);
+    return 1;
+}
+
+PyMODINIT_FUNC
+PyInit__kernel(void)
+{
+    const char *pure = getenv("FIELDMARK_PURE");
+    PyObject *module;
+    if (pure != NULL && strcmp(pure, "1") == 0) {
+        PyErr_SetString(PyExc_ImportError, "FIELDMARK_PURE=1 selects the Python code");
+        return NULL;
+    }
+    if (!set_seed() || PyType_Ready(&DocumentType) < 0 || PyType_Ready(&WalkerType) < 0) {
+        return NULL;
+    }
+    module = PyModule_Create(&definition);
+    if (module != NULL
+        && (PyModule_AddObjectRef(module, "Document", (PyObject *)&DocumentType) < 0
+            || PyModule_AddObjectRef(module, "Walker", (PyObject *)&WalkerType) < 0)) {
+        Py_CLEAR(module);
+    }
+    return module;
+}

@@ -1,0 +1,153 @@
+"""The kernel's view of a plan: what it may decide about each attribute by itself.
+
+The kernel walks two documents as `Walk` does, and calls `Walk` for everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import orjson
+
+from fieldmark.align.item_similarity import min_weight_of, text_similarity
+from fieldmark.align.limits import TooMuchWork
+from fieldmark.align.similarity_alignment import select_few, select_pairs
+from fieldmark.model.comparison import MATCHED
+from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.kernel import kernel
+from fieldmark.model.outcomes import Outcomes
+from fieldmark.plan.attribute_node import AttributeNode, NodeMode
+from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS
+
+if TYPE_CHECKING:
+    from fieldmark.align.greedy import Greedy
+    from fieldmark.align.item_similarity import Edge
+    from fieldmark.align.optimal import Optimal
+    from fieldmark.model._kernel import Document
+    from fieldmark.plan.walk import Walk
+
+__all__ = ["KernelWalk"]
+
+_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED = (1 << bit for bit in range(7))
+"""What the kernel may do with an attribute, see `_kernel.c`."""
+_FACTS: Final = bytes(chain.from_iterable(PRESENCE_FACTS))
+_UNSUPPORTED: Final = -1.0
+"""The minimum weight of items whose similarity the kernel does not compute."""
+_NO_LIMITS: Final = (-1.0, -1.0)
+_PATH_SYNTAX: Final = frozenset(".[]*\"'")
+
+_AlignRest: TypeAlias = (
+    "Callable[[bytes, list[int], list[JsonValue], list[JsonValue]], list[Edge] | None]"
+)
+
+
+class KernelWalk:
+    """Compares pairs of unparsed documents.
+
+    With `plain_presence`, only null, absent and blank values are empty, which the kernel can see.
+    """
+
+    __slots__ = ("_plain_presence", "_walker")
+
+    def __init__(self, walk: Walk, root: AttributeNode, *, plain_presence: bool) -> None:
+        self._plain_presence = plain_presence
+        self._walker = kernel.Walker(
+            root,
+            walk.with_extras,
+            _FACTS,
+            self._describe,
+            walk.compare,
+            walk.classify,
+            walk.record_unmatched_leaf,
+            walk.record_unmatched_item,
+            walk.record_bare_item,
+            text_similarity,
+            MATCHED,
+            MISSING,
+        )
+
+    def compare(self, expected: Document, candidate: Document) -> Outcomes | None:
+        """Compare two documents; `None` if one of them is empty."""
+        outcomes = Outcomes()
+        compared = self._walker.compare(
+            expected, candidate, outcomes, outcomes.cells, outcomes.items
+        )
+        return outcomes if compared else None
+
+    def _describe(self, node: AttributeNode) -> tuple[object, ...]:
+        """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
+        compares_items = node.walks and list in node.container_types
+        flags = 0
+        min_weight = _UNSUPPORTED
+        fields = select = align_rest = None
+        aligner = node.aligner
+        if compares_items and hasattr(aligner, "item_similarity"):
+            aligner = cast("Greedy | Optimal", aligner)
+            flags |= _ALIGNS
+            rules = None
+            if node.aligned_by_rules:
+                flags |= _RULED
+                rules = node.item_node
+                flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
+            select = partial(select_few, method=aligner.selection)
+            align_rest = _rest_alignment(aligner, rules)
+            match_fields, threshold, measure, equality = aligner.item_similarity
+            simple = match_fields is None or _PATH_SYNTAX.isdisjoint("".join(match_fields))
+            if measure is None and not equality and simple:
+                min_weight = min_weight_of(threshold)
+            if match_fields is not None:
+                fields = tuple(field.encode("utf-8", "surrogatepass") for field in match_fields)
+        is_leaf = node.walks or node.mode is NodeMode.LEAF
+        if is_leaf and self._plain_presence and not (node.ignored or node.any_of):
+            flags |= _LEAF
+        flags |= _WALKS if node.walks else 0
+        flags |= _TRUTH_ONLY if node.truth_only else 0
+        flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0
+        rule = node.leaf_comparator
+        leaf_rule = None if rule is None else getattr(rule, "item_leaves", False)
+        absolute, relative = getattr(rule, "leaf_limits", _NO_LIMITS)
+        return (
+            flags,
+            node.base,
+            bool(node.equal_text_cell),
+            bool(node.equal_number_cell),
+            min_weight,
+            getattr(rule, "keeps_text_leaves", False),
+            absolute,
+            relative,
+            node.base | MATCH_FACT,
+            node.comparator.compare if node.compares_values else None,
+            leaf_rule,
+            node.item_path if compares_items else None,
+            node.item_node,
+            fields,
+            select,
+            align_rest,
+        )
+
+
+def _rest_alignment(aligner: Greedy | Optimal, rules: AttributeNode | None) -> _AlignRest:
+    """Return a function that aligns the items of two lists that have no equal.
+
+    It is called with the expected list as JSON, the places of its items without an equal, and these
+    items of both lists. It returns `None` if the items are too large to compare all pairs.
+    """
+    similarity, method = aligner.item_similarity, aligner.selection
+
+    def align(
+        raw: bytes, places: list[int], expected: list[JsonValue], candidate: list[JsonValue]
+    ) -> list[Edge] | None:
+        def paired() -> list[JsonValue]:
+            rest = set(places)
+            items = cast("list[JsonValue]", orjson.loads(raw))
+            return [item for place, item in enumerate(items) if place not in rest]
+
+        try:
+            return select_pairs(expected, candidate, paired, similarity, method, rules)
+        except TooMuchWork:
+            return None
+
+    return align

@@ -1,0 +1,368 @@
+"""The kernel and the Python functions give the same results, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from itertools import product
+from pathlib import Path
+from random import Random
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fieldmark as fm
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
+from fieldmark.align.optimal import Optimal
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.data import line_offsets
+from fieldmark.data.inputs import Limits
+from fieldmark.data.json_parser import JsonDialect, parse_bytes
+from fieldmark.errors import DataError
+from fieldmark.metrics.case_score import count_cells
+from fieldmark.model._kernel import Document
+from fieldmark.model.kernel import kernel
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan
+from fieldmark.plan.kernel_walk import KernelWalk
+from item_lists import flat_items, item_lists
+from json_strategies import document_pairs
+from line_files import encoded, mutated, two_sides
+from pure_python import pure_python
+
+DATA = Path(__file__).parents[1] / "data"
+PROVE = os.environ.get("FIELDMARK_PROVE") == "1"
+SAMPLE = Path(fm.__file__).parent / "sample"
+
+
+def rules(*fields, **settings):
+    return {"rules": {**settings, "fields": [dict(field) for field in fields]}}
+
+
+def field(path, match, **settings):
+    return {"path": path, "match": match, **settings}
+
+
+RULES = {
+    "no options": {},
+    "only fields of the truth count": {"scope": "truth"},
+    "objects are compared as values": {"depth": "top"},
+    "strings are fuzzy": {"match": "fuzzy"},
+    "strings are patterns, some invalid": {"match": "regex"},
+    "strings may contain each other": {"match": "contains"},
+    "everything is a date": {"match": "date"},
+    "numbers may be close": {"match": "numeric_tolerance"},
+    "a provider is called": {"match": "semantic"},
+    "fields are ignored": rules(field("a", "ignore"), field("n.x", "ignore")),
+    "fields are ignored, and only fields of the truth count": rules(
+        field("a", "ignore"), field("n.x", "ignore"), field("only", "ignore"), scope="truth"
+    ),
+    "fields are ignored at any depth": rules(field("**.x", "ignore"), field("**.z", "ignore")),
+    "everything is ignored": rules(field("**", "ignore")),
+    "an object is ignored": rules(field("n", "ignore")),
+    "an object is compared as a value": rules(field("n", "exact")),
+    "a nested object is compared as a value": rules(field("n.m", "exact")),
+    "some fields are dates": rules(field("date", "date"), field("n.y", "date")),
+    "one rule for all, another for one": rules(field("**", "fuzzy"), field("n.x", "date")),
+    "some strings are empty tokens": {"rules": {"empty_tokens": ["n/a", "-", "blue"]}},
+    "blank strings are values": {"rules": {"empty_blanks": False}},
+    "empty containers are empty": {"rules": {"empty_containers": True}},
+    "only some fields count": rules(field("a", "exact"), field("n.x", "fuzzy"), scope="configured"),
+    "all fields are configured": rules(field("**", "exact"), scope="configured"),
+    "fields with one name are configured": rules(field("**.x", "exact"), scope="configured"),
+    "fields of items are configured": rules(field("rows[*].name", "exact"), scope="configured"),
+    "a path is invalid": rules(field("a[", "exact")),
+    "fields have weights": rules(
+        field("a", "numeric_tolerance", weight=3), field("b", "fuzzy", required=False)
+    ),
+    "one of several values is enough": rules({"path": "a", "any_of": True}),
+    "the whole document has a rule": rules(field("$", "exact")),
+    "items are aligned for the highest total": rules({"path": "rows", "align": "optimal"}),
+    "items have match fields": rules(
+        {"path": "rows", "align": "greedy", "match_fields": ["name", "qty"]}
+    ),
+    "items with match fields are aligned for the highest total": rules(
+        {"path": "rows", "align": "optimal", "match_fields": ["name"], "threshold": 0.4}
+    ),
+    "any items are aligned": rules({"path": "rows", "align": "greedy", "threshold": 0}),
+    "items are aligned by position": rules({"path": "rows", "align": "index"}),
+    "items are aligned as a set": rules({"path": "rows", "align": "set"}),
+    "lists are values": rules({"path": "rows", "align": "whole"}),
+    "fields of items have rules": rules(
+        field("rows[*].name", "fuzzy"), field("rows[*].price", "numeric_tolerance", tolerance=0.5)
+    ),
+    "fields of items are ignored": rules(field("rows[*].name", "ignore")),
+    "fields of items are dates": rules(field("rows[*].note", "date")),
+    "items are values": rules(field("rows[*]", "exact")),
+    "one item has a rule": rules(field("rows[0].name", "fuzzy")),
+    "scores are graded": {"convention": "field_accuracy", "match": "fuzzy"},
+    "convention is taxonomy": {"convention": "taxonomy"},
+    "convention is four_phase": {"convention": "four_phase"},
+    "duplicate keys are allowed": {"inputs": {"duplicates": "last"}},
+    "cases are paired by position": {"inputs": {"id_key": ""}},
+    "depth is limited": {"inputs": fm.Inputs(limits=Limits(depth=2))},
+    "number of values is limited": {"inputs": fm.Inputs(limits=Limits(nodes=150))},
+    "paths are limited": {"inputs": fm.Inputs(limits=Limits(key_characters=4, path_characters=0))},
+}
+
+
+@pytest.fixture(scope="module")
+def _short_blocks():
+    """The first block is always parsed, so blocks must be short enough for more lines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_offsets, "_BLOCK_BYTES", 500)
+        yield
+
+
+@pytest.fixture(scope="module")
+def kernel_pairs():
+    """The number of pairs that the kernel compared."""
+    pairs = [0]
+    compare = KernelWalk.compare
+
+    def counted(self, *sides):
+        pairs[0] += 1
+        return compare(self, *sides)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KernelWalk, "compare", counted)
+        yield pairs
+
+
+def scored(files, options, directory):
+    """Return the summary and the rows of a run."""
+    shutil.rmtree(directory, ignore_errors=True)
+    try:
+        summary = fm.score(*files, out=directory, **options).to_dict()
+    except fm.FieldmarkError as error:
+        return repr(error)
+    return json.dumps(summary), (directory / "results.jsonl").read_bytes()
+
+
+def both_ways(files, options, directory):
+    """Score two files with the kernel and without it."""
+    compiled = scored(files, options, directory)
+    with pure_python():
+        return compiled, scored(files, options, directory)
+
+
+def written(directory, seed, **size):
+    files = directory / "truth.jsonl", directory / "candidate.jsonl"
+    for file, content in zip(files, two_sides(seed, **size), strict=True):
+        file.write_bytes(content)
+    return files
+
+
+@pytest.mark.usefixtures("_short_blocks")
+@pytest.mark.parametrize("options", RULES.values(), ids=RULES)
+def test_files_are_scored_as_without_the_kernel_if(tmp_path, options):
+    for seed in range(4):
+        files = written(tmp_path, seed, lists=seed % 2 == 1)
+        compiled, pure = both_ways(files, options, tmp_path / "run")
+        assert compiled == pure
+
+
+@pytest.mark.usefixtures("_short_blocks")
+def test_any_files_are_scored_as_without_the_kernel(tmp_path_factory, kernel_pairs):
+    directory = tmp_path_factory.mktemp("files")
+
+    @given(st.integers(0, 2**64), st.sampled_from(list(RULES)), st.booleans())
+    def law(seed, name, lists):
+        files = written(directory, seed, lists=lists)
+        compiled, pure = both_ways(files, RULES[name], directory / "run")
+        assert compiled == pure
+
+    before = kernel_pairs[0]
+    law()
+    assert kernel_pairs[0] > before + 1000
+
+
+# --- parsed documents -----------------------------------------------------------------------------
+
+ALIGNERS = [
+    Greedy(),
+    Greedy(threshold=0.2),
+    Greedy(match_fields=("a", "é")),
+    Greedy(similarity="equality"),
+    Optimal(),
+    Optimal(match_fields=("a", "b.c"), threshold=0.3),
+    Index(),
+]
+ITEM_RULES = [
+    (),
+    (Rule(path="**.items[*].a", comparator=Fuzzy()),),
+    (Rule(path="**.items[*].b", comparator=NumericTolerance(tolerance=1)),),
+    (Rule(path="**.items[*].a", comparator=DateMatch()),),
+]
+
+
+def compare(plan, pair):
+    block = plan.compare(*pair)
+    return block.cells, block.items, block.comparisons, list(block.records(plan.table))
+
+
+@settings(max_examples=max(100, settings().max_examples))
+@given(
+    pair=document_pairs(),
+    lists=item_lists() | item_lists(flat_items),
+    aligner=st.sampled_from(ALIGNERS),
+    of_items=st.sampled_from(ITEM_RULES),
+)
+def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_items):
+    documents = [
+        pair,
+        tuple({"items": side} for side in lists),
+        tuple({"n": {"items": lists[0]}} for _ in "ab"),
+    ]
+    fields = (Rule(path="**.items", aligner=aligner), *of_items)
+    sides = []
+    for way in (pytest.MonkeyPatch.context, pure_python):
+        with way():
+            plan = compile_plan(Rules(fields=fields))
+            sides.append([compare(plan, each) for _ in range(2) for each in documents])
+    assert repr(sides[0]) == repr(sides[1])
+
+
+@given(st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=200))
+def test_cells_are_counted_as_without_the_kernel(cells):
+    times, odd = count_cells(cells, 15)
+    with pure_python():
+        wanted = count_cells(cells, 15)
+    assert ([*times.items()], odd) == ([*wanted[0].items()], wanted[1])
+
+
+# --- strict JSON ----------------------------------------------------------------------------------
+
+LIMITS = (200, 4000, 250_000, 1_000_000)
+
+
+def exact(value):
+    """Return a representation that distinguishes equal values of different types."""
+    return repr(value)
+
+
+def same_documents(block):
+    """Check that lines are refused or read as by the strict parser; return the number of others."""
+    _, documents, numbers = kernel.read(block, None, None, *LIMITS)
+    lines = [line for line in block.split(b"\n") if line.strip(b" \t\r")]
+    assert len(numbers) == len(documents) == len(lines)
+    for document, line in zip(documents, lines, strict=True):
+        if isinstance(document, Document):
+            value = parse_bytes(line, JsonDialect())
+            assert exact(document.value()) == exact(value)
+            assert not any(document.lacks((key,)) for key in value)
+            assert document.canonical in (None, orjson.dumps(value))
+        else:
+            assert document == line
+    return sum(isinstance(document, Document) for document in documents)
+
+
+TAUGHT = {"a": 1, "b": "x", "é": None, "n": {"x": "y", "m": {"z": True}}, "l": [1.5, {"k": []}]}
+
+
+@given(st.integers(0, 2**64))
+def test_mutated_lines_are_refused_or_read_as_by_the_strict_parser(seed):
+    chance = Random(seed)
+    rows = [{**TAUGHT, "b": chance.choice(("x", "é\n", "日本", 2.5))} for _ in range(4)]
+    block = "".join(f"{encoded(chance, row)}\n" for row in rows).encode()
+    assert same_documents(block) == 4
+    for _ in range(40):
+        same_documents(mutated(chance, block))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**20), 10**20))
+def test_numbers_are_read_as_by_the_strict_parser(number):
+    for text in (repr(number), f"{number:.2f}", f"{number:.0f}.0", f"{number:e}"):
+        same_documents(f'{{"a":{text}}}'.encode())
+
+
+@given(st.integers(0, 10**16), st.integers(0, 18))
+def test_short_decimals_are_canonical(digits, decimals):
+    text = f"{digits / 10**decimals:.{decimals}f}"
+    read = same_documents(f'{{"a":{text}}}'.encode())
+    assert read == (len(text.split(".", maxsplit=1)[0]) <= 18)
+
+
+@given(st.text())
+def test_strings_are_canonical_as_orjson_writes_them(text):
+    try:
+        raw = orjson.dumps({"a": text})
+    except TypeError:  # a surrogate
+        return
+    document = kernel.document(raw)
+    by_number = any(letter < " " and letter not in "\b\f\n\r\t" for letter in text)
+    assert document.canonical == (None if by_number else raw)
+
+
+SUITE = json.loads((DATA / "bad-input" / "json_test_suite.json").read_text())
+NAUGHTY = json.loads((DATA / "naughty" / "strings.json").read_text())
+STRINGS = [text for texts in NAUGHTY.values() for text in texts if isinstance(text, str)]
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_bad_json_is_refused_or_read_as_by_the_strict_parser(name):
+    raw = SUITE[name].encode("latin-1")
+    inner = raw.strip()[1:-1]
+    for row in (raw, b'{"a": ' + raw + b"}", b'{"a": ' + inner + b"}", b'{"a": 1, ' + inner + b"}"):
+        for block in (row, row + b"\n", b'{"a": 1}\n' + row):
+            same_documents(block)
+        if kernel.is_strict(row, *LIMITS[:3]):
+            assert exact(parse_bytes(row, JsonDialect())) == exact(orjson.loads(row))
+
+
+def test_hostile_strings_are_refused_or_read_as_by_the_strict_parser():
+    assert len(STRINGS) > 400
+    read = 0
+    for text in STRINGS:
+        for ascii_only in (False, True):
+            row = json.dumps({"id": "1", "a": text, "b": 1}, ensure_ascii=ascii_only)
+            read += same_documents(row.encode("utf-8", "surrogatepass"))
+    assert read > 500
+
+
+@given(st.integers(0, 2**64), st.integers(1, 9), st.integers(0, 9), st.integers(0, 99))
+def test_limits_are_those_of_the_strict_parser(seed, depth, key_characters, path_characters):
+    chance = Random(seed)
+    raw = encoded(chance, {"key": TAUGHT, "long key": [[1], {"x": {"y": 1}}]}).encode()
+    limits = Limits(depth=depth, key_characters=key_characters, path_characters=path_characters)
+    if kernel.is_strict(raw, depth, key_characters, path_characters):
+        parse_bytes(raw, JsonDialect(limits=limits))
+    elif key_characters > 8 and path_characters > 0:
+        with pytest.raises(DataError, match="nesting exceeds"), pure_python():
+            parse_bytes(raw, JsonDialect(limits=limits))
+
+
+# --- published data -------------------------------------------------------------------------------
+
+FLAT = {
+    "the sample": list(SAMPLE.glob("*.jsonl")),
+    "committees": sorted((DATA / "fundraising-committee").rglob("*.jsonl.gz"))[
+        :: 1 if PROVE else 6
+    ],
+    "invoices": list((DATA / "agentv-document-extraction").glob("*.jsonl")),
+}
+
+
+@pytest.mark.parametrize("among", FLAT.values(), ids=FLAT)
+def test_published_data_is_scored_as_without_the_kernel(among, monkeypatch, tmp_path):
+    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
+    paths = sorted(among)
+    assert len(paths) > 1
+    for pair in product(paths[:1], paths[1:]):
+        for files in (pair, pair[::-1]):
+            compiled, pure = both_ways(files, {"match": "fuzzy"}, tmp_path / "run")
+            assert compiled == pure
+
+
+def test_published_data_is_compared_by_the_kernel(monkeypatch, kernel_pairs):
+    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
+    directory = DATA / "fundraising-committee"
+    before = kernel_pairs[0]
+    fm.score(directory / "gold.jsonl.gz", directory / "predictions" / "gpt-4o-mini.jsonl.gz")
+    assert kernel_pairs[0] > before + 50

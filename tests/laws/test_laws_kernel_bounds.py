@@ -1,0 +1,58 @@
+"""The kernel never accesses memory out of bounds, for any documents.
+
+It is compiled with the address and undefined behavior sanitizers and runs in its own process.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanitizing import CHECKED, PROVING, ROOT, run_sanitized, without_guard
+
+SCRIPT = Path(__file__).with_name("sanitized_kernel.py")
+SOURCE = ROOT / "src/fieldmark/model/_kernel.c"
+TIMES = 3_000 if PROVING else 60
+BROKEN = {
+    "end-of-a-string": ("while (reader->at < reader->end) {\n        Byte here", "while (1) {\n        Byte here"),
+    "end-of-blanks": ("while (reader->at < reader->end\n           && (*reader->at == ' '", "while ((*reader->at == ' '"),
+    "end-of-a-number": ("while (reader->at < reader->end && *reader->at >= '0'", "while (*reader->at >= '0'"),
+    "end-of-a-word": ("(size_t)(reader->end - reader->at) < length ||", ""),
+    "rest-of-a-code-point": ("|| end - at < length)", ")"),
+    "room-for-all-tokens": ("PyObject_NewVar(Document, &DocumentType, (Py_ssize_t)number)", "PyObject_NewVar(Document, &DocumentType, (Py_ssize_t)number - 2)"),
+    "room-for-all-items": ("side->items = PyMem_New(const Token *, side->number)", "side->items = PyMem_New(const Token *, side->number - 1)"),
+    "room-for-all-partners": ("side->partners = PyMem_New(uint32_t, side->number)", "side->partners = PyMem_New(uint32_t, side->number - 1)"),
+    "room-for-all-links": ("alignment->next = PyMem_New(uint32_t, alignment->candidate.number)", "alignment->next = PyMem_New(uint32_t, alignment->candidate.number - 1)"),
+    "room-for-all-leaves": ("PyMem_New(Leaf, leaves)", "PyMem_New(Leaf, leaves / 2)"),
+    "room-for-all-texts": ("search->texts = PyMem_New(uint32_t, leaves)", "search->texts = PyMem_New(uint32_t, leaves / 8)"),
+    "room-for-all-characters": ("PyMem_New(Byte, characters[0] + characters[1])", "PyMem_New(Byte, characters[0] / 8)"),
+    "room-for-all-edges": ("if (search->edge_number == search->edge_capacity)", "if (search->edge_capacity == 0)"),
+    "room-for-all-children": ("size_t capacity = node->capacity ? 2 * node->capacity : 8;", "size_t capacity = 8;"),
+    "failed-allocation": ("if (document == NULL) {\n        return NULL;", "if (0) {\n        return NULL;"),
+}  # fmt: skip
+"""Bounds checks, and the replacement that removes each of them."""
+COLLIDING = ("return (uint64_t)product ^ (uint64_t)(product >> 64);", "return product & 1;")
+"""A hash with which most values collide."""
+
+pytestmark = pytest.mark.skipif(not CHECKED, reason="the address sanitizer requires Linux")
+
+
+def test_no_access_out_of_bounds(tmp_path):
+    done = run_sanitized(SCRIPT, SOURCE, tmp_path, TIMES)
+    assert done.returncode == 0, done.stderr[-3000:]
+    compared, failures = map(int, done.stdout.split())
+    assert compared > 3 * TIMES
+    assert failures > TIMES
+
+
+@pytest.mark.parametrize("guard", BROKEN if PROVING else ["room-for-all-partners"])
+def test_removed_bounds_check_is_detected(tmp_path, guard):
+    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *BROKEN[guard]), tmp_path, 200)
+    assert done.returncode != 0
+    assert "Sanitizer" in done.stderr or "runtime error" in done.stderr, done.stderr[-3000:]
+
+
+def test_results_do_not_depend_on_the_quality_of_hashes(tmp_path):
+    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *COLLIDING), tmp_path, TIMES)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,32 @@
+"""Switches the kernel off, so that the Python functions do all the work."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from fieldmark.data import json_parser, pairing
+from fieldmark.metrics import case_score
+from fieldmark.plan import plan
+
+__all__ = ["pure_python", "with_and_without_kernel"]
+
+
+@contextmanager
+def pure_python():
+    """Use the package as if it was installed without a compiler."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (case_score, json_parser, pairing, plan):
+            patch.setattr(module, "COMPILED", False)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True, params=["kernel", "python"])
+def with_and_without_kernel(request):
+    """Run each test of a directory whose `conftest.py` imports this twice."""
+    if request.param == "kernel":
+        yield
+    else:
+        with pure_python():
+            yield

@@ -1,0 +1,204 @@
+"""What the kernel decides by itself, and what it asks Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.optimal import Optimal
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan, kernel_walk
+from fieldmark.plan.walk import Walk
+from pure_python import pure_python
+
+
+def outcomes_of(rules, pairs):
+    plan = compile_plan(rules)
+    return [
+        (block.cells, block.items, block.comparisons, [*block.records(plan.table)])
+        for block in plan.compare_all(pairs)
+    ]
+
+
+def agreeing(rules, *pairs):
+    """Compare pairs with the kernel and without it; return the outcomes."""
+    found = outcomes_of(rules, pairs)
+    with pure_python():
+        assert outcomes_of(rules, pairs) == found
+    return found
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The names of the Python functions that were called, from now on."""
+    names = []
+
+    def counted(owner, name):
+        function = getattr(owner, name)
+
+        def called(*given, **named):
+            names.append(name)
+            return function(*given, **named)
+
+        monkeypatch.setattr(owner, name, called)
+
+    counted(Walk, "compare")
+    counted(kernel_walk, "select_few")
+    counted(kernel_walk, "select_pairs")
+    return names
+
+
+@pytest.fixture
+def with_and_without_kernel():
+    """These tests are about the kernel."""
+
+
+def compare_again(rules, expected, candidate, calls):
+    """Compare a pair of documents whose attributes are known; return the functions called."""
+    plan = compile_plan(rules)
+    plan.compare(expected, candidate)
+    calls.clear()
+    plan.compare(expected, candidate)
+    return list(dict.fromkeys(calls))
+
+
+ITEM = {"name": "Blue bolt, long", "price": 2.5, "number": 7}
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "called"),
+    [
+        pytest.param({"a": 1, "n": {"b": "x"}}, {"a": 1, "n": {"b": "x"}}, [], id="equal-fields"),
+        pytest.param({"a": 1, "b": "x"}, {"a": None}, [], id="empty-fields"),
+        pytest.param({"a": 1}, {"b": "x", "a": 2.5}, [], id="extra-and-different-fields"),
+        pytest.param({"a": "é"}, {"a": "\u00a0"}, ["compare"], id="wide-white-space"),
+        pytest.param({"a": {"b": 1}}, {"a": [1]}, ["compare"], id="other-container"),
+        pytest.param({"l": [ITEM, {"b": 1}]}, {"l": [{"b": 1}, ITEM]}, [], id="equal-items"),
+        pytest.param(
+            {"l": [ITEM]}, {"l": [{**ITEM, "name": "Blue bold, long"}]}, [], id="similar-items"
+        ),
+        pytest.param({"l": [ITEM]}, {"l": [{"x": 1}]}, [], id="unmatched-items"),
+        pytest.param(
+            {"l": [ITEM]}, {"l": [{**ITEM, "price": 1}, {**ITEM, "price": 2}]}, ["select_few"],
+            id="contested-items",
+        ),
+        pytest.param({"l": [{"a": "é"}]}, {"l": [{"a": "è"}]}, ["select_pairs"], id="wide-items"),
+        pytest.param(
+            {"l": [{"a": {"b": 1}}]}, {"l": [{"a": {"b": 2}}]}, ["select_pairs"], id="nested-items"
+        ),
+        pytest.param({"l": ["a"]}, {"l": ["b"]}, ["select_pairs"], id="items-without-fields"),
+        pytest.param({"l": [1, 2]}, {"l": [2, 1.0]}, ["compare"], id="items-of-another-type"),
+    ],
+)  # fmt: skip
+def test_python_is_called_for(calls, expected, candidate, called):
+    agreeing(Rules(), (expected, candidate))
+    found = compare_again(Rules(), expected, candidate, calls)
+    assert found[:1] == called  # leaves without counterpart may follow
+
+
+RULED = {"l": [{"t": "blue bolt", "n": 1.0}, {"t": "red nut", "n": 5.0}]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "candidate", "called"),
+    [
+        pytest.param(Fuzzy(), {"t": "blue bold", "n": 1.0}, [], id="text"),
+        pytest.param(Fuzzy(), {"t": "blue  bold", "n": 1.0}, ["select_pairs"], id="two-blanks"),
+        pytest.param(Fuzzy(), {"t": "2024-01-02", "n": 1.0}, ["select_pairs"], id="perhaps-a-date"),
+        pytest.param(Fuzzy(), {"t": 1, "n": 1.0}, ["select_pairs"], id="number-among-texts"),
+        pytest.param(Fuzzy(case_sensitive=True), {"t": "blue", "n": 1.0}, ["select_pairs"], id="case"),
+        pytest.param(Exact(), {"t": "blue bold", "n": 1.0}, ["select_pairs"], id="another-rule"),
+    ],
+)  # fmt: skip
+def test_rules_of_text_in_items(calls, rule, candidate, called):
+    rules = Rules(fields=(Rule(path="l[*].t", comparator=rule),))
+    documents = RULED, {"l": [candidate]}
+    agreeing(rules, documents)
+    assert compare_again(rules, *documents, calls) == called
+
+
+@pytest.mark.parametrize(
+    ("number", "called"),
+    [
+        pytest.param(1.6, [], id="beyond-the-tolerance"),
+        pytest.param(1.5, ["select_pairs"], id="within-the-tolerance"),
+        pytest.param("1", ["select_pairs"], id="text-among-numbers"),
+        pytest.param(True, ["select_pairs"], id="boolean-among-numbers"),
+    ],
+)
+@pytest.mark.parametrize(
+    "rule", [NumericTolerance(tolerance=0.5), NumericTolerance(absolute=0.5, relative_tolerance=0)]
+)
+def test_rules_of_numbers_in_items(calls, rule, number, called):
+    rules = Rules(fields=(Rule(path="l[*].n", comparator=rule),))
+    documents = RULED, {"l": [{"t": "blue bolt", "n": number}]}
+    agreeing(rules, documents)
+    assert compare_again(rules, *documents, calls) == called
+
+
+def test_periods_are_left_to_python(calls):
+    rules = Rules(fields=(Rule(path="l[*].n", comparator=NumericTolerance(period=360)),))
+    documents = RULED, {"l": [{"t": "blue bolt", "n": 361.0}]}
+    agreeing(rules, documents)
+    assert compare_again(rules, *documents, calls) == ["select_pairs"]
+
+
+def test_equal_text_that_cannot_be_read_is_compared_every_time():
+    rules = Rules(fields=(Rule(path="d", comparator=DateMatch()),))
+    pairs = [({"d": text}, {"d": text}) for text in ("2024-01-02", "soon", "2024-01-02", "soon")]
+    cells = [outcome[0] for outcome in agreeing(rules, *pairs)]
+    assert cells[0] == cells[2] != cells[1] == cells[3]
+
+
+def test_texts_that_share_a_place_are_distinguished():
+    rules = Rules(fields=(Rule(path="d", comparator=DateMatch()),))
+    days = [f"{year}-01-{day:02}" for year in range(1900, 1960) for day in range(1, 29)]
+    words = [f"word {number}" for number in range(2000)]
+    pairs = [({"d": text}, {"d": text}) for pair in zip(days, words, strict=False) for text in pair]
+    agreeing(rules, *pairs, *pairs)
+
+
+@pytest.mark.parametrize("aligner", [Greedy(threshold=0.3), Optimal(threshold=0.3)])
+def test_ties_are_broken_as_in_python(aligner):
+    rules = Rules(fields=(Rule(path="l", aligner=aligner),))
+    items = [{"a": a, "b": b} for a in ("blue", "bleu", "blua") for b in (1, 2)]
+    agreeing(rules, ({"l": items}, {"l": [{**item, "c": 3} for item in items[::-1]]}))
+
+
+# --- hostile documents ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param([1] * 20_000, [1.0] * 20_000, id="items-that-are-equal-by-value"),
+        pytest.param(["x"] * 20_000, ["x"] * 20_000, id="items-that-repeat"),
+        pytest.param(
+            [{f"{n}": n for n in range(20_000)}],
+            [{f"{n}": n for n in reversed(range(20_000))}],
+            id="many-keys-in-another-order",
+        ),
+        pytest.param(
+            [{f"{m} {n}": n for n in range(50)} for m in range(100)],
+            [{f"{m} {n}": n for n in range(49)} for m in range(100)],
+            id="many-different-keys",
+        ),
+        pytest.param(
+            [{"a": "x" * 9_000, "b": n} for n in range(20)],
+            [{"a": "y" * 9_000, "b": n} for n in range(20)],
+            id="long-texts",
+        ),
+    ],
+)
+def test_hostile_lists_take_no_longer_than_in_python(expected, candidate):
+    agreeing(Rules(), ({"l": expected}, {"l": candidate}))
+
+
+def test_wide_objects_take_no_longer_than_in_python():
+    keys = [f"{number}" for number in range(20_000)]
+    expected, candidate = dict.fromkeys(keys, 1), dict.fromkeys(keys[::-1], 1)
+    agreeing(Rules(), (expected, candidate))
