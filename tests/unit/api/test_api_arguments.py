@@ -64,6 +64,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "infer": (ROWS,),
     "lint": (ROWS,),
     "rescore": ("none",),
+    "rules_from": ({"properties": {"a": {"type": "string"}}},),
     "runs": (),
     "score": (ROWS, ROWS),
 }
