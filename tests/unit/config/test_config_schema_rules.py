@@ -379,6 +379,25 @@ def test_schemas_are_told_from_data(value, is_schema):
     assert is_json_schema(value) is is_schema
 
 
+KEYS = st.sampled_from(["a", "name", "b c", "due_date"]) | st.text()
+CONTAINING = {
+    "properties": lambda inner: st.dictionaries(KEYS, inner, min_size=1, max_size=3),
+    "items": lambda inner: inner,
+    "additionalProperties": lambda inner: inner,
+    "anyOf": lambda inner: st.lists(inner, min_size=1, max_size=3),
+}
+
+
+def optional_keywords(inner):
+    return {
+        "prefixItems": st.lists(inner, max_size=2),
+        "allOf": st.lists(inner, max_size=3),
+        "then": inner,
+        "$defs": st.fixed_dictionaries({"a": inner}),
+        "x-fieldmark": st.sampled_from(["ignore", {"weight": 2}, {"align": "greedy"}]),
+    }
+
+
 schemas = st.recursive(
     st.booleans()
     | st.fixed_dictionaries(
@@ -396,19 +415,11 @@ schemas = st.recursive(
             "x-fieldmark": st.sampled_from(["ignore", {"weight": 2}, {"match": "exact"}, {"align": "greedy"}, 3]),
         },
     ),
-    lambda inner: st.fixed_dictionaries(
-        {},
-        optional={
-            "properties": st.dictionaries(st.sampled_from(["a", "name", "b c", "due_date"]) | st.text(), inner, max_size=3),
-            "items": inner | st.lists(inner, max_size=2),
-            "prefixItems": st.lists(inner, max_size=2),
-            "additionalProperties": inner,
-            "anyOf": st.lists(inner, max_size=3),
-            "allOf": st.lists(inner, max_size=3),
-            "then": inner,
-            "$defs": st.fixed_dictionaries({"a": inner}),
-            "x-fieldmark": st.sampled_from(["ignore", {"weight": 2}, {"match": "exact"}, {"align": "greedy"}]),
-        },
+    lambda inner: st.one_of(
+        [
+            st.fixed_dictionaries({keyword: of(inner)}, optional=optional_keywords(inner))
+            for keyword, of in CONTAINING.items()
+        ]
     ),
     max_leaves=15,
 )  # fmt: skip
