@@ -75,7 +75,8 @@ WAITING: Final = 10.0
 """The limit of the time of a mutant as a multiple of that of its processor time."""
 MEMORY: Final = 4 << 30
 TARGET: Final = 0.9
-WORDS: Final = ("killed", "explained", "survived", "untested")
+WORDS: Final = ("killed", "stopped", "explained", "survived", "untested")
+"""What can become of a mutant; one is stopped if it crashes or exceeds a limit."""
 
 COMPARISONS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -476,28 +477,28 @@ def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple
                     with suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
                     del running[pid]
-                    result = folder / "result"
-                    done = result.exists()
-                    yield number, pickle.loads(result.read_bytes()) if done else None  # noqa: S301
+                    file = folder / "result"
+                    result = pickle.loads(file.read_bytes()) if file.exists() else None  # noqa: S301
+                    if isinstance(result, RuntimeError):
+                        raise result
+                    yield number, result
                     shutil.rmtree(folder, ignore_errors=True)
             time.sleep(0.01)
 
 
 def _work(task: Task, folder: Path) -> None:
-    """Run a task in a forked process, write its result, and exit."""
+    """Run a task in a forked process, write its result or its exception, and exit."""
     os.setsid()
-    code = 1
     try:
         (folder / "tests").mkdir()
-        written = pickle.dumps(task.function(folder / "tests"))
-        (folder / "part").write_bytes(written)
+        result = task.function(folder / "tests")
+    except BaseException:  # noqa: BLE001 - reported by the parent
+        result = RuntimeError(traceback.format_exc())
+    try:
+        (folder / "part").write_bytes(pickle.dumps(result))
         (folder / "part").rename(folder / "result")
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-        raise
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
 # --- mutants in processes -------------------------------------------------------------------------
@@ -582,7 +583,7 @@ def main() -> int:
     for name, counts in [*sorted(results.items()), ("all", total)]:
         words = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
         report(f"{name}: {counts.total()} mutants: {words}")
-    share = total["killed"] / total.total()
+    share = (total["killed"] + total["stopped"]) / total.total()
     report(f"{share:.1%} killed")
     return int(share < TARGET)
 
@@ -611,7 +612,8 @@ def run_mutants(
         tasks.append(Task(partial(survives, session, mutant, tests, limit), WAITING * limit))
     for number, survived in in_processes(tasks, jobs, end):
         mutant, tests = run[number]
-        word = "killed" if not survived else "survived" if tests else "untested"
+        word = "stopped" if survived is None else "survived" if survived else "killed"
+        word = word if tests else "untested"
         if survived:
             report(f"{word}: {mutant}")
         yield mutant, word
