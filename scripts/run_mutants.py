@@ -74,6 +74,8 @@ START_SECONDS: Final = 15.0
 WAITING: Final = 10.0
 """The limit of the time of a mutant as a multiple of that of its processor time."""
 MEMORY: Final = 4 << 30
+CONTROLS: Final = 100
+"""The number of tests that run without a mutant, to see that they do not fail for other reasons."""
 TARGET: Final = 0.9
 WORDS: Final = ("killed", "stopped", "explained", "survived", "untested")
 """What can become of a mutant; one is stopped if it crashes or exceeds a limit."""
@@ -513,11 +515,16 @@ def survives(
     if (mutant.file, mutant.line) not in session.imported and change_functions(mutant):
         return session.passes(tests, folder)
     # The change has an effect on what happens on import.
+    sys.meta_path.insert(0, _MutantFinder(mutant))
+    return passes_after_import(tests, folder)
+
+
+def passes_after_import(tests: Sequence[str], folder: Path) -> bool:
+    """Import all modules again, and run tests until one fails."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
         if name.partition(".")[0] == "fieldmark" or file.startswith(str(ROOT / "tests")):
             del sys.modules[name]
-    sys.meta_path.insert(0, _MutantFinder(mutant))
     return run_pytest(["-x", *tests], folder) == 0
 
 
@@ -599,6 +606,11 @@ def run_mutants(
     coverage = measured(session, jobs, end)
     for test in sorted(coverage.failed):
         report(f"fails without a mutant, not used: {test}")
+    quick = sorted(coverage.seconds.keys() - coverage.failed, key=coverage.seconds.__getitem__)
+    controls = (partial(run, quick[:CONTROLS]) for run in (session.passes, passes_after_import))
+    for _, passed in in_processes((Task(each, 3600.0) for each in controls), jobs, end):
+        if not passed:
+            raise RuntimeError("tests fail in the processes of mutants, even without a mutant")
     reasons = explained()
     run: list[tuple[Mutant, list[str]]] = []
     for mutant in sample:
