@@ -74,8 +74,11 @@ START_SECONDS: Final = 15.0
 WAITING: Final = 10.0
 """The limit of the time of a mutant as a multiple of that of its processor time."""
 MEMORY: Final = 4 << 30
+CONTROLS: Final = 100
+"""The number of tests that run without a mutant, to see that they do not fail for other reasons."""
 TARGET: Final = 0.9
-WORDS: Final = ("killed", "explained", "survived", "untested")
+WORDS: Final = ("killed", "stopped", "explained", "survived", "untested")
+"""What can become of a mutant; one is stopped if it crashes or exceeds a limit."""
 
 COMPARISONS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -476,28 +479,28 @@ def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple
                     with suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
                     del running[pid]
-                    result = folder / "result"
-                    done = result.exists()
-                    yield number, pickle.loads(result.read_bytes()) if done else None  # noqa: S301
+                    file = folder / "result"
+                    result = pickle.loads(file.read_bytes()) if file.exists() else None  # noqa: S301
+                    if isinstance(result, RuntimeError):
+                        raise result
+                    yield number, result
                     shutil.rmtree(folder, ignore_errors=True)
             time.sleep(0.01)
 
 
 def _work(task: Task, folder: Path) -> None:
-    """Run a task in a forked process, write its result, and exit."""
+    """Run a task in a forked process, write its result or its exception, and exit."""
     os.setsid()
-    code = 1
     try:
         (folder / "tests").mkdir()
-        written = pickle.dumps(task.function(folder / "tests"))
-        (folder / "part").write_bytes(written)
+        result = task.function(folder / "tests")
+    except BaseException:  # noqa: BLE001 - reported by the parent
+        result = RuntimeError(traceback.format_exc())
+    try:
+        (folder / "part").write_bytes(pickle.dumps(result))
         (folder / "part").rename(folder / "result")
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-        raise
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
 # --- mutants in processes -------------------------------------------------------------------------
@@ -512,11 +515,16 @@ def survives(
     if (mutant.file, mutant.line) not in session.imported and change_functions(mutant):
         return session.passes(tests, folder)
     # The change has an effect on what happens on import.
+    sys.meta_path.insert(0, _MutantFinder(mutant))
+    return passes_after_import(tests, folder)
+
+
+def passes_after_import(tests: Sequence[str], folder: Path) -> bool:
+    """Import all modules again, and run tests until one fails."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
         if name.partition(".")[0] == "fieldmark" or file.startswith(str(ROOT / "tests")):
             del sys.modules[name]
-    sys.meta_path.insert(0, _MutantFinder(mutant))
     return run_pytest(["-x", *tests], folder) == 0
 
 
@@ -582,7 +590,7 @@ def main() -> int:
     for name, counts in [*sorted(results.items()), ("all", total)]:
         words = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
         report(f"{name}: {counts.total()} mutants: {words}")
-    share = total["killed"] / total.total()
+    share = (total["killed"] + total["stopped"]) / total.total()
     report(f"{share:.1%} killed")
     return int(share < TARGET)
 
@@ -598,6 +606,11 @@ def run_mutants(
     coverage = measured(session, jobs, end)
     for test in sorted(coverage.failed):
         report(f"fails without a mutant, not used: {test}")
+    quick = sorted(coverage.seconds.keys() - coverage.failed, key=coverage.seconds.__getitem__)
+    controls = (partial(run, quick[:CONTROLS]) for run in (session.passes, passes_after_import))
+    for _, passed in in_processes((Task(each, 3600.0) for each in controls), jobs, end):
+        if not passed:
+            raise RuntimeError("tests fail in the processes of mutants, even without a mutant")
     reasons = explained()
     run: list[tuple[Mutant, list[str]]] = []
     for mutant in sample:
@@ -611,7 +624,8 @@ def run_mutants(
         tasks.append(Task(partial(survives, session, mutant, tests, limit), WAITING * limit))
     for number, survived in in_processes(tasks, jobs, end):
         mutant, tests = run[number]
-        word = "killed" if not survived else "survived" if tests else "untested"
+        word = "stopped" if survived is None else "survived" if survived else "killed"
+        word = word if tests else "untested"
         if survived:
             report(f"{word}: {mutant}")
         yield mutant, word

@@ -89,12 +89,21 @@ def levenshtein_similarity(expected: str, candidate: str) -> float:
     return 1.0 - Levenshtein.distance(expected, candidate) / longer if longer else 1.0
 
 
+def _token_sort_similarity(expected: str, candidate: str) -> float:
+    return fuzz.token_sort_ratio(expected, candidate) / 100
+
+
+def _token_set_similarity(expected: str, candidate: str) -> float:
+    return fuzz.token_set_ratio(expected, candidate) / 100
+
+
 _SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
     Algorithm.LEVENSHTEIN: levenshtein_similarity,
     Algorithm.JARO_WINKLER: JaroWinkler.similarity,
-    Algorithm.TOKEN_SORT: lambda one, other: fuzz.token_sort_ratio(one, other) / 100,
-    Algorithm.TOKEN_SET: lambda one, other: fuzz.token_set_ratio(one, other) / 100,
+    Algorithm.TOKEN_SORT: _token_sort_similarity,
+    Algorithm.TOKEN_SET: _token_set_similarity,
 }
+"""Functions of this module, because strategies are sent to worker processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

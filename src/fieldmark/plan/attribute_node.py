@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, auto
 from typing import Final, cast
 
 from fieldmark.align.leaves import RuleAligner
@@ -31,17 +31,15 @@ _ANY_INDEX: Final = -1
 class NodeMode(IntEnum):
     """How the values of an attribute are compared."""
 
-    WALK = 0
+    WALK = auto()
     """Descend into containers, compare scalars."""
-    LEAF = 1
+    LEAF = auto()
     """Compare the whole value, whatever its type."""
-    IGNORE = 2
-    """Record that the field is ignored."""
-    SKIP = 3
+    SKIP = auto()
     """Record nothing: the attribute is not configured."""
-    SPLIT = 4
+    SPLIT = auto()
     """Compare the parts that rules apply to, and the rest as one value."""
-    ENTRIES = 5
+    ENTRIES = auto()
     """Align the values of an object like list items."""
 
 
@@ -172,7 +170,7 @@ class AttributeNode:
         if configured and not addressed and any(m.exact for m in fields):
             self.mode = NodeMode.SKIP  # looked up by its path instead
         elif any(not m.leaves_only for m in explicit):
-            self.mode = NodeMode.IGNORE if self.ignored else NodeMode.LEAF
+            self.mode = NodeMode.LEAF
         elif settings.depth is Depth.TOP and level > 0 and not self.structural:
             whole = all(match.complete for match in self._matches)
             self.mode = NodeMode.LEAF if whole else NodeMode.SPLIT

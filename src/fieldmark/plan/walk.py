@@ -74,8 +74,6 @@ class Walk:
                 self._compare_leaf(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.LEAF:
             self._compare_leaf(node, expected, candidate, outcomes)
-        elif node.mode is NodeMode.IGNORE:
-            self._record_ignored(node, expected, candidate, outcomes)
         elif node.structural and node.mode in _DESCENDING:
             self._compare_configured(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.ENTRIES:
@@ -459,7 +457,9 @@ class Walk:
         if expected is MISSING and (node.truth_only or not self.with_extras):
             return
         if node.ignored:
-            self._record_ignored(node, expected, candidate, outcomes)
+            presences = self._presence(expected), self._presence(candidate)
+            if any(presences):
+                outcomes.cells.append(node.register() | IGNORED_FACTS[presences[0]][presences[1]])
             return
         base = node.base if node.base >= 0 else node.register()
         candidate_presence = self._presence(candidate)
@@ -533,14 +533,6 @@ class Walk:
         if node.ignored:
             outcome = Outcome.IGNORED
         outcomes.cells.append(node.register() | VALUE_FACTS[outcome])
-
-    def _record_ignored(
-        self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
-    ) -> None:
-        """Record an ignored field unless it is absent on both sides."""
-        presences = self._presence(expected), self._presence(candidate)
-        if any(presences):
-            outcomes.cells.append(node.register() | IGNORED_FACTS[presences[0]][presences[1]])
 
 
 def _align_sparse(

@@ -38,6 +38,8 @@ def unequal_lists(count, other):
         pytest.param(2_001, 2_000, False, id="extra-expected-item"),
         pytest.param(2_000, 2_001, False, id="extra-candidate-item"),
         pytest.param(400_000, 10, True, id="long-list-against-short-one"),
+        pytest.param(4_000_000, 1, True, id="all-pairs-with-one-item"),
+        pytest.param(4_000_001, 1, False, id="one-pair-too-many"),
         pytest.param(400_001, 10, False, id="short-list-does-not-make-up-for-any-length"),
         pytest.param(100_000, 0, True, id="nothing-to-compare-with"),
         pytest.param(0, 100_000, True, id="nothing-to-compare"),

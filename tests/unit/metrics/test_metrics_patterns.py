@@ -6,6 +6,8 @@ import pytest
 
 from fieldmark.metrics.patterns import BY_NAME, pattern_of
 
+TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
+
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "pattern"),
@@ -45,7 +47,10 @@ from fieldmark.metrics.patterns import BY_NAME, pattern_of
         pytest.param("B0B5", "BOBS", "similar_characters", id="ambiguous-characters"),
         pytest.param("Springfield", "Springfeild", "misspelled", id="typo"),
         pytest.param(5, "5", "number_as_string", id="number-as-string"),
-        pytest.param(True, "yes", "boolean_as_word", id="word-for-true"),
+        *(pytest.param(True, word, "boolean_as_word", id=f"{word}-for-true") for word in TRUE),
+        *(pytest.param(False, word, "boolean_as_word", id=f"{word}-for-false") for word in FALSE),
+        *(pytest.param(False, word, "different", id=f"{word}-is-not-false") for word in TRUE),
+        *(pytest.param(True, word, "different", id=f"{word}-is-not-true") for word in FALSE),
         pytest.param("Acme", "N/A", "placeholder", id="word-for-null"),
         pytest.param("Acme", ["Acme"], "wrapped", id="single-item-list"),
         pytest.param("Acme", {"name": "Bolt"}, "wrong_structure", id="object"),

@@ -540,7 +540,7 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
             id="key-with-dot",
         ),
         pytest.param(LISTS, None, GREEDY, id="without-candidates"),
-        pytest.param(LISTS[:4], LISTS[:4], GREEDY, id="too-few-lists"),
+        pytest.param(_lists(4, 5), _lists(4, 5), GREEDY, id="too-few-lists"),
         pytest.param(_lists(6, 3), _lists(6, 3), GREEDY, id="too-few-items"),
         pytest.param(_lists(6, 4, same=True), LISTS, GREEDY, id="duplicate-code"),
         pytest.param(LISTS, _lists(6, 4, same=True), GREEDY, id="duplicate-in-candidate"),

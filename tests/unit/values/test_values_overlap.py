@@ -13,6 +13,7 @@ EXACT, BOUNDS = PolygonMethod
 XYXY, XYWH, POLYGON = BoxFormat
 TRIANGLE = [[0, 0], [10, 0], [0, 10]]
 DIAMOND = [[5, 0], [10, 5], [5, 10], [0, 5]]
+UNEVEN = [[78.2, 53.7], [48.9, 76.8], [13.7, 22.4], [50.1, 13.9]]
 BOW_TIE = [[0, 0], [10, 10], [10, 0], [0, 10]]
 
 
@@ -38,6 +39,7 @@ def shape(value):
         pytest.param(TRIANGLE, [0, 0, 10, 10], 0.5, id="triangle-in-its-box"),
         pytest.param(DIAMOND, [[0, 0], [10, 0], [10, 10], [0, 10]], 0.5, id="diamond-in-a-rectangle"),
         pytest.param(DIAMOND, DIAMOND, 1.0, id="identical-polygons"),
+        pytest.param(UNEVEN, UNEVEN, 1.0, id="identical-polygons-whose-intersection-is-rounded"),
         pytest.param(TRIANGLE, [[10, 10], [10, 0], [0, 10]], 0.0, id="triangles-that-share-an-edge"),
         pytest.param([[0, 0], [5, 5], [10, 10]], DIAMOND, 0.0, id="polygon-that-is-a-line"),
         pytest.param(DIAMOND, [100, 100, 110, 110], 0.0, id="polygon-far-away"),
