@@ -341,9 +341,10 @@ class CaseCounter:
 
 def count_cells(cells: list[int], plain: int) -> tuple[Mapping[int, int], list[int]]:
     """Return how often each cell occurs, and the cells with another fact than `plain`."""
-    if COMPILED:
+    if COMPILED and len(cells) > SHORT:
         return kernel.count(cells, plain)
-    times = Counter(cells)
+    once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
+    times = once if len(once) == len(cells) else Counter(cells)
     return times, [cell for cell in times if cell & FACT_MASK != plain]
 
 
