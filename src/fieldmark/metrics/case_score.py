@@ -341,9 +341,9 @@ class CaseCounter:
 
 def count_cells(cells: list[int], plain: int) -> tuple[Mapping[int, int], list[int]]:
     """Return how often each cell occurs, and the cells with another fact than `plain`."""
-    if COMPILED and len(cells) > SHORT:
+    if COMPILED and len(cells) > SMALL_CASE:
         return kernel.count(cells, plain)
-    once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
+    once = dict.fromkeys(cells, 1) if len(cells) <= SMALL_CASE else {}
     times = once if len(once) == len(cells) else Counter(cells)
     return times, [cell for cell in times if cell & FACT_MASK != plain]
 
