@@ -1858,10 +1858,11 @@ pair_equal(Alignment *alignment)
 
 #define LARGEST_PLAIN 9007199254740992.0 /* 2**53, as in align/leaves.py */
 #define LONGEST_TEXT 10000               /* MAX_TEXT in align/limits.py */
-#define MOST_PAIRS 250000                /* of items; more are left to Python */
-#define MOST_CHARACTER_PAIRS 1e9
-#define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
-#define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
+#define MOST_PAIRS 2000000               /* of items; more are left to Python */
+#define MOST_CHARACTER_PAIRS 5e10        /* far below MAX_CHARACTER_PAIRS in align/limits.py */
+#define MOST_CONTESTED 400               /* SMALL_PAIRS there: Python uses arrays for more */
+#define MOST_PATHS 64                    /* distinct keys of the rest; more are left to Python */
+#define WEIGHT_UNIT 1e12                 /* as in align/item_similarity.py, like the next two */
 #define MARGIN 1e-6
 #define TO_WHOLE 4503599627370496.0 /* 2**52: adding and subtracting it rounds to an integer */
 
@@ -2603,6 +2604,9 @@ select_edges(Search *search)
             done = pair_similar(alignment, edge->weight, edge->place, edge->other);
         }
         return done;
+    }
+    if (search->edge_number > MOST_CONTESTED) {
+        return TO_PYTHON;
     }
     edges = PyList_New(0);
     for (size_t i = 0; edges != NULL && i < search->edge_number; i++) {
