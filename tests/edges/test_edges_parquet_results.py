@@ -7,6 +7,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.report import write_report
+from fieldmark.report import frames
 from fieldmark.report.exports import parquet
 from fieldmark.run import options
 
@@ -15,8 +16,9 @@ PAIRS = [({"n": number, "text": f"row {number}"}, {"n": number}) for number in r
 
 @pytest.mark.parametrize("values", [True, False])
 def test_files_contain_the_rows_of_the_export_in_order(values, tmp_path, monkeypatch):
-    for name, size in (("_BATCH", 10), ("_ROW_GROUP", 10), ("_SHARD_GROUPS", 3)):
-        monkeypatch.setattr(parquet, name, size)
+    monkeypatch.setattr(frames, "_BATCH", 10)
+    monkeypatch.setattr(parquet, "_ROW_GROUP", 10)
+    monkeypatch.setattr(parquet, "_SHARD_GROUPS", 3)
     run = fm.score(PAIRS, out=tmp_path / "run", results="parquet", values=values)
     files = sorted((run.path / "outcomes").iterdir())
     assert [each.name for each in files] == [f"0000{number}.parquet" for number in range(4)]

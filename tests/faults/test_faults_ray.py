@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,10 +13,6 @@ from fieldmark.run.case_processor import SEGMENT
 from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, TESTS
 from waiting import TIMEOUT
-
-pytestmark = pytest.mark.skipif(
-    os.environ.get("FIELDMARK_PROVE") != "1", reason="starts clusters; run by make prove"
-)
 
 
 @pytest.fixture(scope="module")

@@ -134,7 +134,7 @@ _QUALITY: Final = _Record(
 _FIELD: Final = _Record(
     FieldResult,
     "The outcome of one field.",
-    omit={"candidate_path", "expected", "candidate", "weight", "required"},
+    omit={"case_id", "candidate_path", "expected", "candidate", "weight", "required"},
 )
 _JOB: Final = _Record(
     JobState,
