@@ -14,6 +14,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import count, islice
+from multiprocessing.process import BaseProcess
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -132,7 +134,20 @@ class _WorkerPool:
 
     def close(self) -> None:
         """Let the workers finish their current tasks, and stop them."""
-        self._executor.shutdown(cancel_futures=True)
+        executor = self._executor
+        manager: threading.Thread | None = vars(executor).get("_executor_manager_thread")
+        results = vars(executor).get("_result_queue")
+        processes = list((executor._processes or {}).values())  # noqa: SLF001
+        executor.shutdown(wait=False, cancel_futures=True)
+        killed = False
+        while manager is not None and manager.is_alive():
+            manager.join(_POLL_SECONDS)
+            # The pool waits forever for the rest of a result whose worker was killed.
+            before, killed = killed, any(each.exitcode not in {None, 0} for each in processes)
+            if before and killed:
+                _end(processes, results)
+        if results is not None:
+            results.close()
 
     def submit(self, task: Task) -> _PendingTask:
         """Schedule a task."""
@@ -175,18 +190,22 @@ class _WorkerPool:
         if self._restarts > _MAX_RESTARTS:
             raise WorkersDiedError(_DIED)
         # Shutdown waits for all workers, and a worker started while the pool broke never ends.
-        for process in list((self._executor._processes or {}).values()):  # noqa: SLF001
-            process.kill()
-        # Without a writer, the pool stops waiting for the rest of a result.
-        results = vars(self._executor).get("_result_queue")
-        if results is not None:
-            results._writer.close()  # noqa: SLF001
+        processes = list((self._executor._processes or {}).values())  # noqa: SLF001
+        _end(processes, vars(self._executor).get("_result_queue"))
         self._executor.shutdown(cancel_futures=True)
         self._executor = self._start()
         for each in pending:
             done = each.future.done() and not each.future.cancelled()
             if not done or isinstance(each.future.exception(), BrokenProcessPool):
                 each.future = self._submit(each.task)
+
+
+def _end(processes: Iterable[BaseProcess], results: SimpleQueue[object] | None) -> None:
+    """Kill the workers of a pool; without a writer, it stops waiting for the rest of a result."""
+    for process in processes:
+        process.kill()
+    if results is not None:
+        results._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 _worker: Callable[[Task], _SpooledResult] | None = None

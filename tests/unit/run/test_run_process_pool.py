@@ -75,7 +75,7 @@ def test_killed_worker_is_replaced_and_its_tasks_are_repeated(pool, tmp_path):
 
 
 KILLED_WHILE_SENDING = """
-import os, signal, sys
+import os, signal, sys, time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -100,25 +100,40 @@ def send_half(connection, message, *_):
 
 process_pool._start_worker = start_worker
 pool = process_pool._WorkerPool(2, (None, ""), ())
-pending = [pool.submit(number) for number in range(10)]
-while pending:
-    print(pool.result(pending))
-    pending.pop(0)
+if sys.argv[2] == "all":
+    pending = [pool.submit(number) for number in range(10)]
+    while pending:
+        print(pool.result(pending))
+        pending.pop(0)
+else:
+    pool.submit(3)
+    while not pool._has_dead_worker():
+        time.sleep(0.01)
 pool.close()
+print("closed")
 """
 
 
-def test_worker_killed_while_it_sends_a_result_blocks_neither_the_pool_nor_other_workers(tmp_path):
+@pytest.mark.parametrize(
+    ("results", "printed"),
+    [
+        pytest.param("all", [*map(str, range(10)), "closed"], id="while-results-are-awaited"),
+        pytest.param("none", ["closed"], id="before-the-pool-is-closed"),
+    ],
+)
+def test_worker_killed_while_it_sends_a_result_blocks_neither_the_pool_nor_other_workers(
+    results, printed, tmp_path
+):
     """The pool reads half a result, and the killed worker still holds the lock of the pipe."""
     marker = tmp_path / "died"
     done = subprocess.run(
-        [sys.executable, "-c", KILLED_WHILE_SENDING, str(marker)],
+        [sys.executable, "-c", KILLED_WHILE_SENDING, str(marker), results],
         capture_output=True,
         text=True,
         check=True,
         timeout=TIMEOUT,
     )
-    assert done.stdout.split() == [str(number) for number in range(10)]
+    assert done.stdout.split() == printed
     assert marker.exists()
 
 
