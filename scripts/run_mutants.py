@@ -1,12 +1,14 @@
 """Change the source in small ways and check that tests fail: `make mutate`.
 
-    python scripts/run_mutants.py [--sample 1000] [--seed 1] [--jobs 2] [--minutes 60] [FILE ...]
+    python scripts/run_mutants.py [--sample 1000] [--seed 1] [--jobs 2] [--minutes 60]
+                                  [--again REPORT] [FILE ...]
 
 Each mutant is one change of one module, made in memory: in the functions of the imported module, or
 by importing everything again if the line runs on import. The tests that execute the changed line
 run in a forked process until one fails, at most for a multiple of their usual time. Survivors are
 listed: either a test is missing, or the change makes no difference. The latter are explained in
-`scripts/equivalent_mutants.toml`, and count as survivors in the percentage.
+`scripts/equivalent_mutants.toml`, and count as survivors in the percentage. `--again` runs only the
+mutants that survived in the stored output of an earlier run.
 
 Constants that only decide how fast a result is found are not changed: their names contain one of
 the words `BATCH`, `BLOCK`, `CACHED` and `SMALL`.
@@ -77,8 +79,10 @@ MEMORY: Final = 4 << 30
 CONTROLS: Final = 100
 """The number of tests that run without a mutant, to see that they do not fail for other reasons."""
 TARGET: Final = 0.9
-WORDS: Final = ("killed", "stopped", "explained", "survived", "untested")
-"""What can become of a mutant; one is stopped if it crashes or exceeds a limit."""
+WORDS: Final = ("killed", "stopped", "explained", "survived", "untested", "lost")
+"""What can become of a mutant; one is stopped if it crashes or exceeds a limit, and lost if its
+process was killed by something else, which says nothing about the tests."""
+SURVIVOR: Final = re.compile(r"(?:survived|untested|lost): (.*)")
 
 COMPARISONS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -441,6 +445,11 @@ def test_files() -> list[str]:
 # --- processes ------------------------------------------------------------------------------------
 
 
+LOST: Final = "lost"
+OUTSIDE: Final = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
+"""The signals that end a process for reasons of another one; a limit ends it with SIGXCPU."""
+
+
 class Task(NamedTuple):
     """A function that is called in a forked process with a folder, and its time limit."""
 
@@ -451,7 +460,8 @@ class Task(NamedTuple):
 def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple[int, object]]:
     """Run tasks in forked processes; yield the number and the result of each.
 
-    The result of a task that exceeds its time limit is `None`. After `end`, no task is started.
+    The result of a task that crashes or exceeds its time limit is `None`, and `LOST` if its process
+    was killed by another one. After `end`, no task is started.
     """
     waiting = enumerate(tasks)
     running: dict[int, tuple[int, Path, float]] = {}
@@ -472,15 +482,17 @@ def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple
             for pid, (number, folder, deadline) in list(running.items()):
                 over = time.monotonic() > deadline
                 if over:
-                    with suppress(ProcessLookupError):
-                        os.killpg(pid, signal.SIGKILL)
+                    os.kill(pid, signal.SIGKILL)  # which may not have its own group yet
                 if over or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                    os.waitpid(pid, 0)
+                    _, status = os.waitpid(pid, 0)
                     with suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
                     del running[pid]
                     file = folder / "result"
-                    result = pickle.loads(file.read_bytes()) if file.exists() else None  # noqa: S301
+                    lost = not over and os.WIFSIGNALED(status) and os.WTERMSIG(status) in OUTSIDE
+                    result = LOST if lost else None
+                    if file.exists():
+                        result = pickle.loads(file.read_bytes())  # noqa: S301
                     if isinstance(result, RuntimeError):
                         raise result
                     yield number, result
@@ -510,7 +522,8 @@ def survives(
     session: TestSession, mutant: Mutant, tests: Sequence[str], limit: float, folder: Path
 ) -> bool:
     """Return whether all tests pass with a mutant; runs in a forked process."""
-    resource.setrlimit(resource.RLIMIT_CPU, (ceil(limit), ceil(limit)))
+    # The second limit would end the process with the same signal as another process could.
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(limit), resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     if (mutant.file, mutant.line) not in session.imported and change_functions(mutant):
         return session.passes(tests, folder)
@@ -565,13 +578,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--again", type=Path, metavar="REPORT", help="the output of an earlier run")
     given = parser.parse_args()
     end = time.monotonic() + 60 * given.minutes
+    again = None if given.again is None else set(SURVIVOR.findall(given.again.read_text("utf-8")))
     os.chdir(ROOT)
     os.environ |= {"HYPOTHESIS_PROFILE": "ci", "PYTHONDONTWRITEBYTECODE": "1"}
     files = [str(path.relative_to(SOURCE)) for path in sorted(SOURCE.rglob("*.py"))]
     files = [each for each in files if each.startswith(tuple(given.files) or MUTATED)]
     mutants = [mutant for file in files for mutant in mutants_of(file)]
+    if again is not None:
+        mutants = [mutant for mutant in mutants if str(mutant) in again]
     sample = sample_of(mutants, given.sample, given.seed)
     print(f"{len(sample)} of {len(mutants)} mutants; measuring coverage", flush=True)
 
@@ -625,7 +642,7 @@ def run_mutants(
     for number, survived in in_processes(tasks, jobs, end):
         mutant, tests = run[number]
         word = "stopped" if survived is None else "survived" if survived else "killed"
-        word = word if tests else "untested"
+        word = LOST if survived == LOST else word if tests else "untested"
         if survived:
             report(f"{word}: {mutant}")
         yield mutant, word

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import runpy
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -106,6 +109,39 @@ def test_change_that_only_has_an_effect_on_import_needs_one(script, tmp_path, mo
     monkeypatch.setattr(script, "SOURCE", tmp_path)
     (tmp_path / "m.py").write_text("x = 1\n", "utf-8")
     assert not script.change_functions(*script.mutants_of("m.py"))
+
+
+def killed_by(number):
+    return lambda _folder: os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize(
+    ("function", "result"),
+    [
+        pytest.param(lambda _folder: False, False, id="finished"),
+        pytest.param(killed_by(signal.SIGSYS), None, id="crashed"),
+        pytest.param(killed_by(signal.SIGXCPU), None, id="limit-of-processor-time"),
+        pytest.param(killed_by(signal.SIGKILL), "lost", id="killed-by-another-process"),
+        pytest.param(killed_by(signal.SIGTERM), "lost", id="ended-by-another-process"),
+    ],
+)
+def test_process_that_another_one_killed_is_not_counted_as_killed(script, function, result):
+    task = script.Task(function, 3600.0)
+    assert list(script.in_processes([task], 1, time.monotonic() + 3600)) == [(0, result)]
+
+
+def test_process_that_takes_too_long_is_stopped(script):
+    task = script.Task(lambda _folder: time.sleep(3600), 0.0)
+    assert list(script.in_processes([task], 1, time.monotonic() + 3600)) == [(0, None)]
+
+
+def test_survivors_are_found_in_a_report(script):
+    mutant = script.Mutant("fieldmark/a.py", 3, 7, "x < 1 -> LtE")
+    lines = [f"{word}: {mutant}" for word in ("survived", "untested", "lost")]
+    assert (
+        script.SURVIVOR.findall("\n".join(["2 of 9 mutants", *lines, "a: 3 mutants: 3 survived"]))
+        == [str(mutant)] * 3
+    )
 
 
 def test_explained_mutants_exist(script):

@@ -65,6 +65,10 @@ class HelpCommand(click.Command):
         self.examples = examples
         self.exit_codes = exit_codes
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the same names in any context, because click remembers those of the first."""
+        return ["-h", "--help"]
+
     def get_help(self, ctx: click.Context) -> str:
         """Return the help page."""
         return super().get_help(ctx).replace(_NO_BREAK, " ")

@@ -86,12 +86,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None: 
         ctx.exit()
 
 
-@click.command(
-    cls=_LazyGroup,
-    examples=_EXAMPLES,
-    exit_codes=tuple(MEANINGS),
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.command(cls=_LazyGroup, examples=_EXAMPLES, exit_codes=tuple(MEANINGS))
 @option(
     "--version",
     is_flag=True,

@@ -76,3 +76,10 @@ def test_help_groups_options_and_fits_80_columns(name):
         assert text.count(f"\n{heading}:\n") == 1
     for param in command.params:
         assert not isinstance(param, click.Option) or param.help.endswith((".", "]"))
+
+
+@pytest.mark.parametrize("name", fieldmark.list_commands(None))
+def test_help_has_a_short_option_in_any_context(name):
+    command = fieldmark.get_command(None, name)
+    with click.Context(command) as context:
+        assert command.get_help_option(context).opts == ["-h", "--help"]

@@ -37,14 +37,18 @@ def done(pool, tasks):
     return results
 
 
+@pytest.fixture(scope="module")
+def _idle_threads():
+    """Give threads of earlier tests some time to end; those that never end are idle."""
+    eventually(lambda: threading.active_count() == 1, seconds=3)
+
+
 @pytest.fixture
-def pool(monkeypatch):
+def pool(monkeypatch, _idle_threads):
     """Return a pool whose workers call a function instead of processing partitions.
 
-    Workers are forked, because functions of a test cannot be pickled. Threads of earlier tests get
-    some time to end; those that never end are idle, and do not prevent a fork.
+    Workers are forked, because functions of a test cannot be pickled.
     """
-    eventually(lambda: threading.active_count() == 1, seconds=10)
     monkeypatch.setattr(process_pool, "threading", SimpleNamespace(active_count=lambda: 1))
 
     def make(work, workers=2):
