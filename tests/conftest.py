@@ -1,11 +1,18 @@
-"""Hypothesis profiles: `HYPOTHESIS_PROFILE` is dev (the default), ci or prove."""
+"""Hypothesis profiles and long tests.
+
+`HYPOTHESIS_PROFILE` is dev (the default), ci or prove. Tests with the mark `prove` run only if
+`FIELDMARK_PROVE` is 1.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from proving import PROVING
 
 # No deadline: tests must not fail on a busy machine.
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,3 +25,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 # Background jobs of a shell ignore interrupts, and so would the processes that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out long tests unless they are wanted."""
+    if not PROVING:
+        left_out = [item for item in items if item.get_closest_marker("prove")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]

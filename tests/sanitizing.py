@@ -14,10 +14,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
-__all__ = ["CHECKED", "PROVING", "ROOT", "guarded", "load", "run_sanitized", "without_guard"]
+__all__ = ["CHECKED", "ROOT", "guarded", "load", "run_sanitized", "without_guard"]
 
 ROOT = Path(__file__).parents[1]
-PROVING = os.environ.get("FIELDMARK_PROVE") == "1"
 CHECKED = sys.platform == "linux"
 """Whether the address sanitizer is available, which requires Linux."""
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1")  # fmt: skip

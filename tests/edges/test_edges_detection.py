@@ -115,7 +115,7 @@ def interrupted_run(folder, command, *options):
     """Interrupt a run with a target after some cases."""
     (folder / "target.py").write_text(TARGET, "utf-8")
     target = f"target: {{command: [{sys.executable}, target.py], concurrency: 1}}\n"
-    rows = [{"id": str(n), "expected": page(1, 0)} for n in range(80)]
+    rows = [{"id": str(n), "expected": page(1, 0)} for n in range(45)]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "pages.jsonl").write_text(text, "utf-8")
     (folder / "a.eval.yaml").write_text(BOXES + target, "utf-8")

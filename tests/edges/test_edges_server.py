@@ -16,6 +16,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 
+from proving import PROVING
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 from unit.server.live_server import PREDICTIONS, TRUTH, read_only_server, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
@@ -273,7 +274,7 @@ def test_generated_requests_never_cause_a_server_error(document):
 
 
 def _try_operation(server, operation, run):
-    examples = 12 if not os.environ.get("FIELDMARK_PROVE") else 400
+    examples = 400 if PROVING else 12
     suppressed = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
     @given(case=operation.as_strategy())

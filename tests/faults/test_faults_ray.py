@@ -14,6 +14,8 @@ from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, TESTS
 from waiting import TIMEOUT
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -15,9 +15,9 @@ from fieldmark.errors import StorageError
 from fieldmark.run.case_processor import SEGMENT
 from fieldmark.store.disk import DISK
 from fieldmark.store.reader import open_run
+from proving import PROVING
 
 CASES = 3 * SEGMENT + 40
-EVERY = os.environ.get("FIELDMARK_PROVE") == "1"
 SEED = int(os.environ.get("FIELDMARK_SEED", "7"))
 
 
@@ -70,7 +70,7 @@ def operations(inputs, tmp_path_factory):
 
 def sample(number):
     """Return all operations with FIELDMARK_PROVE, else a seeded sample."""
-    return range(number) if EVERY else sorted(random.Random(SEED).sample(range(number), 12))
+    return range(number) if PROVING else sorted(random.Random(SEED).sample(range(number), 12))
 
 
 def fail_at(operation, how, inputs, directory):

@@ -16,10 +16,11 @@ from fieldmark.errors import ConfigError, RunLockedError
 from fieldmark.store import lock
 from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RunDirectory
+from proving import PROVING
 from stored_runs import SUMMARY, manifest
 from waiting import TIMEOUT
 
-STARTS = 200 if os.environ.get("FIELDMARK_PROVE") == "1" else 5
+STARTS = 200 if PROVING else 5
 SEED = int(os.environ.get("FIELDMARK_SEED", "11"))
 FORK = multiprocessing.get_context("fork")
 ROW = (

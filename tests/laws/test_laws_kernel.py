@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from itertools import product
 from pathlib import Path
@@ -34,10 +33,10 @@ from fieldmark.plan.kernel_walk import KernelWalk
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides
+from proving import PROVING
 from pure_python import pure_python
 
 DATA = Path(__file__).parents[1] / "data"
-PROVE = os.environ.get("FIELDMARK_PROVE") == "1"
 SAMPLE = Path(fm.__file__).parent / "sample"
 
 
@@ -343,7 +342,7 @@ def test_limits_are_those_of_the_strict_parser(seed, depth, key_characters, path
 FLAT = {
     "the sample": list(SAMPLE.glob("*.jsonl")),
     "committees": sorted((DATA / "fundraising-committee").rglob("*.jsonl.gz"))[
-        :: 1 if PROVE else 6
+        :: 1 if PROVING else 6
     ],
     "invoices": list((DATA / "agentv-document-extraction").glob("*.jsonl")),
 }

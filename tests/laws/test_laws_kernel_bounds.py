@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sanitizing import CHECKED, PROVING, ROOT, run_sanitized, without_guard
+from proving import PROVING
+from sanitizing import CHECKED, ROOT, run_sanitized, without_guard
 
 SCRIPT = Path(__file__).with_name("sanitized_kernel.py")
 SOURCE = ROOT / "src/fieldmark/model/_kernel.c"
