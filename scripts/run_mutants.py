@@ -294,22 +294,27 @@ class Coverage(NamedTuple):
     seconds: dict[str, float]
     failed: set[str]
 
-    def tests_of(self, mutant: Mutant) -> list[str]:
-        """Return the tests of a mutant, shortest first, up to a total time.
+    def tests_by_file(self) -> dict[str, set[str]]:
+        """Return the tests that execute any line of each file."""
+        found = defaultdict[str, set[str]](set)
+        for (file, _), tests in self.lines.items():
+            found[file] |= tests
+        return found
 
-        A line that runs only on import is tested by all tests of its module.
+    def tests_of(self, mutant: Mutant, of_file: set[str]) -> list[str]:
+        """Return the tests of a mutant, up to a total time: those of its line, then of its module.
+
+        Of a function whose results are cached, only the first test executes the lines. Tests that
+        take less time come first.
         """
-        found = self.lines.get((mutant.file, mutant.line), set())
-        if not found:
-            own = (tests for (file, _), tests in self.lines.items() if file == mutant.file)
-            found = set().union(*own)
-        found = found - self.failed
+        line = self.lines.get((mutant.file, mutant.line), set())
         chosen, total = list[str](), 0.0
-        for test in sorted(found, key=lambda test: (self.seconds[test], test)):
-            total += self.seconds[test]
-            if chosen and total > TEST_SECONDS:
-                break
-            chosen.append(test)
+        for tests in (line, of_file - line):
+            for test in sorted(tests - self.failed, key=lambda test: (self.seconds[test], test)):
+                total += self.seconds[test]
+                if chosen and total > TEST_SECONDS:
+                    break
+                chosen.append(test)
         return chosen
 
     def limit(self, tests: Iterable[str]) -> float:
@@ -629,12 +634,13 @@ def run_mutants(
         if not passed:
             raise RuntimeError("tests fail in the processes of mutants, even without a mutant")
     reasons = explained()
+    by_file = coverage.tests_by_file()
     run: list[tuple[Mutant, list[str]]] = []
     for mutant in sample:
         if identity(mutant) in reasons:
             yield mutant, "explained"
         else:
-            run.append((mutant, coverage.tests_of(mutant)))
+            run.append((mutant, coverage.tests_of(mutant, by_file[mutant.file])))
     tasks = []
     for mutant, tests in run:
         limit = coverage.limit(tests)

@@ -151,3 +151,16 @@ def test_explained_mutants_exist(script):
     assert not set(explained) - {
         script.identity(each) for file in files for each in script.mutants_of(file)
     }
+
+
+def test_tests_of_a_line_come_before_those_of_its_module(script):
+    """A cached function is executed by one test, but others check its result."""
+    seconds = {"slow": 9.0, "first": 2.0, "quick": 1.0, "other": 0.1, "failed": 0.1}
+    lines = {
+        ("a.py", 1): {"slow", "first", "failed"},
+        ("a.py", 2): {"quick", "slow"},
+        ("b.py", 1): {"other"},
+    }
+    coverage = script.Coverage(lines, seconds, {"failed"})
+    tests = coverage.tests_by_file()["a.py"]
+    assert coverage.tests_of(script.Mutant("a.py", 1, 1, ""), tests) == ["first", "slow", "quick"]
