@@ -465,8 +465,8 @@ class Task(NamedTuple):
 def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple[int, object]]:
     """Run tasks in forked processes; yield the number and the result of each.
 
-    The result of a task that crashes or exceeds its time limit is `None`, and `LOST` if its process
-    was killed by another one. After `end`, no task is started.
+    The result of a task that crashes or exceeds its time limit is `None`, `LOST` if its process
+    was killed by another one, and an exception if it raised one. After `end`, no task is started.
     """
     waiting = enumerate(tasks)
     running: dict[int, tuple[int, Path, float]] = {}
@@ -498,8 +498,6 @@ def in_processes(tasks: Iterable[Task], jobs: int, end: float) -> Iterator[tuple
                     result = LOST if lost else None
                     if file.exists():
                         result = pickle.loads(file.read_bytes())  # noqa: S301
-                    if isinstance(result, RuntimeError):
-                        raise result
                     yield number, result
                     shutil.rmtree(folder, ignore_errors=True)
             time.sleep(0.01)
@@ -600,12 +598,20 @@ def main() -> int:
     results: dict[str, Counter[str]] = defaultdict(Counter)
     report = partial(print, file=os.fdopen(os.dup(1), "w"), flush=True)
 
+    failures: list[Exception] = []
+
     def work(session: TestSession) -> None:
-        for mutant, word in run_mutants(session, sample, given.jobs, end, report):
-            results[mutant.package][word] += 1
+        try:
+            for mutant, word in run_mutants(session, sample, given.jobs, end, report):
+                results[mutant.package][word] += 1
+        except Exception as error:  # noqa: BLE001 - pytest would only print it, to nowhere
+            failures.append(error)
 
     with tempfile.TemporaryDirectory() as folder:
         run_pytest(test_files(), Path(folder) / "tests", [TestSession(work)])
+    if failures:
+        report("".join(traceback.format_exception(failures[0])))
+        sys.exit("the run was not completed")
     total = sum(results.values(), Counter[str]())
     if not total:
         sys.exit("the tests could not be run")
@@ -631,8 +637,9 @@ def run_mutants(
     quick = sorted(coverage.seconds.keys() - coverage.failed, key=coverage.seconds.__getitem__)
     controls = (partial(run, quick[:CONTROLS]) for run in (session.passes, passes_after_import))
     for _, passed in in_processes((Task(each, 3600.0) for each in controls), jobs, end):
-        if not passed:
-            raise RuntimeError("tests fail in the processes of mutants, even without a mutant")
+        if passed is not True:
+            message = "tests fail in the processes of mutants, even without a mutant"
+            raise RuntimeError(message) from (passed if isinstance(passed, Exception) else None)
     reasons = explained()
     by_file = coverage.tests_by_file()
     run: list[tuple[Mutant, list[str]]] = []
@@ -647,9 +654,11 @@ def run_mutants(
         tasks.append(Task(partial(survives, session, mutant, tests, limit), WAITING * limit))
     for number, survived in in_processes(tasks, jobs, end):
         mutant, tests = run[number]
-        word = "stopped" if survived is None else "survived" if survived else "killed"
-        word = LOST if survived == LOST else word if tests else "untested"
-        if survived:
+        word = "killed"
+        if survived is None or isinstance(survived, Exception):
+            word = "stopped"  # also if a test ended the session
+        elif survived:
+            word = LOST if survived == LOST else "survived" if tests else "untested"
             report(f"{word}: {mutant}")
         yield mutant, word
 
@@ -661,7 +670,8 @@ def measured(session: TestSession, jobs: int, end: float) -> Coverage:
     coverage = Coverage({}, {}, set())
     for _, part in in_processes(parts, jobs, end):
         if not isinstance(part, Coverage):
-            raise RuntimeError("the tests could not be run")  # noqa: TRY004 - no argument
+            cause = part if isinstance(part, Exception) else None
+            raise RuntimeError("the tests could not be run") from cause  # noqa: TRY004 - no argument
         coverage.seconds.update(part.seconds)
         coverage.failed.update(part.failed)
         for place, names in part.lines.items():

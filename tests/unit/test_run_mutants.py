@@ -164,3 +164,13 @@ def test_tests_of_a_line_come_before_those_of_its_module(script):
     coverage = script.Coverage(lines, seconds, {"failed"})
     tests = coverage.tests_by_file()["a.py"]
     assert coverage.tests_of(script.Mutant("a.py", 1, 1, ""), tests) == ["first", "slow", "quick"]
+
+
+def test_exception_of_a_task_is_its_result(script):
+    def fail(_folder):
+        raise KeyboardInterrupt
+
+    task = script.Task(fail, 3600.0)
+    [(number, result)] = script.in_processes([task], 1, time.monotonic() + 3600)
+    assert number == 0
+    assert "KeyboardInterrupt" in str(result)
