@@ -277,7 +277,7 @@ class AttributeEvidence:
     currencies: frozenset[str] | None = None
     proper_names: int = 0
     postal_addresses: int = 0
-    with_decimal_mark: int = 0
+    has_decimal_mark: bool = False
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
     equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
@@ -329,7 +329,7 @@ class AttributeEvidence:
                 self.texts[value] += 1
             self.proper_names += _is_proper_name(value)
             self.postal_addresses += _is_postal_address(value)
-            self.with_decimal_mark += _DECIMAL_MARK.search(value) is not None
+            self.has_decimal_mark |= _DECIMAL_MARK.search(value) is not None
             self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
             self.plain_digits += value.strip().isdecimal()
             self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
@@ -689,7 +689,7 @@ def _is_code(evidence: AttributeEvidence) -> bool:
 
 def _is_identifier(evidence: AttributeEvidence) -> bool:
     """Whether separators may differ: the name or predictions say so, and values stay distinct."""
-    if evidence.with_decimal_mark or evidence.looks_alike_as_identifiers:
+    if evidence.has_decimal_mark or evidence.looks_alike_as_identifiers:
         return False
     if is_named(evidence.path, IDENTIFIER_WORDS):
         words = sum(evidence.kinds[kind] for kind in (*_CODES, ValueKind.DATE))

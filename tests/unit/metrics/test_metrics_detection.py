@@ -123,6 +123,13 @@ def test_regions_belong_to_size_ranges(area, defined):
     assert {name for name in spans if metrics[name] is not None} == defined
 
 
+def test_region_without_an_area_has_that_of_its_box():
+    [region] = truth((0, 0, 10, 200))
+    del region["area"]
+    metrics = coco_ap([region], [])
+    assert (metrics["APsmall"], metrics["APmedium"], metrics["APlarge"]) == (None, 0.0, None)
+
+
 def test_only_the_highest_scoring_detections_of_an_image_count():
     truths = truth(*[(20 * n, 0, 10, 10) for n in range(5)])
     results = [f for n in range(5) for f in found((20 * n, 0, 10, 10), score=1 - n / 10)]
@@ -257,6 +264,7 @@ def test_invalid_pascal_threshold_is_rejected():
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 8), "a", 0.1), DetectedRegion((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="higher-score-first"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a", crowd=True)], [DetectedRegion((1, 1, 2, 2), "a")] * 2, 9, [], [], [], id="inside-a-crowd"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((30, 0, 9, 9), "a", 0.9), DetectedRegion((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="above-the-detection-limit"),
+        pytest.param([TruthRegion((0.1, 0.1, 0.2, 0.2), "a")], [DetectedRegion((0.1, 0.1, 0.2, 0.2), "a")], 9, [(0, 0)], [], [], id="coordinates-from-0-to-1"),
         pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
     ],
 )  # fmt: skip

@@ -564,6 +564,7 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
         pytest.param([LINES], None, FIELDS, id="text-that-differs-between-items"),
         pytest.param([LINES], [LINES[::-1]], FIELDS, id="text-found-again"),
         pytest.param([LINES[:4]], None, GREEDY, id="too-few-items-for-match-fields"),
+        pytest.param([[line] for line in LINES], None, GREEDY, id="lists-of-one-item"),
         pytest.param([LINES + LINES], None, GREEDY, id="repeated-text"),
         pytest.param([[*LINES, {"n": 1}]], None, GREEDY, id="text-missing-in-an-item"),
         pytest.param(
