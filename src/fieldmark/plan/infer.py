@@ -271,7 +271,7 @@ class AttributeEvidence:
     years: tuple[int, int] | None = None
     with_currency: int = 0
     with_time: int = 0
-    plain_digits: int = 0
+    has_plain_digits: bool = False
     single_words: int = 0
     single_items: int = 0
     currencies: frozenset[str] | None = None
@@ -331,7 +331,7 @@ class AttributeEvidence:
             self.postal_addresses += _is_postal_address(value)
             self.has_decimal_mark |= _DECIMAL_MARK.search(value) is not None
             self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
-            self.plain_digits += value.strip().isdecimal()
+            self.has_plain_digits |= value.strip().isdecimal()
             self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
             self.with_currency += self._add_meaning(value, readers)
 
@@ -585,7 +585,7 @@ _CLEAR_MAJORITY: Final = 4
 
 def _are_dates(evidence: AttributeEvidence) -> bool:
     """Whether nearly all values have the form of dates, or half of them if the name says so."""
-    if evidence.plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
+    if evidence.has_plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
         return False  # such as 20240131, the number of an order
     share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
     named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1

@@ -201,6 +201,20 @@ def test_each_class_has_its_own_metrics_under_its_name():
     assert classes["dog"] == {"AP": None, "AP50": None, "AP75": None, "AR100": None}
 
 
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        pytest.param(["cat", "dog"], ["cat", "dog"], id="names"),
+        pytest.param(["cat", "cat"], ["1", "2"], id="same-name-twice"),
+        pytest.param(["cat", None], ["1", "2"], id="class-without-a-name"),
+    ],
+)
+def test_classes_have_ids_unless_each_has_its_own_name(names, labels):
+    categories = [{"id": number, "name": name} for number, name in enumerate(names, 1)]
+    ground_truth = {"images": [], "annotations": [], "categories": categories}
+    assert list(coco_ap(ground_truth, [])["classes"]) == labels
+
+
 def gathered(parts):
     whole = Regions()
     for images in parts:
@@ -242,6 +256,8 @@ def test_parts_of_a_data_set_merge_exactly():
         pytest.param(truth((0, 0, 10, 10), (50, 0, 10, 10)), found((0, 0, 10, 10)), 0.5, 6 / 11, id="one-of-two"),
         pytest.param(truth((0, 0, 10, 10)), [*found((90, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 0.5, 0.5, id="wrong-detection-with-higher-score"),
         pytest.param([*truth((0, 0, 10, 10)), *truth((50, 0, 10, 10), iscrowd=1)], [*found((50, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 1.0, 1.0, id="ignored-region"),
+        pytest.param(truth((0, 0, 10, 10), (0, 0, 10, 10)), found((0, 0, 10, 10), (0, 0, 10, 10)), 0.5, 6 / 11, id="same-region-twice-is-one"),
+        pytest.param([*truth((0, 0, 10, 10)), *truth((0, 0, 10, 10), iscrowd=1)], found((0, 0, 10, 10)), 1.0, 1.0, id="first-of-two-equal-regions"),
         pytest.param([], found((0, 0, 10, 10)), None, None, id="no-regions"),
     ],
 )  # fmt: skip
