@@ -39,8 +39,8 @@ def smallest_p(differing: int) -> float:
 
     No other result of a two-sided sign or permutation test has a smaller one.
 
-    >>> smallest_p(5), smallest_p(6)
-    (0.0625, 0.03125)
+    >>> smallest_p(0), smallest_p(5), smallest_p(6)
+    (1.0, 0.0625, 0.03125)
     """
     return min(1.0, 2.0 ** (1 - differing))
 

@@ -271,13 +271,13 @@ class AttributeEvidence:
     years: tuple[int, int] | None = None
     with_currency: int = 0
     with_time: int = 0
-    plain_digits: int = 0
+    has_plain_digits: bool = False
     single_words: int = 0
     single_items: int = 0
     currencies: frozenset[str] | None = None
     proper_names: int = 0
     postal_addresses: int = 0
-    with_decimal_mark: int = 0
+    has_decimal_mark: bool = False
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
     equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
@@ -329,9 +329,9 @@ class AttributeEvidence:
                 self.texts[value] += 1
             self.proper_names += _is_proper_name(value)
             self.postal_addresses += _is_postal_address(value)
-            self.with_decimal_mark += _DECIMAL_MARK.search(value) is not None
+            self.has_decimal_mark |= _DECIMAL_MARK.search(value) is not None
             self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
-            self.plain_digits += value.strip().isdecimal()
+            self.has_plain_digits |= value.strip().isdecimal()
             self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
             self.with_currency += self._add_meaning(value, readers)
 
@@ -585,7 +585,7 @@ _CLEAR_MAJORITY: Final = 4
 
 def _are_dates(evidence: AttributeEvidence) -> bool:
     """Whether nearly all values have the form of dates, or half of them if the name says so."""
-    if evidence.plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
+    if evidence.has_plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
         return False  # such as 20240131, the number of an order
     share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
     named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1
@@ -689,7 +689,7 @@ def _is_code(evidence: AttributeEvidence) -> bool:
 
 def _is_identifier(evidence: AttributeEvidence) -> bool:
     """Whether separators may differ: the name or predictions say so, and values stay distinct."""
-    if evidence.with_decimal_mark or evidence.looks_alike_as_identifiers:
+    if evidence.has_decimal_mark or evidence.looks_alike_as_identifiers:
         return False
     if is_named(evidence.path, IDENTIFIER_WORDS):
         words = sum(evidence.kinds[kind] for kind in (*_CODES, ValueKind.DATE))

@@ -55,6 +55,20 @@ def test_many_items_are_aligned_like_few(method):
     assert pairs(aligner, boxes, moved) == [(n, 59 - n) for n in range(60)]
 
 
+@pytest.mark.parametrize(
+    ("gap", "place"),
+    [
+        pytest.param(2e-6, 0, id="higher-similarity-first"),
+        pytest.param(2e-9, 1, id="equal-leaves-if-tied"),
+    ],
+)
+def test_equal_leaves_decide_only_ties(gap, place):
+    fields = dict.fromkeys("abcde", 1)
+    candidate = [{"box": [0, 0, 100, 50 + gap]}, {"box": [0, 0, 100, 50], **fields}]
+    aligner = Optimal(similarity="iou", match_fields=("box",), threshold=0.3)
+    assert pairs(aligner, [{"box": [0, 0, 100, 100], **fields}], candidate) == [(0, place)]
+
+
 def test_too_many_items_fail(monkeypatch):
     monkeypatch.setattr(geometric_similarity, "MAX_PAIRS", 3)
     found = Greedy(similarity="iou").align([[0, 0, 1, 1]] * 2, [[0, 0, 1, 2]] * 2)

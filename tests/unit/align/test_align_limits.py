@@ -110,6 +110,15 @@ def test_too_large_items_fail(monkeypatch, module, limit, aligner):
     assert aligner.align(expected, candidate).failed is Reason.TOO_MANY_ITEMS
 
 
+def test_limit_of_ties_counts_only_leaves_of_both_lists(monkeypatch):
+    monkeypatch.setattr(similarity_alignment, "SMALL_CHARACTER_PAIRS", 0)
+    monkeypatch.setattr(item_similarity, "MAX_AGREEMENTS", 4)
+    expected = [{"name": "aa", "page": 1}, {"name": "ab", "row": 2}]
+    candidate = [{"name": "ac", "note": 3}, {"name": "ad", "source": 4}]
+    found = Greedy(match_fields=("name",), threshold=0).align(expected, candidate)
+    assert (found.failed, len(found.pairs)) == (None, 2)
+
+
 def test_fallback_above_its_own_limit_fails(monkeypatch):
     monkeypatch.setattr(limits, "MAX_PAIRS", 13)
     monkeypatch.setattr(similarity_alignment, "FALLBACK_PAIRS", 14)

@@ -59,6 +59,7 @@ def test_reasons_for_date_mismatches(formats, expected, candidate, reason, wrong
         pytest.param({}, "2024-01-31", "31.01.24", (True, False, True), id="short-year-is-coerced"),
         pytest.param({"two_digit_years": 1950}, "2024-01-31", "31.01.24", (True, False, False), id="window-settles-short-years"),
         pytest.param({"two_digit_years": 1900}, "2024-01-31", "31.01.24", (False, False, False), id="another-window"),
+        pytest.param({"two_digit_years": 1}, "0024-01-31", "31.01.24", (True, False, False), id="first-window"),
         pytest.param({"locales": ["de"]}, "2024-03-04", "4. März 2024", (True, False, False), id="locales"),
         pytest.param({"formats": {"candidate": ["DD.MM.YYYY"]}}, "03/04/2024", "04.03.2024", (True, True, False), id="formats-of-one-side"),
         pytest.param({"formats": {"candidate": ["DD.MM.YYYY"]}}, "2024-03-04", "2024-03-04", None, id="equal-strings-in-the-wrong-format"),
@@ -89,6 +90,7 @@ def test_options_settle_what_a_date_means(options, expected, candidate, flags):
         pytest.param({"locales": "de"}, "locales", id="text-for-a-list-of-locales"),
         pytest.param({"locales": [5]}, "locales", id="number-for-a-locale"),
         pytest.param({"two_digit_years": 50.5}, "two_digit_years", id="no-year"),
+        pytest.param({"two_digit_years": 0}, "two_digit_years", id="window-before-the-calendar"),
         pytest.param({"two_digit_years": 9999}, "two_digit_years", id="window-beyond-the-calendar"),
     ],
 )

@@ -16,6 +16,7 @@ from fieldmark.model.outcome import Reason
         pytest.param([], "https://a.org/%7ejo", "https://a.org/~jo", True, False, id="encoded-letters"),
         pytest.param([], "https://a.org/%2f", "https://a.org/%2F", True, False, id="codes-in-capitals"),
         pytest.param([], "https://a.org/%2F", "https://a.org//", False, False, id="encoded-slash-is-no-slash"),
+        pytest.param([], "https://a.org/%2F", "https://a.org/2F", False, False, id="encoded-slash-is-not-its-code"),
         pytest.param([], "https://a.org/b/../c/./d", "https://a.org/c/d", True, False, id="dot-segments"),
         pytest.param([], "https://bücher.de", "https://xn--bcher-kva.de", True, False, id="international-host"),
         pytest.param([], "http://localhost:8000/x", "http://LOCALHOST:8000/x", True, False, id="host-without-a-dot"),

@@ -57,6 +57,22 @@ def test_best_threshold_separates_matches_from_the_others():
     assert (best.low, best.high) == (0.8, 0.8)
 
 
+def test_best_threshold_is_not_the_one_without_agreement():
+    assert best_threshold([right(0.2), wrong(0.8)]).agreement.share == 0.5
+
+
+def test_best_threshold_if_there_is_no_agreement():
+    best = best_threshold([wrong(1.0)])
+    assert (best.agreement.share, best.low) == (0.0, best.high)
+
+
+def test_best_threshold_among_equal_agreements_has_the_highest_kappa():
+    judged = [right(0.1), wrong(0.5), *[right(0.9)] * 3, wrong(0.95)]
+    best = best_threshold(judged).agreement
+    assert best.share == sweep(judged)[0].share == pytest.approx(2 / 3)
+    assert (best.kappa, sweep(judged)[0].kappa) == (0.25, 0.0)
+
+
 def test_interval_contains_thresholds_within_one_standard_error():
     judged = [JudgedPair(n / 10, n > 4) for n in range(10)] + [right(0.35), wrong(0.65)]
     best = best_threshold(judged)

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sampled_runs import Run, drawn
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from fieldmark.metrics import bootstrap
 from fieldmark.metrics.bootstrap import (
@@ -34,6 +36,16 @@ def test_interval_of_a_mean_is_as_wide_as_students_t(cases):
     [(low, high)] = interval_offsets((weights @ values / cases)[None], [cases])
     half = students[cases] * values.std(ddof=1) / cases**0.5
     assert (high - low) / 2 == pytest.approx(half, rel=0.2 if cases < 10 else 0.06)
+
+
+@pytest.mark.parametrize("cases", [5, 11, 51])
+def test_interval_of_normal_resamples_is_that_of_students_t(cases):
+    """The expansion leaves out terms from the fourth power of the degrees of freedom."""
+    freedom = cases - 1
+    resamples = norm.ppf(np.linspace(0, 1, 100_001).clip(1e-9, 1 - 1e-9))
+    [(low, high)] = interval_offsets(np.append(0, resamples)[None], [cases])
+    want = student.ppf(0.975, freedom) * (cases / freedom) ** 0.5
+    assert (-low, high) == pytest.approx((want, want), abs=3 / freedom**4)
 
 
 def test_each_resample_draws_as_many_cases_as_there_are():

@@ -7,6 +7,7 @@ import pickle
 from sampled_runs import Run, drawn
 
 from fieldmark.metrics.case_sample import CaseSample, Threshold
+from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import AttributeTable
 
 
@@ -24,6 +25,16 @@ def test_parts_with_a_shared_threshold_contain_the_sample_of_the_whole():
     assert [row.id for row in merged.rows()] == [row.id for row in whole.sample.rows()]
     assert merged.cases == 900
     assert sent < 5 * 64
+
+
+def test_merged_sample_keeps_the_attributes_of_its_cases():
+    sample = Run([("1", [("a", "match"), ("b", "wrong")])]).sample
+    sample.merge(Run([("2", [("b", "match"), ("c", "wrong")])]).sample)
+    paths = [attribute.path for attribute in sample.table.attributes]
+    assert {row.id: [paths[cell >> CELL_BITS] for cell in row.cells] for row in sample.rows()} == {
+        "1": ["a", "b"],
+        "2": ["b", "c"],
+    }
 
 
 def test_sample_is_bounded_and_contains_small_runs_completely():

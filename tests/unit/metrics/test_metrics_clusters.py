@@ -58,6 +58,11 @@ def test_values_shifted_by_one_row():
     assert found["shifted_rows"].attributes == {"rows[].sku": 2, "rows[].price": 2}
 
 
+def test_values_of_the_previous_row():
+    found = clusters_of({"rows": ROWS}, {"rows": [ROWS[0], *ROWS[:2]]}, align="index")
+    assert found["shifted_rows"].number == 4
+
+
 def test_single_value_of_the_next_row_is_not_a_shift():
     moved = [{**ROWS[0], "price": 22.5}, *ROWS[1:]]
     assert "shifted_rows" not in clusters_of({"rows": ROWS}, {"rows": moved}, align="index")
@@ -84,7 +89,7 @@ def test_examples_are_the_first_few():
 
 
 def test_wrong_values_that_were_not_saved_have_no_pattern():
-    result = fm.compare({"a": "Acme"}, {"a": "ACME"})
+    result = fm.compare({"a": "Acme", "b": 1}, {"a": "ACME"})
     clusters = MistakeClusters()
     clusters.add(result.outcomes, result.attributes, result.case, has_values=False)
-    assert clusters.largest() == []
+    assert [each.pattern.name for each in clusters.largest()] == ["missing_key"]

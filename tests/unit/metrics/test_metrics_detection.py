@@ -123,6 +123,13 @@ def test_regions_belong_to_size_ranges(area, defined):
     assert {name for name in spans if metrics[name] is not None} == defined
 
 
+def test_region_without_an_area_has_that_of_its_box():
+    [region] = truth((0, 0, 10, 200))
+    del region["area"]
+    metrics = coco_ap([region], [])
+    assert (metrics["APsmall"], metrics["APmedium"], metrics["APlarge"]) == (None, 0.0, None)
+
+
 def test_only_the_highest_scoring_detections_of_an_image_count():
     truths = truth(*[(20 * n, 0, 10, 10) for n in range(5)])
     results = [f for n in range(5) for f in found((20 * n, 0, 10, 10), score=1 - n / 10)]
@@ -194,6 +201,20 @@ def test_each_class_has_its_own_metrics_under_its_name():
     assert classes["dog"] == {"AP": None, "AP50": None, "AP75": None, "AR100": None}
 
 
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        pytest.param(["cat", "dog"], ["cat", "dog"], id="names"),
+        pytest.param(["cat", "cat"], ["1", "2"], id="same-name-twice"),
+        pytest.param(["cat", None], ["1", "2"], id="class-without-a-name"),
+    ],
+)
+def test_classes_have_ids_unless_each_has_its_own_name(names, labels):
+    categories = [{"id": number, "name": name} for number, name in enumerate(names, 1)]
+    ground_truth = {"images": [], "annotations": [], "categories": categories}
+    assert list(coco_ap(ground_truth, [])["classes"]) == labels
+
+
 def gathered(parts):
     whole = Regions()
     for images in parts:
@@ -235,6 +256,8 @@ def test_parts_of_a_data_set_merge_exactly():
         pytest.param(truth((0, 0, 10, 10), (50, 0, 10, 10)), found((0, 0, 10, 10)), 0.5, 6 / 11, id="one-of-two"),
         pytest.param(truth((0, 0, 10, 10)), [*found((90, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 0.5, 0.5, id="wrong-detection-with-higher-score"),
         pytest.param([*truth((0, 0, 10, 10)), *truth((50, 0, 10, 10), iscrowd=1)], [*found((50, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 1.0, 1.0, id="ignored-region"),
+        pytest.param(truth((0, 0, 10, 10), (0, 0, 10, 10)), found((0, 0, 10, 10), (0, 0, 10, 10)), 0.5, 6 / 11, id="same-region-twice-is-one"),
+        pytest.param([*truth((0, 0, 10, 10)), *truth((0, 0, 10, 10), iscrowd=1)], found((0, 0, 10, 10)), 1.0, 1.0, id="first-of-two-equal-regions"),
         pytest.param([], found((0, 0, 10, 10)), None, None, id="no-regions"),
     ],
 )  # fmt: skip
@@ -257,6 +280,7 @@ def test_invalid_pascal_threshold_is_rejected():
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 8), "a", 0.1), DetectedRegion((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="higher-score-first"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a", crowd=True)], [DetectedRegion((1, 1, 2, 2), "a")] * 2, 9, [], [], [], id="inside-a-crowd"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((30, 0, 9, 9), "a", 0.9), DetectedRegion((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="above-the-detection-limit"),
+        pytest.param([TruthRegion((0.1, 0.1, 0.2, 0.2), "a")], [DetectedRegion((0.1, 0.1, 0.2, 0.2), "a")], 9, [(0, 0)], [], [], id="coordinates-from-0-to-1"),
         pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
     ],
 )  # fmt: skip

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from metrics_cells import block_of
 from paired_runs import metrics_of, pairs_of
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics import difference
+from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.metrics.difference import (
+    CaseInRun,
     DiffVerdict,
     Direction,
+    PairedCases,
     ResamplingOptions,
     paired_metrics,
 )
 from fieldmark.metrics.gates import drop_gates
+from fieldmark.model.outcomes import AttributeTable
 
 RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
 
@@ -305,6 +310,18 @@ def test_direction_of_a_case(before, after, direction):
     if direction is Direction.NOT_SCORED:
         assert pairs.passes() == (0, 0)
         assert pairs.attributes == {}
+
+
+def test_runs_may_number_their_attributes_differently():
+    pairs = PairedCases()
+    sides = []
+    for path in ("a", "b"):
+        table = AttributeTable()
+        block = block_of([(path, "match")], table)
+        stats = CaseCounter(DEFAULT_CONVENTION, table).stats(block)
+        sides.append(CaseInRun(block=block, stats=stats, table=table))
+    pairs.add("case", *sides)
+    assert pairs.shifts == {("match", "absent"): 1, ("absent", "match"): 1}
 
 
 def test_score_that_differs_by_float_noise_is_unchanged():

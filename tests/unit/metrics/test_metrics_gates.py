@@ -190,6 +190,21 @@ def test_evaluators_that_compare_no_fields_score_cases(metric):
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(True, "")]
 
 
+@pytest.mark.parametrize(
+    ("metric", "note"),
+    [
+        *(
+            (metric, "no expected value was compared with a prediction")
+            for metric in ("errors_by_type.omission", "attributes.total.errors", "mean_score")
+        ),
+        ("cases.errors", ""),
+    ],
+)
+def test_mistakes_are_not_counted_if_no_expected_value_met_a_prediction(metric, note):
+    run = fm.score([({"total": 5}, {"sum": 5})], at_most={metric: 9})
+    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(not note, note)]
+
+
 def test_run_with_scored_fields_passes():
     assert fm.score(PAIR, at_least={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, block_of
 
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.summary import summarize
+from fieldmark.metrics.summary import AppliedConvention, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
@@ -23,6 +25,23 @@ def summary_of(*cases, convention="confusion", **more):
         block = block_of(fields, table)
         tally.add(block, counter.stats(block))
     return summarize(tally, CONVENTIONS[convention], **more)
+
+
+@pytest.mark.parametrize(
+    ("change", "comparable"),
+    [
+        pytest.param({}, True, id="same"),
+        pytest.param({"options": {"depth": "top"}}, True, id="hashes-stand-for-options"),
+        pytest.param({"version": 3}, False, id="another-version"),
+        pytest.param({"comparison_sha256": "x"}, False, id="another-comparison"),
+        pytest.param({"counting_sha256": "x"}, False, id="another-counting"),
+    ],
+)
+def test_comparable_conventions(change, comparable):
+    convention = AppliedConvention(
+        name="confusion", version=2, options={}, comparison_sha256="a", counting_sha256="b"
+    )
+    assert convention.is_comparable(replace(convention, **change)) is comparable
 
 
 def test_both_macro_means():

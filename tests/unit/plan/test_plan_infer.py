@@ -49,6 +49,8 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param("+1 (555) 123 4567", ValueKind.CODE, id="telephone"),
         pytest.param("Acme Corp", ValueKind.TEXT, id="text"),
         pytest.param("Route 66", ValueKind.TEXT, id="text-with-number"),
+        pytest.param("請求書100号", ValueKind.TEXT, id="text-without-spaces"),
+        pytest.param("Ł-100", ValueKind.CODE, id="code-with-a-letter-of-another-language"),
         pytest.param(LONG, ValueKind.LONG_TEXT, id="long-text"),
     ],
 )
@@ -564,6 +566,8 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
         pytest.param([LINES], None, FIELDS, id="text-that-differs-between-items"),
         pytest.param([LINES], [LINES[::-1]], FIELDS, id="text-found-again"),
         pytest.param([LINES[:4]], None, GREEDY, id="too-few-items-for-match-fields"),
+        pytest.param([[line] for line in LINES], None, GREEDY, id="lists-of-one-item"),
+        pytest.param([LINES[:2], LINES[1:3], LINES[3:]], None, FIELDS, id="lists-of-two-items"),
         pytest.param([LINES + LINES], None, GREEDY, id="repeated-text"),
         pytest.param([[*LINES, {"n": 1}]], None, GREEDY, id="text-missing-in-an-item"),
         pytest.param(

@@ -120,6 +120,10 @@ def test_values_unlike_the_others(values, message):
             id="currency-in-some",
         ),
         pytest.param(["5.00", "6", "1,240.50"], [], id="numbers-of-one-format"),
+        pytest.param(
+            ["2024-01-31", "1 Feb 2024", "Acme", "Bolt"], [], id="half-of-the-values-are-dates"
+        ),
+        pytest.param(["$5.00", "6.00", "Acme", "Bolt"], [], id="half-of-the-values-are-amounts"),
     ],
 )
 def test_mixed_formats(values, messages):

@@ -407,6 +407,14 @@ def test_configured_fields(expected, candidate, fields):
     assert outcomes_of(expected, candidate, CONFIGURED) == fields
 
 
+def test_configured_fields_at_any_depth():
+    rules = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"), Rule(path="**.n")))
+    expected = {"a": 1, "b": {"n": 1, "q": 2}, "c": {"d": {"n": 3}}}
+    candidate = {"a": 1, "b": {"n": 2, "q": 3}, "c": {"d": {"n": 3, "x": 4}}}
+    fields = [("a", "match"), ("b.n", "wrong_value"), ("c.d.n", "match")]
+    assert sorted(outcomes_of(expected, candidate, rules)) == fields
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A batch comparator that records its calls."""

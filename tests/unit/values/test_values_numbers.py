@@ -119,6 +119,7 @@ def test_digits_are_grouped_as_the_format_says(text, us, eu, ch, in_, auto):
         pytest.param("$5%", None, id="percent-of-a-currency"),
         pytest.param("\u20ac 5 USD", None, id="two-currencies"),
         pytest.param("abc", None, id="no-number"),
+        pytest.param("$" + "5" * 999, Decimal("5" * 999), id="as-long-as-the-limit"),
         pytest.param("5" * 1001, None, id="too-long"),
     ],
 )
@@ -213,3 +214,20 @@ def test_table_of_currencies_is_current():
 def test_tolerance(limits, expected, candidate, admitted):
     tolerance = Tolerance(**{name: Fraction(limit) for name, limit in limits.items()})
     assert tolerance.admits(expected, candidate) is admitted
+
+
+@pytest.mark.parametrize(
+    ("limits", "numbers", "groups"),
+    [
+        pytest.param({"absolute": "0.1"}, [1.0, 3.0, 5.0], {}, id="all-apart"),
+        pytest.param({"absolute": "0.1"}, [3.0, 1.1, 1.0], {1.1: 1.0}, id="two-are-near"),
+        pytest.param({"absolute": "0.1"}, [1.0, 1.1, 1.2], None, id="one-between-two"),
+        pytest.param({"relative": "0.02"}, [1.0, 100.0, 101.0], {101.0: 100.0}, id="share-of-a-large-number"),
+        pytest.param({"relative": "0.02"}, [-101.0, -100.0, 1.0], {-100.0: -101.0}, id="share-of-a-negative-number"),
+        pytest.param({"relative": "0.1"}, [0.0, 0.1], None, id="near-in-one-direction-only"),
+        pytest.param({"absolute": "2", "period": "360"}, [1.0, 359.0], None, id="around-the-circle"),
+    ],
+)  # fmt: skip
+def test_numbers_within_the_tolerance_are_grouped(limits, numbers, groups):
+    tolerance = Tolerance(**{name: Fraction(limit) for name, limit in limits.items()})
+    assert tolerance.groups(numbers) == groups

@@ -67,6 +67,11 @@ def test_overlap_contains_areas_and_method():
     }
 
 
+def test_line_has_no_area():
+    found = overlap(shape([[0, 0], [5, 5], [10, 10]]), shape(TRIANGLE), EXACT)
+    assert found == (0.0, 0.0, 50.0, 0.0, "polygon")
+
+
 @pytest.mark.parametrize(
     ("expected", "candidate", "polygon", "method"),
     [

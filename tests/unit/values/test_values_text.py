@@ -54,11 +54,25 @@ def test_exact_text(value, expected):
         pytest.param("EXACT", "exact", id="another-case"),
         pytest.param("dtae", "date", id="letters-exchanged"),
         pytest.param("qqqq", None, id="no-similar-word"),
+        pytest.param("dxxe", None, id="two-other-letters"),
         pytest.param("", None, id="nothing-given"),
     ],
 )
 def test_nearest_word(word, expected):
     assert nearest(word, ["exact", "fuzzy", "date", "threshold"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        pytest.param("ay", "by", id="another-letter"),
+        pytest.param("yb", "by", id="letters-exchanged"),
+        pytest.param("xz", None, id="two-other-letters"),
+        pytest.param("y", None, id="too-short"),
+    ],
+)
+def test_nearest_short_word(word, expected):
+    assert nearest(word, ["by"]) == expected
 
 
 def test_no_words_no_suggestion():
