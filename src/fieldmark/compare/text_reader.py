@@ -356,6 +356,7 @@ _DATES: Final = (
     rf"(?P<year>[0-9]{{4}})([-/.])(?P<month>[01]?[0-9])\2(?P<day>{_DAY})(?![0-9]){_CLOCK}",
     r"(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>[0-3][0-9])(?!\w)",
     r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])(?![0-9-])",
+    r"(?P<month>0[1-9]|1[0-2])/(?P<year>(?:19|20)[0-9]{2})(?![0-9/])",
     rf"(?P<one>{_DAY})(?P<mark>[./-])(?P<two>{_DAY})(?P=mark){_ANY_YEAR}",
     rf"(?P<day>{_DAY}){_TH}[\s./-]*{_OF}(?P<name>{_MONTH_NAMES})\b\.?{_YEAR_AFTER_DAY}",
     rf"(?P<name>{_MONTH_FIRST})\b\.?{_TO}(?P<last>{_MONTH_NAMES})\b\.?,?\s*{_YEAR}",
@@ -837,8 +838,6 @@ def _measure(text: str, place: int, codes: frozenset[str]) -> tuple[_Measures, i
             return measures + [(code, scale) for code in named], end, scale
         if named:
             return [(code, scale) for code in named], end, scale
-        if name in {"pounds", "pound"}:
-            return [("mass", UNITS["lb"][1] * scale)], end, scale
     return [("", scale), *((measure, size * scale) for measure, size in possible)], place, scale
 
 

@@ -192,7 +192,7 @@ SYNONYMS: Final = (
     "prior, before, preceding, in advance of, ahead of",
     "after, following, subsequent to, once",
     "automatic, automatically, auto",
-    "annual, yearly, per year, per yr, per annum, a year, each year, every year, annually, p.a, "
+    "annual, yearly, per year, per yr, per annum, a year, each year, every year, annually, pa, "
     "jahrlich, anual, annuel, par an, por ano, pro jahr, on a yearly basis",
     "monthly, per month, per mo, per mth, a month, each month, every month, monatlich, mensual, mensuel, "
     "mensal, par mois, pro monat, por mes, on a monthly basis, once a month",
@@ -235,7 +235,7 @@ SYNONYMS: Final = (
     "discount, rebate, reduction, rabatt, skonto, descuento, remise, desconto",
     "subtotal, sub total, zwischensumme",
     "salary, wage, pay rate, compensation, gehalt, salario, salaire",
-    "deposit, down payment, advance payment, anzahlung, anticipo, acompte",
+    "deposit, down payment, anzahlung, anticipo, acompte",
     "interest, zinsen, interes, interets",
     "fine, penalty",
     "insurance, versicherung, seguro, assurance",
@@ -912,7 +912,7 @@ NEGATED: Final[Mapping[str, str]] = {
     "deny": "not", "denies": "not", "denied any": "not", "reject": "not approve",
     "rejected": "not approve", "declined": "not approve", "denied": "not approve", "refused": "not approve",
     "turned down": "not approve", "abgelehnt": "not approve", "rechazado": "not approve", "void": "not valid",
-    "null and void": "not valid", "no longer": "not", "not yet": "not", "nein": "not", "negative for": "not", "no evidence of": "not",
+    "null and void": "not valid", "no longer": "not", "unable to": "not", "not yet": "not", "nein": "not", "negative for": "not", "no evidence of": "not",
     "no sign of": "not", "no history of": "not", "contains no": "not", "does not contain": "not",
     "other than": "not", "instead of": "not", "fail to": "not", "failure to": "not",
     "never": "not", "no": "not", "none": "not", "nil": "not", "nothing": "not", "nobody": "not",
@@ -996,12 +996,12 @@ CARDINALS: Final[Mapping[str, int]] = {
         )
         for number, word in zip(range(30, 100, 10), words.split(), strict=False)
     },
-    "acht": 8, "elf": 11, "fourty": 40,
+    "acht": 8, "elf": 11, "cien": 100, "cem": 100, "fourty": 40,
 }  # fmt: skip
 """Numbers as words."""
 
 SCALES: Final[Mapping[str, int]] = {
-    "hundred": 100, "hundert": 100, "cien": 100, "cem": 100,
+    "hundred": 100, "hundert": 100,
     "thousand": 1000, "tausend": 1000, "mil": 1000, "mille": 1000, "k": 1000,
     "lakh": 100_000, "crore": 10_000_000,
     "million": 1_000_000, "millionen": 1_000_000, "mio": 1_000_000, "mn": 1_000_000,
@@ -1054,7 +1054,7 @@ _UNIT_TABLE: Final[tuple[tuple[str, Fraction | int, str], ...]] = (
     ("mass", Fraction(1, 1000), "g, gr, gm, gms, gram, grams, gramm, gramos, gramme, grammes"),
     ("mass", 1, "kg, kgs, kilo, kilos, kilogram, kilograms, kilogramm, kilogramme"),
     ("mass", 1000, "t, mt, tonne, tonnes, metric ton, metric tons, tonnen, toneladas"),
-    ("mass", _POUND, "lb, lbs"),
+    ("mass", _POUND, "lb, lbs, pound, pounds"),
     ("mass", _POUND / 16, "oz, ounce, ounces"),
     ("mass", _POUND * 2000, "short ton, short tons, us ton, us tons"),
     ("length", Fraction(1, 1000), "mm, millimeter, millimeters, millimetre, millimetres"),
