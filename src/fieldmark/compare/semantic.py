@@ -9,9 +9,7 @@ from typing import ClassVar, Final, Protocol
 from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH
 from fieldmark.compare.guards import (
     Guards,
-    equal_ignoring_punctuation,
     is_name_or_code,
-    name_similarity,
 )
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.compare.options import check_share
@@ -60,8 +58,9 @@ class Semantic:
     """Match strings whose similarity in meaning reaches `threshold`; the score is the similarity.
 
     Equal values, and values that are not both strings, are never sent to the provider. A provider
-    that fails causes an error, never a low score. `guards` reject a match whose numbers, dates,
-    negations, codes or names differ; the provider determines whether they are on by default.
+    that fails causes an error, never a low score. `guards` reject a match whose numbers, units,
+    dates, negations, opposites, codes or names differ; the provider determines whether they are on
+    by default.
     """
 
     name: ClassVar[str] = "semantic"
@@ -104,11 +103,11 @@ class Semantic:
             return mismatch(expected, candidate)
         if not (self._guards.strings and is_name_or_code(expected)):
             return expected, candidate
-        if equal_ignoring_punctuation(expected, candidate):
-            return Comparison.graded(1.0, self.threshold)
         if max(len(expected), len(candidate)) > MAX_TEXT_LENGTH:
             return Comparison.graded(0.0, self.threshold)
-        return self._grade((expected, candidate), name_similarity(expected, candidate))
+        return self._grade(
+            (expected, candidate), Lexical().similarities([(expected, candidate)])[0]
+        )
 
     def sharing(self, memo: SimilaritySource) -> Semantic:
         """Return the same comparator with a memo that asks the provider, once for each pair."""

@@ -20,6 +20,7 @@ __all__ = [
     "NumberFormat",
     "Tolerance",
     "as_number",
+    "currency_codes",
     "exact_fraction",
     "is_finite",
     "numbers_in",
@@ -189,14 +190,14 @@ def _currencies(before: str, after: str) -> frozenset[str] | None:
     """Return the codes that the words around a number stand for; `None` if they are no currency."""
     if not (before or after):
         return frozenset()
-    meant = [_codes_of(word) for word in (before, after) if word]
+    meant = [currency_codes(word) for word in (before, after) if word]
     return frozenset.intersection(*meant) or None
 
 
-def _codes_of(word: str) -> frozenset[str]:
+def currency_codes(word: str) -> frozenset[str]:
     """Return the codes of currencies that a code or symbol stands for.
 
-    >>> sorted(_codes_of("kr.")), sorted(_codes_of("MYR")), sorted(_codes_of("INV"))
+    >>> sorted(currency_codes("kr.")), sorted(currency_codes("MYR")), sorted(currency_codes("INV"))
     (['DKK', 'EEK', 'ISK', 'NOK', 'SEK'], ['MYR'], [])
     """
     from fieldmark.values.currencies import CODES, SYMBOLS

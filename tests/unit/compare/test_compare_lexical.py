@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fieldmark.compare.guards import Guards
+from fieldmark.compare.lexical import lexical_similarity
+
+MATCHING = [
+    pytest.param("Acme Corp.", "ACME Corporation", id="company-form"),
+    pytest.param("Smith & Sons Ltd", "Smith and Sons Limited", id="ampersand"),
+    pytest.param("Acme Inc.", "Acme", id="missing-company-form"),
+    pytest.param("HM Revenue & Customs", "HMRC", id="acronym-with-an-acronym"),
+    pytest.param("cash on delivery", "COD", id="acronym-with-a-function-word"),
+    pytest.param("St. Mary, Oak St.", "Saint Mary, Oak Street", id="abbreviation-with-two-meanings"),
+    pytest.param("Los Angeles, CA", "Los Angeles, California", id="state"),
+    pytest.param("Calif.", "California", id="shortened-word"),
+    pytest.param("Hauptstr. 5, München", "Hauptstraße 5, Munich", id="german-street"),
+    pytest.param("Jan Müller", "Jan Mueller", id="umlaut"),
+    pytest.param("Smith, J.", "John Smith", id="initial"),
+    pytest.param("organisation of the centre", "organization of the center", id="british-spelling"),
+    pytest.param("Amoxicillin", "Amoxicilin", id="doubled-letter"),
+    pytest.param("seperate", "separate", id="misspelled"),
+    pytest.param("Fragi1e", "Fragile", id="letter-recognized-as-digit"),
+    pytest.param("paper clip", "paperclip", id="compound"),
+    pytest.param("installation of windows", "windows installed", id="derived-word"),
+    pytest.param("SKU: AB-12", "AB12", id="label"),
+    pytest.param("None", "No known allergies", id="none"),
+    pytest.param("Tue, 5 March 2024", "5 March 2024", id="weekday-of-a-date"),
+    pytest.param("every two weeks", "biweekly", id="frequency"),
+    pytest.param("\u5317\u4eac\u5e02", "\u5317\u4eac \u5e02", id="script-without-spaces"),
+]  # fmt: skip
+
+DIFFERENT = [
+    pytest.param("Ceramic mug", "Ceramic jug", id="one-letter-in-a-short-word"),
+    pytest.param("Laptop", "Laptop bag", id="extra-word"),
+    pytest.param("Acme LLC", "Acme GmbH", id="other-company-form"),
+    pytest.param("CFO", "Chief Operating Officer", id="other-acronym"),
+    pytest.param("Width: 5 cm", "Height: 5 cm", id="other-label"),
+    pytest.param("the employee may not solicit customers", "the employee may not solicit employees", id="replaced-word"),
+    pytest.param("Mr. and Mrs. Lee", "Mr. Lee", id="couple"),
+    pytest.param("Portland, OR", "Portland, ME", id="other-state"),
+    pytest.param("None", "No limit of 5 claims", id="none-beside-a-number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "candidate"), MATCHING)
+def test_same_meaning_is_similar(expected, candidate):
+    assert lexical_similarity(expected, candidate) >= 0.8
+    assert lexical_similarity(candidate, expected) >= 0.8
+
+
+@pytest.mark.parametrize(("expected", "candidate"), DIFFERENT)
+def test_different_meaning_is_not_similar(expected, candidate):
+    assert lexical_similarity(expected, candidate) < 0.8
+    assert lexical_similarity(candidate, expected) < 0.8
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_two_texts_can_be_compared(expected, candidate):
+    assert 0.0 <= lexical_similarity(expected, candidate) <= 1.0
+    assert isinstance(Guards().objection(expected, candidate), str)
+
+
+@given(st.text(alphabet="0123456789 .,-/:()$%xXkKmMQHv'\"maygrdtohn\u20ac\u00bd&+<>=", max_size=40))
+def test_text_of_numbers_and_units_can_be_compared(text):
+    assert 0.0 <= lexical_similarity(text, text[::-1]) <= 1.0
+    assert Guards().objection(text, text) == ""
