@@ -107,10 +107,14 @@ def test_run_reports_provider_and_usage(rows, command):
     with serving() as server:
         rules_file(rows, server.url)
         words = ("score", "rows.jsonl", "--rules", "rules.yaml", "--out")
-        first = command(*words, "run", "--max", "usage.cost=200")
-        again = command(*words, "again", "--max", "usage.cost=50")
-    assert (first.code, again.code) == (0, 1), first.err
-    assert "openai m: 1 calls, 100 + 10 tokens, cost 100.0000" in first.out
+        first = command(*words, "run", "--max", "spent.cost=50", "--max", "usage.cost=100")
+        again = command(*words, "again", "--max", "spent.cost=0", "--max", "usage.cost=100")
+    assert (first.code, again.code) == (1, 0), first.err
+    assert "openai m: 1 calls, 100 + 10 tokens, cost 100.0000\n" in first.out
+    assert (
+        "openai m: 0 calls, 0 + 0 tokens, cost 0.0000; cached responses of 1 call, which cost 100.0000"
+        in again.out
+    )
     (provider,) = read(rows, "manifest")["providers"]
     assert (provider["name"], provider["options"]["model"]) == ("openai", "m")
     assert provider["options"]["prompt"]["name"]
@@ -118,8 +122,9 @@ def test_run_reports_provider_and_usage(rows, command):
     assert (usage["calls"], usage["cost"]) == (1, 100.0)
     assert usage["asked"][0]["models"] == ["served-1"]
     assert usage == read(rows, "summary", "again")["usage"]
-    spent = [read(rows, "manifest", run)["spent"][0]["requests"] for run in ("run", "again")]
-    assert spent == [1, 0]
+    spent = [read(rows, "summary", run)["spent"] for run in ("run", "again")]
+    assert [each["cost"] for each in spent] == [100.0, 0.0]
+    assert [each["replayed_cost"] for each in spent] == [0.0, 100.0]
 
 
 def test_evaluation_reports_providers_judges_and_safety(rows, command):
@@ -138,7 +143,7 @@ def test_run_without_models_has_no_usage(rows, command):
     command("score", "rows.jsonl", "--out", "run")
     assert "usage" not in read(rows, "summary")
     assert read(rows, "manifest")["providers"] == []
-    assert "spent" not in read(rows, "manifest")
+    assert "spent" not in read(rows, "summary")
 
 
 def test_recorded_similarities_are_identified_by_their_hash(rows, command):
@@ -167,8 +172,11 @@ def test_offline_uses_only_cached_responses(rows, command, kind):
         calls = server.attempts
         assert command(*words[kind], "--out", "again", "--offline").code == 0
         assert server.attempts == calls
-    for file in ("results.jsonl", "summary.json"):
-        assert (rows / "run" / file).read_bytes() == (rows / "again" / file).read_bytes()
+    results = [(rows / run / "results.jsonl").read_bytes() for run in ("run", "again")]
+    assert results[0] == results[1]
+    summaries = [read(rows, "summary", run) for run in ("run", "again")]
+    assert [each.pop("spent")["requests"] for each in summaries] == [calls, 0]
+    assert summaries[0] == summaries[1]
 
 
 def test_response_that_is_not_cached_is_an_error_offline(rows, command):
@@ -343,6 +351,78 @@ def test_resumed_score_run_counts_previous_usage(folder):
         before = server.attempts
         usage = fm.score("rows.jsonl", rules="rules.yaml", out="run", resume=True).summary.usage
     assert usage["calls"] == server.attempts > before > 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "least", "most"),
+    [
+        pytest.param({"max_calls": 50}, 50, 50, id="calls"),
+        # The last calls are not made, because their maximum could exceed the limit.
+        pytest.param({"max_total_tokens": 7_000}, 40, 63, id="tokens"),
+        pytest.param({"max_cost": 7_000.0}, 40, 70, id="cost"),
+    ],
+)
+def test_resumed_run_continues_with_the_rest_of_its_budget(folder, budget, least, most):
+    write_rows(folder, 80)
+    with serving() as server:
+        options = {"model": "m", "base_url": server.url, "cache": False, "max_reply_tokens": 100}
+        options |= {"input_price": 1_000_000, "output_price": 0, **budget}
+        judge = {"type": "llm_judge", "rubric": "Is it right?", **options}
+        spec = {"cases": "rows.jsonl", "evaluators": [judge]}
+        with pytest.raises(InterruptedRunError):
+            fm.evaluate(spec, out="run", progress=interrupting(1))
+        before = server.attempts
+        summary = fm.evaluate(spec, out="run", resume=True).summary
+    assert 32 <= before < server.attempts
+    assert least <= server.attempts <= most
+    assert summary.spent["requests"] == server.attempts
+    assert summary.spent["cost"] == 100.0 * server.attempts
+    assert not (folder / "run" / "spent.jsonl").exists()
+
+
+def test_calls_in_flight_when_a_run_is_killed_count_with_their_maximum(folder):
+    """A reservation is written before its call is sent."""
+    write_rows(folder, 1)
+    seen = []
+
+    def look(exchange):
+        seen.extend((folder / "run" / "spent.jsonl").read_text("utf-8").splitlines())
+        exchange.succeed()
+
+    with serving(look) as server:
+        rules_file(folder, server.url)
+        fm.score("rows.jsonl", rules="rules.yaml", out="run")
+    (reserved,) = map(json.loads, filter(None, seen))
+    assert (reserved["requests"], reserved["output_tokens"]) == (1, 2048)
+
+
+def test_response_that_an_earlier_attempt_paid_for_is_not_counted_as_replayed(folder):
+    write_rows(folder, 40)
+    with serving() as server:
+        eval_file(folder, server.url)
+        with pytest.raises(InterruptedRunError):
+            fm.evaluate("a.eval.yaml", out="run", progress=interrupting(33))
+        spent = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.spent
+    assert (spent["requests"], spent["replayed_calls"]) == (server.attempts, 0)
+    assert spent["cost"] == 100.0 * server.attempts
+
+
+def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
+    write_rows(folder, 520)
+    with serving() as server:
+        rules_file(folder, server.url)
+        with pytest.raises(InterruptedRunError):
+            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(1))
+        before = server.attempts
+        (folder / "rules.yaml").write_text(
+            (folder / "rules.yaml").read_text().replace("model: m", "model: n"), "utf-8"
+        )
+        spent = fm.score(
+            "rows.jsonl", rules="rules.yaml", out="run", resume=True, accept_changes=True
+        ).summary.spent
+    requests = {each["model"]: each["requests"] for each in spent["asked"]}
+    assert requests == {"m": before, "n": server.attempts - before}
+    assert spent["cost"] == 100.0 * server.attempts
 
 
 def test_unreadable_usage_file_is_ignored(folder):

@@ -142,7 +142,7 @@ def run_session(
         summary = summary if options.values else summary.without_classes()
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
-            directory.finish(summary, lists=lists, spent=prepared.providers.spent())
+            directory.finish(summary, lists=lists)
     notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:

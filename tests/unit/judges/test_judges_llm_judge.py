@@ -222,7 +222,7 @@ def test_every_case_is_an_error_without_a_key():
         pytest.param({"rubric": "x", "request": {"api_key": "abc"}}, "request", id="api-key-parameter"),
         pytest.param({"rubric": "x", "request": {"extra": [{"Authorization": "Bearer abcdef"}]}}, "request", id="nested-secret"),
         pytest.param({"rubric": "x", "request": {"user": "sk-abcdefghijkl"}}, "request", id="value-that-looks-like-a-key"),
-        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_tokens": 9}, "request", id="token-budget-without-limit"),
+        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_total_tokens": 9}, "request", id="token-budget-without-limit"),
         pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_cost": 1, "input_price": 1, "output_price": 1}, "request", id="cost-budget-without-limit"),
         pytest.param({"rubric": "x", "request": {"max_completion_tokens": "9"}}, "request.max_completion_tokens", id="limit-not-a-number"),
         pytest.param({"rubric": "x", "reply_format": "xml"}, "reply_format", id="unknown-format"),
@@ -289,7 +289,7 @@ def test_harmless_parameters_are_accepted(request_):
 def test_budget_reserves_the_maximum_response(max_response_tokens, calls):
     request = {"max_tokens": None, "max_completion_tokens": max_response_tokens}
     with serving() as server:
-        result = judge_case(server, request=request, max_tokens=10_000)
+        result = judge_case(server, request=request, max_total_tokens=10_000)
     assert server.attempts == calls
     assert (result.status is Status.ERROR) is not bool(calls)
 

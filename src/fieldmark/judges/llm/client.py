@@ -120,7 +120,7 @@ class LlmClient:
         responses = [found.get(key) for key in keys]
         for response in responses:
             if response is not None:
-                self._connection.usage_log.record_response(response.call, replayed=True)
+                self._connection.usage_log.record_response(response.call)
         return responses
 
     def store(
@@ -131,7 +131,7 @@ class LlmClient:
         stored = self._cache.store(zip(keys, responses, strict=True))
         cached = [stored[key] for key in keys]
         for response in cached:
-            self._connection.usage_log.record_response(response.call, replayed=False)
+            self._connection.usage_log.record_response(response.call)
         return cached
 
     def _key(self, question: Question) -> str:
@@ -171,7 +171,7 @@ class LlmClient:
             try:
                 attempt = self._send(http, path, body, limit)
             finally:
-                usage_log.settle(limit, attempt.paid, failed=attempt.response is None)
+                usage_log.settle(limit, attempt.paid, attempt.response and attempt.response[1])
             return attempt
 
     def _send(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:

@@ -45,10 +45,10 @@ _REPLY_LIMITS: Final = ("max_tokens", "max_completion_tokens")
 class Connection:
     """A model behind an OpenAI-compatible endpoint.
 
-    The key is read from the environment variable `api_key_env`. Budgets apply for the lifetime of
-    this object: one run. `cache` is a file for the responses, or true for the default location.
-    With `offline`, only cached responses are used. `request` adds parameters to each request, or
-    removes those that it sets to null.
+    The key is read from the environment variable `api_key_env`. Budgets apply to one run, also if
+    it is resumed; `max_total_tokens` limits the tokens of all requests and responses. `cache` is a
+    file for the responses, or true for the default location. With `offline`, only cached responses
+    are used. `request` adds parameters to each request, or removes those that it sets to null.
     """
 
     model: str
@@ -62,7 +62,7 @@ class Connection:
     cache: bool | str = True
     offline: bool = False
     max_calls: int | None = None
-    max_tokens: int | None = None
+    max_total_tokens: int | None = None
     max_cost: float | None = None
     input_price: float | None = None
     output_price: float | None = None
@@ -92,7 +92,7 @@ class Connection:
         if self.offline and self.cache is False:
             raise OptionError("offline", "requires a cache")
         check_number("timeout", self.timeout, minimum=0, exclusive=True)
-        limits = ("retries", "max_calls", "max_tokens", "max_cost")
+        limits = ("retries", "max_calls", "max_total_tokens", "max_cost")
         for option in (*limits, "input_price", "output_price"):
             check_number(option, getattr(self, option), minimum=0)
         check_number("concurrency", self.concurrency, minimum=1)
@@ -180,8 +180,8 @@ class Connection:
         if self.max_calls is not None and calls >= self.max_calls:
             raise BudgetExceededError(f"the budget of {plural(self.max_calls, 'call')} is used up")
         message = "one more call could exceed the budget of "
-        if self.max_tokens is not None and sum(tokens) > self.max_tokens:
-            raise BudgetExceededError(f"{message}{plural(self.max_tokens, 'token')}")
+        if self.max_total_tokens is not None and sum(tokens) > self.max_total_tokens:
+            raise BudgetExceededError(f"{message}{plural(self.max_total_tokens, 'token')}")
         cost = self.price(tokens)
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
             raise BudgetExceededError(f"{message}{self.max_cost:g}")
@@ -191,7 +191,7 @@ class Connection:
         return self.usage_log.usage(self.price)
 
     def spent(self) -> JsonObject:
-        """Return what this process actually sent and paid for."""
+        """Return what was sent and paid for, and the original cost of cached responses."""
         return self.usage_log.spent(self.price)
 
 
@@ -220,7 +220,7 @@ class ChatConnection(Connection):
         object.__setattr__(self, "reply_format", known)
         for option in _REPLY_LIMITS:
             check_number(f"request.{option}", self.request.get(option), minimum=1)
-        budget = self.max_tokens if self.max_cost is None else self.max_cost
+        budget = self.max_total_tokens if self.max_cost is None else self.max_cost
         if budget is not None and not self._reply_limits():
             message = "must not remove the response limit (max_tokens or max_completion_tokens)"
             raise OptionError("request", f"{message} if there is a budget")
