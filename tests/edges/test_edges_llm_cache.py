@@ -99,6 +99,11 @@ def test_only_new_pairs_are_sent():
         pytest.param({"reply_format": "none"}, id="response-format"),
         pytest.param({"max_reply_tokens": 99}, id="response-length"),
         pytest.param({"request": {"top_p": 0.5}}, id="request-parameter"),
+        pytest.param({"batch": 5}, id="batch-size"),
+        pytest.param({"field": "note"}, id="field"),
+        pytest.param({"description": "Remarks."}, id="description"),
+        pytest.param({"reasons": True}, id="reasons"),
+        pytest.param({"prompt_version": 1}, id="prompt-version"),
     ],
 )
 def test_cache_key_depends_on(change):
@@ -113,7 +118,6 @@ def test_cache_key_depends_on(change):
     [
         pytest.param({"timeout": 9}, id="timeout"),
         pytest.param({"concurrency": 1}, id="concurrency"),
-        pytest.param({"batch": 2}, id="batch-size"),
         pytest.param({"max_calls": 9}, id="budget"),
         pytest.param({"api_key_env": "OTHER_KEY"}, id="key"),
     ],

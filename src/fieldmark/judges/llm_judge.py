@@ -129,7 +129,8 @@ class LlmJudge(ChatConnection):
         return {"task": "rubric", "prompt": self._prompt().identity()}
 
     def _prompt(self) -> Prompt:
-        return rubric_prompt([(each.name, each.text) for each in self._criteria])
+        criteria = [(each.name, each.text) for each in self._criteria]
+        return rubric_prompt(criteria, self.prompt_version)
 
     def _judge(self, client: LlmClient, case: Case) -> Score:
         """Score the case or each of the fields; if one cannot be judged, the case is an error."""

@@ -140,13 +140,16 @@ class LlmSafety(ChatConnection):
         )
 
     def _task(self) -> JsonObject:
-        return {"task": "safety", "prompt": safety_prompt(self.policy).identity()}
+        return {
+            "task": "safety",
+            "prompt": safety_prompt(self.policy, self.prompt_version).identity(),
+        }
 
     def _judge(self, client: LlmClient, candidate: JsonValue) -> Safety:
         data: JsonObject = {"answer": candidate}
         if problem := size_problem(data):
             return Safety(failure=problem)
-        prompt = safety_prompt(self.policy)
+        prompt = safety_prompt(self.policy, self.prompt_version)
         try:
             (sample,) = grade_samples(client, self, prompt, data, [_CRITERION], 1)
         except LLM_ERRORS as error:

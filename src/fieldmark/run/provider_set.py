@@ -65,7 +65,7 @@ class ProviderSet:
 
         Judges are checked with the evaluators.
         """
-        providers = [each for each in self._all if hasattr(each, "similarities")]
+        providers = _once([each for each in self._all if hasattr(each, "similarities")])
         checked = [each for each in (*providers, *self._functions) if hasattr(each, "unready")]
         reasons = ((_name(each), each.unready()) for each in checked)
         return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in reasons if why))
@@ -81,7 +81,8 @@ class ProviderSet:
 
         Functions have the hash of their file, so that a run is not resumed with other ones.
         """
-        named = [described(each) for each in self._all]
+        # Which field a provider compares is part of its rule.
+        named = [described(_without_field(each)) for each in self._all]
         for function in self._functions:
             from fieldmark.run.targets.target import file_digest  # rarely needed
 
@@ -102,8 +103,7 @@ class ProviderSet:
     @property
     def metered(self) -> list[Metered]:
         """The models that report usage; those that share a usage log are listed once."""
-        metered = [cast("Metered", each) for each in self._all if hasattr(each, "usage")]
-        return list({id(getattr(each, "usage_log", each)): each for each in metered}.values())
+        return _once([cast("Metered", each) for each in self._all if hasattr(each, "usage")])
 
 
 class Metered(Protocol):
@@ -186,6 +186,16 @@ class RunUsageLog:
         return replace(
             summary, usage=total_usage(used), spent=total_spent([*self._removed, *spent])
         )
+
+
+def _once(models: Sequence[_Thing]) -> list[_Thing]:
+    """Return the models without further copies of one that shares its usage log with them."""
+    return list({id(getattr(each, "usage_log", each)): each for each in models}.values())
+
+
+def _without_field(provider: object) -> object:
+    names = [name for name in ("field", "description") if getattr(provider, name, "")]
+    return replace(provider, **dict.fromkeys(names, "")) if names else provider  # type: ignore[type-var]
 
 
 def _described(model: object) -> JsonObject:

@@ -57,7 +57,7 @@ def test_rubric_gives_score_and_verdict(score, verdict):
     assert (result.score, result.verdict) == (score, verdict)
     assert result.reasoning == "rubric: because"
     assert result.details["judge"]["model"] == "m"
-    assert result.details["judge"]["prompt"]["version"] == 1
+    assert result.details["judge"]["prompt"]["version"] == 2
     assert result.details["usage"] == {"calls": 1, "input_tokens": 100, "output_tokens": 10}
 
 

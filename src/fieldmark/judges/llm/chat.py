@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from fieldmark.judges.http_client import excerpt
 from fieldmark.judges.llm.client import (
+    LlmCallError,
     LlmClient,
     NotAnObjectError,
     UnusableResponseError,
@@ -38,6 +41,13 @@ _INCOMPLETE: Final[Mapping[str, str]] = {
     "content_filter": "the content filter of the endpoint blocked the response",
 }
 _MAX_REASON: Final = 2_000
+_REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
+_FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
+"""What an endpoint says if it does not support a response format."""
+_THINKING: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_FENCE: Final = re.compile(
+    r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL | re.IGNORECASE
+)
 
 
 class Grade(NamedTuple):
@@ -99,10 +109,13 @@ def request_grades(
     data: JsonValue,
     ids: Sequence[str],
     repeat: int = 0,
+    *,
+    again: bool = True,
 ) -> Sample:
     """Request the grades of data by id from a model; any other response is an error.
 
-    `repeat` is added to the seed, so that samples can differ.
+    `repeat` is added to the seed, so that samples can differ. With `again`, the request is repeated
+    once after an invalid response.
     """
     block = data_block(data)
     payload: JsonObject = {
@@ -112,24 +125,43 @@ def request_grades(
         "max_tokens": connection.max_reply_tokens,
         "seed": None if connection.seed is None else connection.seed + repeat,
     }
-    if connection.reply_format is ReplyFormat.JSON_OBJECT:
-        payload["response_format"] = {"type": "json_object"}
-    elif connection.reply_format is ReplyFormat.JSON_SCHEMA:
-        schema = prompt.schema(block.nonce, ids)
-        payload["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "marks", "strict": True, "schema": schema},
-        }
-    body, call = client.post(
-        "chat/completions",
-        connection.with_request_options(payload),
-        connection.max_response_tokens(),
-    )
-    grades = parse_grades(response_text(body), block.nonce, ids, reasons=prompt.reasons)
+    body, call = _post(client, connection, payload, prompt.schema(block.nonce, ids))
+    text = response_text(body)
+    try:
+        grades = parse_grades(text, block.nonce, ids, reasons=prompt.reasons)
+    except UnusableResponseError as error:
+        if again:
+            return request_grades(client, connection, prompt, data, ids, repeat, again=False)
+        quoted = client.redact(excerpt(text))
+        raise UnusableResponseError(f"{error}: {quoted!r}", invalid=True) from None
     redacted = {
         name: grade._replace(reason=client.redact(grade.reason)) for name, grade in grades.items()
     }
     return Sample(redacted, call)
+
+
+def _post(
+    client: LlmClient, connection: ChatConnection, payload: JsonObject, schema: JsonObject
+) -> tuple[JsonObject, LlmCall]:
+    """Send a request in the strictest response format that the endpoint does not refuse."""
+    while True:
+        used = connection.requested_format()
+        response_format: JsonObject | None = None
+        if used is ReplyFormat.JSON_OBJECT:
+            response_format = {"type": "json_object"}
+        elif used is ReplyFormat.JSON_SCHEMA:
+            content: JsonObject = {"name": "marks", "strict": True, "schema": schema}
+            response_format = {"type": "json_schema", "json_schema": content}
+        try:
+            return client.post(
+                "chat/completions",
+                connection.with_request_options({**payload, "response_format": response_format}),
+                connection.max_response_tokens(),
+            )
+        except LlmCallError as error:
+            unsupported = error.refused in _REFUSALS and _FORMAT.search(str(error))
+            if not (unsupported and connection.refused_format(used)):
+                raise
 
 
 def response_text(body: JsonObject) -> str:
@@ -159,9 +191,13 @@ def parse_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) ->
     >>> text = '{"nonce": "n", "marks": [{"id": "a", "score": 1}]}'
     >>> parse_grades(text, "n", ["a"], reasons=False)
     {'a': Grade(score=1.0, reason='')}
+
+    One `<think>` block before the object, and one code fence around it, are removed.
     """
+    text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
+    fenced = _FENCE.match(text)
     try:
-        value = parse_object(text)
+        value = parse_object(text if fenced is None else fenced[1])
     except NotAnObjectError as error:
         raise UnusableResponseError(f"the response is not a JSON object: {error}") from None
     if value.get("nonce") != nonce:

@@ -41,11 +41,22 @@ _MAX_DEPTH: Final = 50
 
 
 class LlmCallError(Exception):
-    """A call failed; the message contains no secret."""
+    """A call failed; the message contains no secret. `refused` is the HTTP status of a refusal."""
+
+    def __init__(self, message: str, refused: int | None = None) -> None:
+        self.refused = refused
+        super().__init__(message)
 
 
 class UnusableResponseError(Exception):
-    """The response of a model does not have the requested structure."""
+    """The response of a model does not have the requested structure.
+
+    Another attempt may succeed if the response is `invalid`, and not a refusal or truncated.
+    """
+
+    def __init__(self, message: str, *, invalid: bool = False) -> None:
+        self.invalid = invalid
+        super().__init__(message)
 
 
 LLM_ERRORS: Final = (LlmCallError, UnusableResponseError, CacheError)
@@ -67,6 +78,7 @@ class _Attempt(NamedTuple):
     failure: str = ""
     transient: bool = False
     retry_after: float | None = None
+    status: int | None = None
 
 
 class LlmClient:
@@ -144,7 +156,7 @@ class LlmClient:
         http = self._http
         if http is None:
             raise LlmCallError("offline, and the response is not cached")
-        body = json.dumps(payload, separators=(",", ":"), sort_keys=True).encode()
+        body = json.dumps(payload, separators=(",", ":")).encode()
         # A token has at least one byte.
         limit = TokenCount(len(body) + _OVERHEAD_TOKENS, output_tokens)
         attempt, attempts = call_with_retries(
@@ -154,7 +166,7 @@ class LlmClient:
             return attempt.response
         times = f" ({attempts} attempts)" if attempts > 1 else ""
         place = self._connection.endpoint.netloc
-        raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times)
+        raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times, attempt.status)
 
     def redact(self, text: str) -> str:
         """Return a text with the API key redacted."""
@@ -188,6 +200,7 @@ class LlmClient:
                 # An exhausted quota has the same status as a rate limit.
                 transient=http_error.transient and "insufficient_quota" not in text,
                 retry_after=http_error.retry_after,
+                status=response.status,
             )
         try:
             # Redacted again after parsing, because a secret may be escaped inside strings.

@@ -15,6 +15,7 @@ from typing import Final
 from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.judges.endpoints import Endpoint, parse_endpoint
+from fieldmark.judges.llm.prompts import LATEST_VERSION
 from fieldmark.judges.llm.response_cache import (
     CacheError,
     FileResponseCache,
@@ -196,28 +197,46 @@ class Connection:
 
 
 class ReplyFormat(StrEnum):
-    """The response format to request; the response is validated in any case."""
+    """The response format to request; the response is validated in any case.
 
+    `auto` is the strictest of the others that the endpoint supports.
+    """
+
+    AUTO = "auto"
     JSON_OBJECT = "json_object"
     JSON_SCHEMA = "json_schema"
     NONE = "none"
 
 
+_STRICTEST_FIRST: Final = (ReplyFormat.JSON_SCHEMA, ReplyFormat.JSON_OBJECT, ReplyFormat.NONE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConnection(Connection):
-    """A chat model behind an OpenAI-compatible endpoint."""
+    """A chat model behind an OpenAI-compatible endpoint.
+
+    `prompt_version` selects an older prompt, whose cached responses remain valid.
+    """
 
     temperature: float = 0.0
     seed: int | None = None
-    reply_format: ReplyFormat = ReplyFormat.JSON_OBJECT
+    reply_format: ReplyFormat = ReplyFormat.AUTO
     max_reply_tokens: int = 2048
+    prompt_version: int = LATEST_VERSION
+    # The formats that have not been refused by the endpoint, strictest first.
+    _formats: list[ReplyFormat] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Connection.__post_init__(self)
         check_number("temperature", self.temperature, minimum=0, maximum=_MAX_TEMPERATURE)
         check_number("max_reply_tokens", self.max_reply_tokens, minimum=1)
         known = checked_choice("reply_format", self.reply_format, ReplyFormat)
+        check_number("prompt_version", self.prompt_version, minimum=1, maximum=LATEST_VERSION)
+        if known is ReplyFormat.AUTO and self.prompt_version == 1:
+            known = ReplyFormat.JSON_OBJECT  # cached responses depend on it
         object.__setattr__(self, "reply_format", known)
+        formats = _STRICTEST_FIRST if known is ReplyFormat.AUTO else (known,)
+        object.__setattr__(self, "_formats", list(formats))
         for option in _REPLY_LIMITS:
             check_number(f"request.{option}", self.request.get(option), minimum=1)
         budget = self.max_total_tokens if self.max_cost is None else self.max_cost
@@ -228,6 +247,16 @@ class ChatConnection(Connection):
     def max_response_tokens(self) -> int:
         """Return the maximum number of tokens in a response."""
         return max(self._reply_limits(), default=self.max_reply_tokens)
+
+    def requested_format(self) -> ReplyFormat:
+        """Return the format to request from the endpoint."""
+        return self._formats[0]
+
+    def refused_format(self, refused: ReplyFormat) -> bool:
+        """Do not request a format again; return whether another one remains."""
+        if self._formats[0] is refused and len(self._formats) > 1:
+            self._formats.pop(0)
+        return self._formats[0] is not refused
 
     def _reply_limits(self) -> list[int]:
         sent = self.with_request_options({"max_tokens": self.max_reply_tokens})
