@@ -13,6 +13,7 @@ from fieldmark.errors import MissingExtra
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.http_client import HttpClient, HttpError, excerpt, status_error
 from fieldmark.judges.llm.connection import Connection
+from fieldmark.judges.llm.images import IMAGE_TOKENS
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
 from fieldmark.judges.redaction import Redactor
@@ -150,15 +151,19 @@ class LlmClient:
         return cache_key({"about": self._task, "question": question})
 
     def post(
-        self, path: str, payload: JsonObject, output_tokens: int
+        self, path: str, payload: JsonObject, output_tokens: int, images: Sequence[str] = ()
     ) -> tuple[JsonObject, LlmCall]:
-        """Send a request, and return the body of the response, of at most `output_tokens`."""
+        """Send a request, and return the body of the response, of at most `output_tokens`.
+
+        `images` are the URLs of images in the payload, whose tokens do not depend on their length.
+        """
         http = self._http
         if http is None:
             raise LlmCallError("offline, and the response is not cached")
         body = json.dumps(payload, separators=(",", ":")).encode()
         # A token has at least one byte.
-        limit = TokenCount(len(body) + _OVERHEAD_TOKENS, output_tokens)
+        counted = len(body) - sum(map(len, images)) + len(images) * IMAGE_TOKENS
+        limit = TokenCount(counted + _OVERHEAD_TOKENS, output_tokens)
         attempt, attempts = call_with_retries(
             lambda: self._attempt(http, path, body, limit), self._connection.retries, _sleep
         )

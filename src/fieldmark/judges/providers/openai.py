@@ -135,8 +135,8 @@ class OpenAi(ChatConnection):
         again = len(pairs) == 1
         grades, call = request_grades(client, self, self._prompt(), about, ids, again=again)
         return [
-            CachedResponse(list(grades[name]) if self.reasons else grades[name].score, call)
-            for name in ids
+            CachedResponse([grade.score, grade.reason] if self.reasons else grade.score, call)
+            for grade in map(grades.__getitem__, ids)
         ]
 
 
