@@ -382,6 +382,20 @@ def test_strictest_supported_response_format_is_used_in_all_further_calls(refuse
     assert formats(server) == requested
 
 
+def test_concurrent_refusals_of_one_format_do_not_skip_the_next_one():
+    both = threading.Barrier(2, timeout=TIMEOUT)
+
+    def respond(exchange):
+        if exchange.body["response_format"]["type"] == "json_schema":
+            both.wait()
+        refusing("json_schema")(exchange)
+
+    with serving(respond) as server:
+        openai = provider(server, batch=1, concurrency=2)
+        assert openai.similarities([("a b", "c d"), ("e f", "g h")]) == [0.9, 0.9]
+    assert sorted(formats(server)) == ["json_object"] * 2 + ["json_schema"] * 2
+
+
 def test_response_format_that_was_set_is_the_only_one():
     with serving(refusing("json_schema")) as server:
         answer = similarity(server, reply_format="json_schema")

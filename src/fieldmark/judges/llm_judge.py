@@ -309,7 +309,8 @@ class LlmJudge(ChatConnection):
         # Values that look like instructions to the model, by side and path.
         suspicious: JsonObject = {}
         given = case.context.input if self._sends_input and case.context else MISSING
-        sides = {"expected": case.expected, "candidate": case.candidate, "input": given}
+        expected = case.expected if self.ground_truth else MISSING
+        sides = {"expected": expected, "candidate": case.candidate, "input": given}
         for side, value in sides.items():
             if value is not MISSING and (places := find_injections(value)):
                 suspicious[side] = dict(places)

@@ -103,7 +103,8 @@ class ProviderSet:
     @property
     def metered(self) -> list[Metered]:
         """The models that report usage; those that share a usage log are listed once."""
-        return _once([cast("Metered", each) for each in self._all if hasattr(each, "usage")])
+        metered = [each for each in self._all if hasattr(each, "usage") and hasattr(each, "spent")]
+        return _once([cast("Metered", each) for each in metered])
 
 
 class Metered(Protocol):

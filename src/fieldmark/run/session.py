@@ -410,6 +410,9 @@ class _Session:
                 warn=self._target_warnings.append,
                 dialect=self._dialect,
                 reading=self._stream.options,
+                run_cache=self._rows.directory.target_cache
+                if self._rows is not None and self._options.values
+                else None,
             )
             self._stack.enter_context(closing(produced))
             upcoming = segments(([case] for case in produced), self._size)

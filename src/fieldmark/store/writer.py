@@ -31,6 +31,7 @@ __all__ = [
     "RESULTS",
     "SPENT_LOG",
     "SUMMARY",
+    "TARGET_CACHE",
     "USAGE_LOG",
     "RunDirectory",
     "WholeResults",
@@ -43,6 +44,7 @@ RESULTS: Final = "results.jsonl"
 SUMMARY: Final = "summary.json"
 USAGE_LOG: Final = "usage.json"
 SPENT_LOG: Final = "spent.jsonl"
+TARGET_CACHE: Final = "target-cache"
 LONGEST_ROW: Final = 256 << 20
 """The maximum size of a row: two documents of maximum size, with all outcomes."""
 _SEQUENCE: Final = re.compile(rb'"sequence":\s*(\d{1,18})\b')
@@ -162,6 +164,11 @@ class RunDirectory:
             if file >= 0
         )
 
+    @property
+    def target_cache(self) -> Path:
+        """The directory for responses of a target, which exists until the run is complete."""
+        return self.path / TARGET_CACHE
+
     def append(self, rows: Iterable[bytes], attributes: Iterable[NumberedAttribute] = ()) -> None:
         """Append the rows of a segment, and the attributes that they use for the first time.
 
@@ -266,6 +273,11 @@ class RunDirectory:
             if (self.path / log).exists():
                 with suppress(OSError):
                     self._disk.remove(self.path / log)
+        if self.target_cache.exists():
+            import shutil  # slow to import
+
+            # The results contain the responses now.
+            shutil.rmtree(self.target_cache, ignore_errors=True)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._stack:

@@ -177,7 +177,7 @@ def _post(
 ) -> tuple[JsonObject, LlmCall]:
     """Send a request in the strictest response format that the endpoint does not refuse."""
     while True:
-        used = connection.requested_format()
+        used = connection.offered_formats.strictest
         response_format: JsonObject | None = None
         if used is ReplyFormat.JSON_OBJECT:
             response_format = {"type": "json_object"}
@@ -193,7 +193,7 @@ def _post(
             )
         except LlmCallError as error:
             unsupported = error.refused in _REFUSALS and _FORMAT.search(str(error))
-            if not (unsupported and connection.refused_format(used)):
+            if not (unsupported and connection.offered_formats.refuse(used)):
                 raise
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.errors import MissingExtra
 from fieldmark.judges import rate_limiter
+from fieldmark.judges.circuit_breaker import UNAUTHORIZED
 from fieldmark.judges.http_client import HttpClient, HttpError, excerpt, status_error
+from fieldmark.judges.http_options import encode_query, expand
 from fieldmark.judges.llm.connection import Connection
 from fieldmark.judges.llm.images import IMAGE_TOKENS
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
@@ -94,13 +97,13 @@ class LlmClient:
         task: JsonObject,
         cache: ResponseCache,
         http: HttpClient | None = None,
-        api_key: str | None = None,
+        known_secrets: Mapping[str, str] | None = None,
     ) -> None:
         self._connection = connection
         self._task = {**task, **connection.parameters()}
         self._cache = cache
         self._http = http
-        self._redactor = Redactor({} if api_key is None else {str(connection.api_key_env): api_key})
+        self._redactor = Redactor(known_secrets or {})
         self._rate_limiter = rate_limiter.shared_rate_limiter(connection.endpoint.netloc)
 
     @classmethod
@@ -111,20 +114,22 @@ class LlmClient:
             if connection.offline:
                 yield cls(connection, task, cache)
                 return
+            if problem := connection.unusable_variable():
+                raise LlmCallError(problem)
+            proxy = connection.proxy
             try:
-                key = connection.api_key()
                 http = HttpClient(
                     connection.endpoint,
-                    headers={} if key is None else {"Authorization": f"Bearer {key}"},
+                    headers=connection.request_headers(),
                     timeout=connection.timeout,
                     max_bytes=MAX_RESPONSE_BYTES,
+                    query=encode_query(connection.request_query(), os.environ),
+                    proxy=None if proxy is None else expand({"": proxy}, os.environ)[""],
                 )
-            except ValueError as error:
-                raise LlmCallError(str(error)) from None
             except ImportError:
                 raise LlmCallError(str(MissingExtra("calling a model", "llm"))) from None
             with closing(http):
-                yield cls(connection, task, cache, http, key)
+                yield cls(connection, task, cache, http, connection.secrets())
 
     def lookup(self, questions: Sequence[Question]) -> list[CachedResponse | None]:
         """Return the cached responses in the order of the questions."""
@@ -165,8 +170,16 @@ class LlmClient:
         counted = len(body) - sum(map(len, images)) + len(images) * IMAGE_TOKENS
         limit = TokenCount(counted + _OVERHEAD_TOKENS, output_tokens)
         attempt, attempts = call_with_retries(
-            lambda: self._attempt(http, path, body, limit), self._connection.retries, _sleep
+            lambda: self._attempt(http, self._connection.request_path(path), body, limit),
+            self._connection.retries,
+            _sleep,
         )
+        if attempt.response is not None or attempt.transient or attempt.status is not None:
+            self._connection.breaker.record(
+                self.redact(attempt.failure),
+                transient=attempt.transient,
+                unauthorized=attempt.status == UNAUTHORIZED,
+            )
         if attempt.response is not None:
             return attempt.response
         times = f" ({attempts} attempts)" if attempts > 1 else ""
@@ -180,6 +193,8 @@ class LlmClient:
     def _attempt(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
         connection, usage_log = self._connection, self._connection.usage_log
         with self._rate_limiter.slot(connection.concurrency, connection.per_minute):
+            if refusal := connection.breaker.refusal():
+                return _Attempt(failure=refusal)
             try:
                 usage_log.reserve(limit, connection.check_budget)
             except BudgetExceededError as error:

@@ -90,7 +90,7 @@ class OpenAi(ChatConnection):
         return self._sharing(replace(self, field=path, description=self.description or description))
 
     def _sharing(self, other: OpenAi) -> OpenAi:
-        for shared in ("usage_log", "_memory", "_formats"):
+        for shared in ("usage_log", "breaker", "_memory", "offered_formats"):
             object.__setattr__(other, shared, getattr(self, shared))
         return other
 
