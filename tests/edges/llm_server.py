@@ -27,7 +27,14 @@ class Exchange:
 
     @property
     def prompt(self) -> str:
-        return self.body["messages"][-1]["content"]
+        content = self.body["messages"][-1]["content"]
+        return content if isinstance(content, str) else content[0]["text"]
+
+    @property
+    def images(self) -> list[str]:
+        content = self.body["messages"][-1]["content"]
+        parts = [] if isinstance(content, str) else content[1:]
+        return [part["image_url"]["url"] for part in parts]
 
     @property
     def nonce(self) -> str:
@@ -48,7 +55,8 @@ class Exchange:
     def marks(self, score=0.9) -> list[dict]:
         scores = score if isinstance(score, dict) else dict.fromkeys(self.ids, score)
         extra = {"reason": "because"} if self.reasons else {}
-        return [{"id": name, "score": scores[name], **extra} for name in self.ids]
+        key = "choice" if '"choice"' in self.prompt else "score"
+        return [{"id": name, key: scores[name], **extra} for name in self.ids]
 
     def content(self, score=0.9, **changes) -> str:
         return json.dumps({"nonce": self.nonce, "marks": self.marks(score), **changes})

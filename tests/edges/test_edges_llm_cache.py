@@ -53,8 +53,12 @@ def test_second_run_makes_no_calls_and_writes_the_same_bytes(tmp_path):
         ]
     assert server.attempts == 1
     assert runs[0].attributes["note"].tp == 5
-    for file in ("results.jsonl", "summary.json"):
-        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    results = [(tmp_path / run / "results.jsonl").read_bytes() for run in ("a", "b")]
+    assert results[0] == results[1]
+    summaries = [json.loads((tmp_path / run / "summary.json").read_bytes()) for run in ("a", "b")]
+    spent = [summary.pop("spent") for summary in summaries]
+    assert summaries[0] == summaries[1]
+    assert [(each["requests"], each["replayed_calls"]) for each in spent] == [(1, 0), (0, 1)]
 
 
 def test_usage_is_the_same_with_cached_responses():
@@ -73,7 +77,9 @@ def test_usage_is_the_same_with_cached_responses():
     }
     assert original.spent()["requests"] == 1
     assert cached.spent()["requests"] == 0
-    assert cached.spent()["replayed_answers"] == 5
+    assert cached.spent()["replayed_calls"] == 1
+    assert cached.spent()["replayed_cost"] == original.spent()["cost"]
+    assert original.spent()["replayed_calls"] == 0
 
 
 def test_only_new_pairs_are_sent():
@@ -93,6 +99,11 @@ def test_only_new_pairs_are_sent():
         pytest.param({"reply_format": "none"}, id="response-format"),
         pytest.param({"max_reply_tokens": 99}, id="response-length"),
         pytest.param({"request": {"top_p": 0.5}}, id="request-parameter"),
+        pytest.param({"batch": 5}, id="batch-size"),
+        pytest.param({"field": "note"}, id="field"),
+        pytest.param({"description": "Remarks."}, id="description"),
+        pytest.param({"reasons": True}, id="reasons"),
+        pytest.param({"prompt_version": 1}, id="prompt-version"),
     ],
 )
 def test_cache_key_depends_on(change):
@@ -107,7 +118,6 @@ def test_cache_key_depends_on(change):
     [
         pytest.param({"timeout": 9}, id="timeout"),
         pytest.param({"concurrency": 1}, id="concurrency"),
-        pytest.param({"batch": 2}, id="batch-size"),
         pytest.param({"max_calls": 9}, id="budget"),
         pytest.param({"api_key_env": "OTHER_KEY"}, id="key"),
     ],
@@ -251,8 +261,8 @@ def test_embeddings_are_cached_per_string():
     [
         pytest.param({"max_calls": 2}, 2, "the budget of 2 calls is used up", id="calls"),
         pytest.param({"max_calls": 0}, 0, "the budget of 0 calls is used up", id="zero-calls"),
-        pytest.param({"max_tokens": 10}, 0, "budget of 10 tokens", id="tokens-below-one-call"),
-        pytest.param({"max_tokens": 4_500}, 2, "budget of 4,500 tokens", id="tokens"),
+        pytest.param({"max_total_tokens": 10}, 0, "budget of 10 tokens", id="tokens-below-one-call"),
+        pytest.param({"max_total_tokens": 4_500}, 2, "budget of 4,500 tokens", id="tokens"),
         pytest.param({"max_cost": 0.000_1, **PRICES}, 0, "budget of 0.0001", id="cost-below-one-call"),
         pytest.param({"max_cost": 0.018, **PRICES}, 2, "budget of 0.018", id="cost"),
     ],
@@ -269,6 +279,26 @@ def test_budget_is_checked_before_each_call(budget, calls, note):
     assert server.attempts == calls
     assert [answer == 0.9 for answer in answers] == [True] * calls + [False] * (5 - calls)
     assert all(note in answer.note for answer in answers[calls:])
+
+
+def test_call_waits_until_a_call_in_flight_releases_its_reservation():
+    """The maximum of a call is 40 % of the budget, so that only two of four may be in flight."""
+    with serving() as server:
+        openai = provider(
+            server, batch=1, max_cost=0.01, input_price=0.4, output_price=1.6, timeout=TIMEOUT
+        )
+        answers = openai.similarities([(f"one {n}", f"other {n}") for n in range(20)])
+    assert answers == [0.9] * 20
+    assert server.attempts == 20
+    assert openai.spent()["cost"] == pytest.approx(20 * 0.000_056)
+
+
+def test_unusable_responses_are_paid_for():
+    with serving(lambda e: e.respond("no")) as server:
+        openai = provider(server, **PRICES)
+        assert openai.similarities(PAIRS[:1])[0].failed
+    assert (openai.usage()["calls"], openai.spent()["requests"]) == (0, server.attempts)
+    assert openai.spent()["cost"] == pytest.approx(0.00028 * server.attempts)
 
 
 def test_failed_attempts_count_as_calls():

@@ -235,3 +235,159 @@ def test_home_directory_stays_empty(monkeypatch, tmp_path):
     with serving() as server:
         OpenAi(model="m", base_url=server.url).similarities([("a b", "c d")])
     assert not Path(tmp_path / "home").exists()
+
+
+# --- headers, query parameters, Azure and proxies ---------------------------------------------------
+
+
+def test_headers_and_query_parameters_are_sent_and_redacted(monkeypatch, tmp_path):
+    monkeypatch.setenv("FM_TEAM_KEY", "sentinel-4711")
+    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
+    options = {
+        "headers": {"X-Key": "${FM_TEAM_KEY}"},
+        "query": {"token": "${FM_TEAM_KEY}", "v": "2"},
+    }
+
+    def refuse(exchange):
+        exchange.json({"error": {"message": "bad key sentinel-4711"}}, 400)
+
+    with serving(refuse) as server:
+        openai = OpenAi(model="m", base_url=server.url, **options)
+        (answer,) = openai.similarities([("a b", "c d")])
+    assert server.headers[0]["X-Key"] == "sentinel-4711"
+    assert server.paths == ["/v1/chat/completions?token=sentinel-4711&v=2"]
+    assert "bad key [FM_TEAM_KEY]" in answer.note
+    assert "sentinel" not in repr((openai, openai.identity(), openai.spent()))
+    assert openai.identity()["query"] == options["query"]
+
+
+def test_variable_of_a_header_is_required_before_the_run(monkeypatch):
+    monkeypatch.delenv("FM_TEAM_KEY", raising=False)
+    openai = OpenAi(model="m", base_url="http://localhost:1", headers={"X-Key": "${FM_TEAM_KEY}"})
+    assert openai.unready().startswith("environment variable FM_TEAM_KEY is not set")
+
+
+def test_header_with_credentials_replaces_the_api_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other-0123456789")
+    monkeypatch.setenv("FM_TEAM_KEY", "sentinel-4711")
+    headers = {"authorization": "Bearer ${FM_TEAM_KEY}"}
+    with serving() as server:
+        OpenAi(model="m", base_url=server.url, cache=False, headers=headers).similarities(
+            [("a", "b")]
+        )
+    sent = [value for name, value in server.headers[0].items() if name.lower() == "authorization"]
+    assert sent == ["Bearer sentinel-4711"]
+
+
+def test_azure_deployment(monkeypatch):
+    monkeypatch.setenv("AZURE_KEY", "sentinel-4711")
+    options = {"api_key_env": "AZURE_KEY", "azure_api_version": "2024-10-21", "cache": False}
+
+    def embed(exchange):
+        data = [{"index": n, "embedding": [1.0]} for n in range(len(exchange.body["input"]))]
+        exchange.json({"data": data})
+
+    with serving() as server:
+        url = server.url.removesuffix("/v1")
+        openai = OpenAi(model="my deployment", base_url=url, **options)
+        assert openai.similarities([("a b", "c d")]) == [0.9]
+        server.script = embed
+        OpenAiEmbeddings(model="vectors", base_url=url, **options).similarities([("a b", "c d")])
+    assert server.paths == [
+        "/openai/deployments/my%20deployment/chat/completions?api-version=2024-10-21",
+        "/openai/deployments/vectors/embeddings?api-version=2024-10-21",
+    ]
+    assert all(headers["api-key"] == "sentinel-4711" for headers in server.headers)
+    assert not any("Authorization" in headers for headers in server.headers)
+    assert openai.identity()["query"] == {"api-version": "2024-10-21"}
+
+
+def test_proxy_of_a_model():
+    with serving() as server:
+        proxy = server.url.removesuffix("/v1")
+        openai = OpenAi(model="m", base_url="http://127.0.0.9:1/v1", proxy=proxy, cache=False)
+        assert openai.similarities([("a b", "c d")]) == [0.9]
+    assert server.paths == ["http://127.0.0.9:1/v1/chat/completions"]
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"headers": {"api-key": "sk-sentinel"}}, "headers", id="literal-key"),
+        pytest.param({"query": {"api_key": "sk-sentinel"}}, "query", id="literal-key-in-the-query"),
+        pytest.param({"proxy": "http://ann:sentinel@proxy:1"}, "proxy", id="password"),
+        pytest.param({"azure_api_version": "1&x=2"}, "azure_api_version", id="version"),
+        pytest.param(
+            {"base_url": "http://10.0.0.7/v1"}, "base_url", id="http-in-a-private-network"
+        ),
+    ],
+)
+def test_invalid_connection_options(options, option):
+    with pytest.raises(OptionError) as refused:
+        OpenAi(**{"model": "m", **options})
+    assert refused.value.option == option
+    assert "sentinel" not in str(refused.value)
+
+
+def test_private_network_needs_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    openai = OpenAi(model="m", base_url="http://10.0.0.7/v1", allow_private_http=True)
+    assert openai.unready() is None
+
+
+# --- rejected credentials and repeated failures -----------------------------------------------------
+
+PAIRS = [(f"text {n}", f"words {n}") for n in range(30)]
+
+
+def failing_provider(server, **options):
+    given = {"model": "m", "base_url": server.url, "cache": False, "batch": 1, "concurrency": 1}
+    return OpenAi(**{**given, "retries": 1, **options})
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    stopped = rate_limiter.Clock(now=lambda: now[0], sleep=lambda _: None)
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", stopped)
+    return now
+
+
+def test_nothing_is_sent_after_rejected_credentials(clock):
+    with serving(status(401)) as server:
+        openai = failing_provider(server)
+        first, *others = openai.similarities(PAIRS)
+        (later,) = openai.for_field("note").similarities([("a b", "c d")])
+    assert server.attempts == 1
+    assert "HTTP 401" in first.note
+    notes = {answer.note for answer in (*others, later)}
+    assert len(notes) == 1
+    assert "not sent, because an earlier request failed: HTTP 401" in notes.pop()
+
+
+def test_nothing_is_sent_for_a_while_after_ten_failures_in_a_row(clock):
+    with serving(status(503)) as server:
+        openai = failing_provider(server)
+        answers = openai.similarities(PAIRS)
+        assert server.attempts == 20
+        assert "HTTP 503" in answers[9].note
+        assert "not sent, because 10 requests in a row failed: HTTP 503" in answers[10].note
+        clock[0] = 30.0
+        openai.similarities(PAIRS)
+        assert server.attempts == 21
+        clock[0] = 60.0
+        server.script = Exchange.succeed
+        assert openai.similarities(PAIRS) == [0.9] * 30
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(lambda e: e.succeed() if e.attempt % 9 == 0 else status(503)(e), id="successes"),
+        pytest.param(lambda e: status(400 if e.attempt % 9 == 0 else 503)(e), id="refusals"),
+    ],
+)  # fmt: skip
+def test_failures_with_other_responses_between_them_do_not_stop_requests(clock, script):
+    with serving(script) as server:
+        failing_provider(server, retries=0).similarities(PAIRS)
+    assert server.attempts == 30

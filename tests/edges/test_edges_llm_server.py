@@ -9,10 +9,15 @@ from concurrent.futures import wait
 
 import pytest
 
+import fieldmark as fm
 from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
+from fieldmark.compare.semantic import Semantic
+from fieldmark.config.rules_file import read_rules
+from fieldmark.errors import OptionError
 from fieldmark.judges import rate_limiter, time_limit
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.rate_limiter import Clock
+from fieldmark.metrics.identity import described
 from fieldmark.model.comparison import Comparison
 from waiting import TIMEOUT, eventually
 
@@ -127,6 +132,12 @@ VALID = [
     pytest.param(first(1, status(529)), 2, id="529-once"),
     pytest.param(first(1, Exchange.cut), 2, id="closed-before-response-once"),
     pytest.param(first(1, close_in_response), 2, id="closed-in-response-once"),
+    pytest.param(responding(lambda e: f"```json\n{e.content()}\n```"), 1, id="code-fence"),
+    pytest.param(responding(lambda e: f"```\n{e.content()}\n```\n"), 1, id="code-fence-without-language"),
+    pytest.param(responding(lambda e: f"<think>It is {{1}}.\n</think>\n\n{e.content()}"), 1, id="thinking"),
+    pytest.param(responding(lambda e: f"<think>a</think>```json\n{e.content()}\n```"), 1, id="thinking-and-code-fence"),
+    pytest.param(first(1, raw("I would say 0.9")), 2, id="invalid-content-once"),
+    pytest.param(first(1, changed(nonce="0" * 32)), 2, id="wrong-nonce-once"),
 ]  # fmt: skip
 
 INVALID = [
@@ -166,41 +177,44 @@ INVALID = [
     pytest.param(responding(lambda _: None), 1, "the message content is empty or not a string", id="null-content"),
     pytest.param(responding(lambda _: " "), 1, "the message content is empty or not a string", id="blank-content"),
     pytest.param(responding(lambda e: [{"type": "text", "text": e.content()}]), 1, "the message content is empty or not a string", id="content-parts"),
-    pytest.param(responding(lambda e: f"```json\n{e.content()}\n```"), 1, "the response is not a JSON object", id="code-fence"),
-    pytest.param(responding(lambda e: f"```json\n{e.content()}"), 1, "the response is not a JSON object", id="unclosed-code-fence"),
-    pytest.param(responding(lambda e: f"Sure! {e.content()}"), 1, "the response is not a JSON object", id="text-before"),
-    pytest.param(responding(lambda e: f"{e.content()} Done."), 1, "the response is not a JSON object", id="text-after"),
-    pytest.param(responding(twice), 1, "the response is not a JSON object", id="two-objects"),
-    pytest.param(responding(lambda e: e.content()[:-5]), 1, "the response is not a JSON object", id="incomplete-content"),
-    pytest.param(responding(lambda e: f"[{e.content()}]"), 1, "not a JSON object: the top level is not an object", id="array-content"),
-    pytest.param(raw("0.9"), 1, "not a JSON object: the top level is not an object", id="number-content"),
-    pytest.param(raw("I would say 0.9"), 1, "the response is not a JSON object", id="sentence"),
-    pytest.param(raw('{"score": 1}'), 1, "does not contain the nonce", id="no-nonce"),
-    pytest.param(changed(nonce="0" * 32), 1, "does not contain the nonce", id="wrong-nonce"),
-    pytest.param(changed(nonce=None), 1, "does not contain the nonce", id="null-nonce"),
-    pytest.param(responding(lambda e: json.dumps(e.data)), 1, "does not contain the nonce", id="echo-of-data"),
-    pytest.param(responding(lambda e: e.data["pairs"][0]["second"]), 1, "the response is not a JSON object", id="echo-of-string"),
-    pytest.param(changed(comment="fine"), 1, "does not have the requested structure", id="unknown-key"),
-    pytest.param(changed(marks={"p1": 0.9}), 1, "does not have the requested structure", id="marks-as-an-object"),
-    pytest.param(changed(marks=[]), 1, "expected 1 grade, got 0", id="no-marks"),
-    pytest.param(changed(marks=[0.9]), 1, "does not have the requested structure", id="number-as-mark"),
-    pytest.param(one_mark(score=1.7), 1, "a score is not between 0 and 1", id="score-above-one"),
-    pytest.param(one_mark(score=-0.1), 1, "a score is not between 0 and 1", id="negative-score"),
-    pytest.param(one_mark(score=85), 1, "a score is not between 0 and 1", id="percentage"),
-    pytest.param(one_mark(score="0.9"), 1, "a score is not a number", id="score-string"),
-    pytest.param(one_mark(score=True), 1, "a score is not a number", id="score-true"),
-    pytest.param(one_mark(score=None), 1, "a score is not a number", id="score-null"),
-    pytest.param(one_mark(id=1), 1, "does not have the requested structure", id="id-number"),
-    pytest.param(one_mark(id="p9"), 1, "duplicate or unknown id", id="unknown-id"),
-    pytest.param(one_mark(confidence=1), 1, "does not have the requested structure", id="unknown-key-in-mark"),
-    pytest.param(responding(two_ids), 1, "duplicate or unknown id", id="extra-mark"),
-    pytest.param(responding(lambda e: e.content(marks=e.marks() * 2)), 1, "duplicate or unknown id", id="duplicate-id"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": NaN}]}'), 1, "the response is not a JSON object", id="nan"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 1e999}]}'), 1, "a score is not between 0 and 1", id="infinite-score"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 0, "score": 1}]}'), 1, "the response is not a JSON object", id="duplicate-score"),
-    pytest.param(raw('{"nonce": "x", "nonce": "NONCE", "marks": [{"id": "p1", "score": 1}]}'), 1, "the response is not a JSON object", id="duplicate-nonce"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": ' + "[" * 1000 + "]" * 1000 + "}"), 1, "nesting exceeds the limit of 50 levels", id="deeply-nested-content"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": ' + "9" * 5000 + "}]}"), 1, "the response is not a JSON object", id="score-with-5000-digits"),
+    pytest.param(responding(lambda e: f"```json\n{e.content()}"), 2, "the response is not a JSON object", id="unclosed-code-fence"),
+    pytest.param(responding(lambda e: f"```\n```json\n{e.content()}\n```\n```"), 2, "the response is not a JSON object", id="two-code-fences"),
+    pytest.param(responding(lambda e: f"<think>a</think><think>b</think>{e.content()}"), 2, "the response is not a JSON object", id="two-thoughts"),
+    pytest.param(responding(lambda e: f"<think>{e.content()}"), 2, "the response is not a JSON object", id="unclosed-thought"),
+    pytest.param(responding(lambda e: f"<think>a</think>{e.content(nonce='x')}"), 2, "does not contain the nonce", id="wrong-nonce-after-thinking"),
+    pytest.param(responding(lambda e: f"Sure! {e.content()}"), 2, "the response is not a JSON object", id="text-before"),
+    pytest.param(responding(lambda e: f"{e.content()} Done."), 2, "the response is not a JSON object", id="text-after"),
+    pytest.param(responding(twice), 2, "the response is not a JSON object", id="two-objects"),
+    pytest.param(responding(lambda e: e.content()[:-5]), 2, "the response is not a JSON object", id="incomplete-content"),
+    pytest.param(responding(lambda e: f"[{e.content()}]"), 2, "not a JSON object: the top level is not an object", id="array-content"),
+    pytest.param(raw("0.9"), 2, "not a JSON object: the top level is not an object", id="number-content"),
+    pytest.param(raw("I would say 0.9"), 2, "the response is not a JSON object", id="sentence"),
+    pytest.param(raw('{"score": 1}'), 2, "does not contain the nonce", id="no-nonce"),
+    pytest.param(changed(nonce="0" * 32), 2, "does not contain the nonce", id="wrong-nonce"),
+    pytest.param(changed(nonce=None), 2, "does not contain the nonce", id="null-nonce"),
+    pytest.param(responding(lambda e: json.dumps(e.data)), 2, "does not contain the nonce", id="echo-of-data"),
+    pytest.param(responding(lambda e: e.data["pairs"][0]["second"]), 2, "the response is not a JSON object", id="echo-of-string"),
+    pytest.param(changed(comment="fine"), 2, "does not have the requested structure", id="unknown-key"),
+    pytest.param(changed(marks={"p1": 0.9}), 2, "does not have the requested structure", id="marks-as-an-object"),
+    pytest.param(changed(marks=[]), 2, "expected 1 grade, got 0", id="no-marks"),
+    pytest.param(changed(marks=[0.9]), 2, "does not have the requested structure", id="number-as-mark"),
+    pytest.param(one_mark(score=1.7), 2, "a score is not between 0 and 1", id="score-above-one"),
+    pytest.param(one_mark(score=-0.1), 2, "a score is not between 0 and 1", id="negative-score"),
+    pytest.param(one_mark(score=85), 2, "a score is not between 0 and 1", id="percentage"),
+    pytest.param(one_mark(score="0.9"), 2, "a score is not a number", id="score-string"),
+    pytest.param(one_mark(score=True), 2, "a score is not a number", id="score-true"),
+    pytest.param(one_mark(score=None), 2, "a score is not a number", id="score-null"),
+    pytest.param(one_mark(id=1), 2, "does not have the requested structure", id="id-number"),
+    pytest.param(one_mark(id="p9"), 2, "duplicate or unknown id", id="unknown-id"),
+    pytest.param(one_mark(confidence=1), 2, "does not have the requested structure", id="unknown-key-in-mark"),
+    pytest.param(responding(two_ids), 2, "duplicate or unknown id", id="extra-mark"),
+    pytest.param(responding(lambda e: e.content(marks=e.marks() * 2)), 2, "duplicate or unknown id", id="duplicate-id"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": NaN}]}'), 2, "the response is not a JSON object", id="nan"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 1e999}]}'), 2, "a score is not between 0 and 1", id="infinite-score"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 0, "score": 1}]}'), 2, "the response is not a JSON object", id="duplicate-score"),
+    pytest.param(raw('{"nonce": "x", "nonce": "NONCE", "marks": [{"id": "p1", "score": 1}]}'), 2, "the response is not a JSON object", id="duplicate-nonce"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": ' + "[" * 1000 + "]" * 1000 + "}"), 2, "nesting exceeds the limit of 50 levels", id="deeply-nested-content"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": ' + "9" * 5000 + "}]}"), 2, "the response is not a JSON object", id="score-with-5000-digits"),
 ]  # fmt: skip
 
 
@@ -314,7 +328,7 @@ def test_failed_batch_is_split_to_find_the_failing_pair():
         answers = provider(server).similarities(pairs)
     assert [answer for answer in answers if answer == 0.7] == [0.7] * 7
     assert answers[5].failed
-    assert server.attempts == 7  # 8, then 4 4, 2 2, 1 1
+    assert server.attempts == 8  # 8, then 4 4, 2 2, 1 1 1
 
 
 def test_pairs_are_sent_in_batches_and_returned_in_order():
@@ -329,3 +343,185 @@ def test_pairs_are_sent_in_batches_and_returned_in_order():
         answers = provider(server, batch=10, concurrency=3).similarities(pairs)
     assert answers == [number / 100 for number in range(25)]
     assert server.attempts == 3
+
+
+# --- response formats -------------------------------------------------------------------------------
+
+
+def refusing(*formats):
+    """Refuse response formats as endpoints do that do not support them."""
+
+    def respond(exchange):
+        used = exchange.body.get("response_format", {}).get("type")
+        if used in formats:
+            message = f"'response_format' of type '{used}' is not supported with this model"
+            exchange.json({"error": {"message": message}}, 400)
+        else:
+            exchange.succeed()
+
+    return respond
+
+
+def formats(server):
+    return [request.get("response_format", {}).get("type") for request in server.requests]
+
+
+@pytest.mark.parametrize(
+    ("refused", "requested"),
+    [
+        pytest.param([], ["json_schema", "json_schema"], id="json-schema"),
+        pytest.param(["json_schema"], ["json_schema", "json_object", "json_object"], id="json-object"),
+        pytest.param(["json_schema", "json_object"], ["json_schema", "json_object", None, None], id="text"),
+    ],
+)  # fmt: skip
+def test_strictest_supported_response_format_is_used_in_all_further_calls(refused, requested):
+    with serving(refusing(*refused)) as server:
+        openai = provider(server)
+        assert openai.similarities([("a b", "c d")]) == [0.9]
+        assert openai.similarities([("e f", "g h")]) == [0.9]
+    assert formats(server) == requested
+
+
+def test_concurrent_refusals_of_one_format_do_not_skip_the_next_one():
+    both = threading.Barrier(2, timeout=TIMEOUT)
+
+    def respond(exchange):
+        if exchange.body["response_format"]["type"] == "json_schema":
+            both.wait()
+        refusing("json_schema")(exchange)
+
+    with serving(respond) as server:
+        openai = provider(server, batch=1, concurrency=2)
+        assert openai.similarities([("a b", "c d"), ("e f", "g h")]) == [0.9, 0.9]
+    assert sorted(formats(server)) == ["json_object"] * 2 + ["json_schema"] * 2
+
+
+def test_response_format_that_was_set_is_the_only_one():
+    with serving(refusing("json_schema")) as server:
+        answer = similarity(server, reply_format="json_schema")
+    assert "is not supported with this model" in answer.note
+    assert formats(server) == ["json_schema"]
+
+
+def test_other_refusal_is_not_tried_with_another_response_format():
+    with serving(status(400, {"error": {"message": "the context is too long"}})) as server:
+        assert similarity(server).failed
+    assert server.attempts == 1
+
+
+def test_schema_asks_for_the_reason_before_the_score():
+    with serving() as server:
+        provider(server, reasons=True).similarities([("a b", "c d")])
+    content = server.requests[0]["response_format"]["json_schema"]
+    mark = content["schema"]["properties"]["marks"]["items"]
+    assert list(mark["properties"]) == mark["required"] == ["id", "reason", "score"]
+    assert content["strict"] is True
+
+
+# --- prompts ----------------------------------------------------------------------------------------
+
+
+def test_error_quotes_an_invalid_response_without_its_line_breaks():
+    with serving(responding(lambda _: "I would\n say 0.9")) as server:
+        assert similarity(server).note.endswith(": 'I would say 0.9'")
+
+
+def test_prompt_explains_levels_and_names_no_score_in_its_example():
+    with serving() as server:
+        provider(server).similarities([("a b", "c d")])
+    prompt = server.requests[0]["messages"][-1]["content"]
+    for level in ("1", "0.75", "0.5", "0.25", "0"):
+        assert f"\n- {level}: " in prompt
+    example = prompt[prompt.index("Reply with exactly") :]
+    assert '"score": <number>' in example
+
+
+def test_reason_of_a_similarity_is_the_note_of_the_comparison():
+    with serving() as server:
+        explaining = provider(server, reasons=True, cache=True)
+        (answer,) = explaining.similarities([("a b", "c d")])
+        (cached,) = explaining.similarities([("a b", "c d")])
+        compared = Semantic(provider=explaining).compare("a b", "c d")
+    assert (answer.similarity, answer.note) == (0.9, "because")
+    assert (cached, server.attempts) == (answer, 1)
+    assert (compared.matched, compared.score, compared.note) == (True, 0.9, "because")
+
+
+def test_model_is_told_the_path_and_the_description_of_a_field():
+    fields = [
+        {"path": "item.name", "match": "semantic", "description": "What was sold."},
+        {"path": "note", "match": "semantic"},
+    ]
+    document = {"item": {"name": "a b"}, "note": "c d"}
+    other = {"item": {"name": "e f"}, "note": "g h"}
+    with serving() as server:
+        options = {"type": "openai", "model": "m", "base_url": server.url}
+        rules = {"provider": options, "fields": fields}
+        run = fm.score([{"expected": document, "candidate": other}], rules=rules)
+        data = [Exchange(None, 0, "", request).data for request in server.requests]
+    told = sorted((each["field"], each.get("description")) for each in data)
+    assert told == [("item.name", "What was sold."), ("note", None)]
+    assert [each["requests"] for each in run.summary.spent["asked"]] == [2]
+
+
+def test_description_of_a_schema_is_part_of_the_rule():
+    schema = {
+        "properties": {
+            "note": {
+                "type": "string",
+                "description": "Remarks of the clerk.",
+                "x-fieldmark": {"match": "semantic"},
+            }
+        }
+    }
+    assert 'description: "Remarks of the clerk"' in str(fm.rules_from(schema))
+
+
+def test_description_changes_the_convention_of_a_language_model_only():
+    def hash_of(description, kind):
+        provider = {"type": kind, **({"model": "m"} if kind == "openai" else {})}
+        rule = {"path": "note", "match": "semantic", "description": description}
+        rules = read_rules({"provider": provider, "fields": [rule]}).rules
+        return described(rules.fields[0].comparator)
+
+    assert hash_of("a", "openai") != hash_of("b", "openai")
+    assert hash_of("a", "lexical") == hash_of("b", "lexical")
+
+
+VERSION_1 = {
+    "system": "You compare and grade data.",
+    "form": '{"id": "...", "score": 0.0}',
+}
+
+
+def test_version_1_of_the_prompt_reads_responses_that_were_cached_for_it():
+    with serving() as server:
+        old = provider(server, prompt_version=1)
+        old.similarities([("a b", "c d")])
+        told = old.for_field("note", "Remarks.")
+        assert told.similarities([("a b", "c d")]) == [0.9]
+        assert provider(server).similarities([("a b", "c d")]) == [0.9]
+    first_request, second = server.requests
+    assert first_request["response_format"] == {"type": "json_object"}
+    assert first_request["messages"][0]["content"].startswith(VERSION_1["system"])
+    assert VERSION_1["form"] in first_request["messages"][1]["content"]
+    assert VERSION_1["form"] not in second["messages"][1]["content"]
+    prompt = {"name": "meaning", "version": 1, "sha256": MEANING_1}
+    assert old.identity()["prompt"] == prompt
+
+
+MEANING_1 = "641e3cd38f50b2fdbd608b4da1b3c33c47b3146f352dd5da75f6a466edcae249"
+"""Part of the keys of cached responses."""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"prompt_version": 3}, "must be a number from 1 to 2", id="unknown-version"),
+        pytest.param({"prompt_version": 1, "reasons": True}, "requires prompt_version 2", id="reasons"),
+        pytest.param({"prompt_version": 1, "description": "x"}, "requires prompt_version 2", id="description"),
+    ],
+)  # fmt: skip
+def test_invalid_prompt_options(options, message):
+    with pytest.raises(OptionError, match=message):
+        OpenAi(model="m", **options)

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
+import fieldmark as fm
 from loopback_server import Answer, loopback, replied
-from waiting import TIMEOUT
+from waiting import TIMEOUT, eventually
 
 KEY = "sk-sentinel/4711+x"
 SPELLINGS = {
@@ -234,6 +235,79 @@ def test_cached_run_sends_no_request_and_has_the_same_rows(evaluated, folder):
         (r["case_id"], r["score"]) for r in first
     ]
     assert len(list((folder / ".cache").rglob("*.json"))) == 2
+
+
+class InterruptedRunError(Exception):
+    """Raised to interrupt a run."""
+
+
+def interrupted_and_resumed(folder, url, *, values=True, cached=0, **options):
+    """Interrupt a run after 32 of 80 cases, resume it, and return the result.
+
+    It is interrupted when a number of responses is `cached`.
+    """
+    rows = [{"id": str(n), "input": n, "expected": {"total": n}} for n in range(80)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    target = {"url": url, "concurrency": 2, **options}
+    evaluator = {"type": "field_accuracy", "fields": [{"path": "total"}]}
+    spec = {"cases": "rows.jsonl", "target": target, "evaluators": [evaluator]}
+
+    def interrupt(*_):
+        cache = folder / "run" / "target-cache"
+        eventually(lambda: len(list(cache.rglob("*.json"))) >= cached)
+        raise InterruptedRunError
+
+    with pytest.raises(InterruptedRunError):
+        fm.evaluate(spec, out="run", progress=interrupt, values=values)
+    (folder / "seen").mkdir()
+    for path in (folder / "run").rglob("*"):
+        (folder / "seen" / path.name).touch()
+    return fm.evaluate(spec, out="run", resume=True, values=values)
+
+
+def total_of_input(received, _):
+    return replied({"total": received.value["input"]})
+
+
+def test_interrupted_run_sends_every_case_once(folder):
+    with loopback(script=total_of_input) as server:
+        # Each of the two threads has four cases in progress or waiting, one of which was taken.
+        run = interrupted_and_resumed(folder, server.url, cached=32 + 2 * 4 - 1)
+    assert run.summary.cases.perfect == 80
+    assert len(server.received) == len({each.value["case_id"] for each in server.received}) == 80
+    assert (folder / "seen" / "target-cache").exists()
+    assert not (folder / "run" / "target-cache").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"cache": False}, id="cache-disabled"),
+        pytest.param({"values": False}, id="values-are-not-saved"),
+    ],
+)
+def test_responses_are_not_cached(folder, options):
+    with loopback(script=total_of_input) as server:
+        run = interrupted_and_resumed(folder, server.url, **options)
+    assert run.summary.cases.perfect == 80
+    assert not (folder / "seen" / "target-cache").exists()
+
+
+def test_new_run_sends_every_case_again(evaluated, folder):
+    with loopback(replied({"total": 1})) as server:
+        for name in ("one", "two"):
+            evaluated(http(server))
+            (folder / "run").rename(folder / name)
+    assert len(server.received) == 4
+
+
+def test_nothing_is_sent_after_rejected_credentials(evaluated):
+    with loopback(Answer(status=401, body=b"bad key")) as server:
+        done, rows = evaluated(http(server, "concurrency: 1"))
+    assert (done.code, len(server.received)) == (3, 1)
+    notes = [row["note"] for row in rows]
+    assert "HTTP 401: bad key" in notes[0]
+    assert "not sent, because an earlier request failed: " in notes[1]
 
 
 def test_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):

@@ -148,6 +148,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         evaluators=old.evaluators,
         detection=old.detection,
         usage=old.usage,
+        spent=old.spent,
         warnings=old.warnings,
         structural_warnings=old.structural_warnings,
     )

@@ -9,10 +9,18 @@ from typing import Final
 from fieldmark.model.json import JsonValue
 from fieldmark.values.paths import ROOT
 
-__all__ = ["INJECTION_NOTE", "find_injections", "injection_reason", "texts_with_paths"]
+__all__ = [
+    "INJECTION_NOTE",
+    "INJECTION_WARNING",
+    "find_injections",
+    "injection_reason",
+    "texts_with_paths",
+]
 
 INJECTION_NOTE: Final = "a string looks like an instruction to the judge"
 """The note of a comparison with a suspicious string."""
+INJECTION_WARNING: Final = "strings look like instructions to the judge"
+"""The warning of a case with suspicious strings that a model judged."""
 
 _MAX_FOUND: Final = 20
 _JUDGED: Final = r"(?:score|grade|rating|rate|mark|verdict|similarity|match|result|answer)"
@@ -56,9 +64,59 @@ _PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
             r"\b(?:end of (?:data|block|input|candidate)|nonce|system prompt|the evaluator|"
             r"the judge|the grader|judging instructions|jailbreak|developer mode|dan mode)\b"
         ),
-        "asks to ignore instructions, not in English": (
-            r"\b(?:ignorier|ignorez|oubliez|vergiss|ignora(?:r|d)?|olvida)\w*\b.{0,60}"
-            r"\b(?:anweisung|instruction|instruccion|regel|consigne|alles|tout|todo)"
+        "asks to ignore instructions, in German": (
+            r"\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie|übergeh\w*|"
+            r"beachte\w* nicht)\b.{0,60}\b(?:anweisung|vorgabe|instruktion|regel|aufgabe|prompt|"
+            r"vorherig|obig|bisherig|alles)"
+        ),
+        "asks to ignore instructions, in Spanish": (
+            r"\b(?:ignor[ae]\w*|olvid[ae]\w*|descart[ae]\w*|haz caso omiso|no sigas)\b.{0,60}"
+            r"\b(?:instrucci[oó]n|indicaci[oó]n|reglas?\b|[oó]rdenes|anterior|todo\b|r[uú]brica)"
+        ),
+        "asks to ignore instructions, in French": (
+            r"\b(?:ignor\w+|oubli\w+|n[eé]glig\w+|ne (?:suis|suivez|tiens|tenez) pas)\b.{0,60}"
+            r"\b(?:instruction|consigne|r[eè]gle|directive|pr[eé]c[eé]dent|ci-dessus|tout\b)"
+        ),
+        "asks to ignore instructions, in Portuguese": (
+            r"\b(?:ignor[ae]\w*|esque[çc]\w*|desconsider\w*|n[aã]o siga)\b.{0,60}"
+            r"\b(?:instru[çc]|regras?\b|orienta[çc]|anterior|acima|tudo\b)"
+        ),
+        "asks to ignore instructions, in Chinese": (
+            r"(?:忽略|忽視|无视|無視|忘记|忘記|不要(?:理会|理會|遵循|遵守)).{0,30}"
+            r"(?:指令|指示|说明|說明|规则|規則|提示|要求|之前|以上|上述|先前)"
+        ),
+        "announces new instructions, not in English": (
+            r"\b(?:neue|wichtige) (?:anweisung|aufgabe)|\bnuevas? (?:instrucci[oó]n|tarea)|"
+            r"\bnouvelles? (?:instruction|consigne|t[aâ]che)|\bnovas? (?:instru[çc]|tarefa)|"
+            r"新的?(?:指令|指示|任务|任務)"
+        ),
+        "asks for a score, in German": (
+            r"\b(?:gib|geben sie|vergib|vergeben sie|setze|setzen sie|antworte\w*|bewerte\w*)\b"
+            r".{0,60}(?:punktzahl|bewertung|\bnote\b|volle punkte|perfekt|\b1[.,]0\b|100\s?%|"
+            r"\bscore\b)"
+        ),
+        "asks for a score, in Spanish": (
+            r"\b(?:dale|asigna|otorga|devuelve|responde|califica|pon)\b.{0,60}"
+            r"\b(?:puntuaci[oó]n|puntaje|calificaci[oó]n|nota|perfect[oa]|1[.,]0|100\s?%|score)"
+        ),
+        "asks for a score, in French": (
+            r"\b(?:donnez?|attribuez?|mets|mettez|r[eé]ponds|r[eé]pondez|renvoyez?)\b.{0,60}"
+            r"\b(?:score|(?:la|une) note|parfait|1[.,]0|100\s?%|note maximale)"
+        ),
+        "asks for a score, in Portuguese": (
+            r"\b(?:dê|atribua|conceda|devolva|responda|avalie)\b.{0,60}"
+            r"\b(?:pontua[çc][aã]o|nota|perfeit[oa]|1[.,]0|100\s?%|score)"
+        ),
+        "asks for a score, in Chinese": (
+            r"(?:给|給|打|评为|評為|返回|输出|輸出|回答).{0,12}"
+            r"(?:满分|滿分|最高分|分数|分數|评分|評分|1\.0|100\s?%)"
+        ),
+        "addresses a model, not in English": (
+            r"\b(?:du bist|sie sind) (?:jetzt |nun )?eine? (?:ki|assistent|sprachmodell|richter)|"
+            r"\beres (?:ahora )?una? (?:ia|asistente|modelo|juez)|"
+            r"\b(?:tu es|vous êtes) (?:maintenant )?une? (?:ia|assistant|mod[eè]le|juge)|"
+            r"\bvoc[eê] (?:agora )?[eé] (?:agora )?uma? (?:ia|assistente|modelo|juiz)|"
+            r"你(?:现在|現在)?是.{0,10}(?:助手|模型|评委|評委|裁判|人工智能)"
         ),
     }.items()
 }

@@ -17,6 +17,7 @@ __all__ = [
     "find_functions",
     "find_providers",
     "find_providers_and_judges",
+    "for_field",
     "is_local",
     "is_repeatable",
     "with_memos",
@@ -56,6 +57,7 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
     >>> with_provider_options(Semantic(), {"offline": True}) == Semantic()
     True
     """
+    usage_logs: dict[int, object] = {}
 
     def rebuilt(part: object, new: dict[str, object]) -> object:
         names = _option_names(part) or ()
@@ -63,9 +65,26 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
         if own:
             new |= {name: value for name, value in options.items() if name in names}
         # A provider is copied even if nothing changes, because it counts the usage of one run.
-        return replace(part, **new) if new or own else part  # type: ignore[type-var]
+        changed = replace(part, **new) if new or own else part  # type: ignore[type-var]
+        if hasattr(changed, "usage_log"):
+            # Copies of providers that share a budget share one again.
+            log = usage_logs.setdefault(id(part.usage_log), changed.usage_log)  # type: ignore[attr-defined]
+            object.__setattr__(changed, "usage_log", log)
+        return changed
 
     return _transformed(configured, rebuilt)
+
+
+def for_field(comparator: _Configured, path: str, description: str = "") -> _Configured:
+    """Return a comparator whose providers know which field they compare, if they can use it."""
+
+    def rebuilt(part: object, new: dict[str, object]) -> object:
+        told: Callable[[str, str], object] | None = getattr(part, "for_field", None)
+        if _is_provider(part) and told is not None:
+            return told(path, description)
+        return replace(part, **new) if new else part  # type: ignore[type-var]
+
+    return _transformed(comparator, rebuilt)
 
 
 def with_memos(

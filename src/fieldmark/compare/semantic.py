@@ -121,11 +121,15 @@ class Semantic:
         return [self._grade(*each) for each in zip(pairs, similarities, strict=True)]
 
     def _grade(self, pair: TextPair, similarity: Similarity) -> Comparison:
+        note = ""
         if isinstance(similarity, Comparison):
-            return similarity
+            if similarity.failed or similarity.similarity is None:
+                return similarity
+            note = similarity.note
+            similarity = similarity.similarity
         if not 0.0 <= similarity <= 1.0:
-            note = f"the provider returned {similarity!r}, which is not between 0 and 1"
-            return Comparison.error(Reason.PROVIDER_FAILED, note=note)
+            problem = f"the provider returned {similarity!r}, which is not between 0 and 1"
+            return Comparison.error(Reason.PROVIDER_FAILED, note=problem)
         approximate = self.provider.approximate
         graded = Comparison.graded(similarity, self.threshold, approximate=approximate)
         objection = self._guards.objection(*pair) if graded.matched else ""
@@ -139,4 +143,4 @@ class Semantic:
             )
         if is_persuadable(self.provider) and any(map(injection_reason, pair)):
             return graded._replace(note=INJECTION_NOTE)
-        return graded
+        return graded._replace(note=note) if note else graded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from fieldmark.errors import Location, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
@@ -45,7 +46,8 @@ class InlineCase:
 class Target:
     """A program or service that produces candidates, and how it is called.
 
-    `source` is a registered target with its options.
+    `source` is a registered target with its options. `cache` is a directory for its responses, or
+    `None` for the directory of the run until it is complete; with `False`, they are not cached.
     """
 
     type: str
@@ -53,7 +55,7 @@ class Target:
     timeout: float = 60.0
     retries: int = 2
     concurrency: int = 4
-    cache: Path | None = None
+    cache: Path | Literal[False] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.function import normalized_by
+from fieldmark.compare.provider_lookup import for_field
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
 from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
@@ -111,6 +112,9 @@ NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
     schema=FUNCTION_SCHEMA,
     reader=lambda given, context: read_function(given, "normalize", context),
 )
+_DESCRIPTION: Final = ConfigKey(
+    "description", str, "What the field means, for language models that compare it.", default=""
+)
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(
         "path", str, 'The path of the field: dots, [n], ["quoted.key"]; patterns with [*] and **.'
@@ -121,6 +125,7 @@ FIELD_KEYS: Final = KeyTable(
     _REQUIRED,
     _ANY_OF,
     NORMALIZE,
+    _DESCRIPTION,
 )
 STRICT: Final = ConfigKey("strict", bool, "Whether an invalid path is an error.", default=False)
 PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
@@ -207,8 +212,10 @@ def _rule(
             comparator = AnyOf(inner=comparator or defaults.comparator or Exact())
     weight = WEIGHT.read(settings, context)
     required = _REQUIRED.read(settings, context)
+    description = _DESCRIPTION.read(settings, context)
     if not isinstance(path, str):
         return None
+    comparator = for_field(comparator, path, description)
     _check_path(path, location, context)
     return Rule(
         path=path,

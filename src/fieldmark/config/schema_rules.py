@@ -488,6 +488,8 @@ class _SchemaReader:
             named = any(key in own for key in STRATEGY_KEYS)
             settings = {**_without_strategy(settings, own), **own}
             why = f"set by {OPTIONS_KEY}" if named else f"{why}; {OPTIONS_KEY}: {', '.join(own)}"
+        if shape.description and "description" not in settings and _is_judged(settings):
+            settings = {**settings, "description": shape.description}
         described = f"{shorten(shape.description, _MAX_DESCRIPTION)}: " if shape.description else ""
         rule = InferredRule(path=path or ROOT, settings=settings, reason=f"{described}{why}")
         self.rules.append(rule)
@@ -495,6 +497,12 @@ class _SchemaReader:
 
     def _refuse(self, message: str) -> None:
         raise _TooLargeError.of(f"schema: {message}", self._located.location)
+
+
+def _is_judged(settings: Settings) -> bool:
+    """Whether a language model may compare the field."""
+    match = settings.get("match")
+    return (match.get("type") if isinstance(match, dict) else match) == "semantic"
 
 
 def _without_strategy(settings: Settings, own: Mapping[str, JsonValue]) -> Settings:

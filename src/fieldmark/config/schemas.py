@@ -324,6 +324,7 @@ def _result_row() -> JsonObject:
             "skipped": _described(_STRINGS, "Fields that were not scored."),
             "reasoning": {"type": "string"},
             "details": _described({"type": "object"}, "Additional details of the evaluator."),
+            "warnings": _described(_STRINGS, "Reasons to doubt the score."),
         },
     }
     return {

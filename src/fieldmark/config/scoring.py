@@ -28,7 +28,7 @@ from fieldmark.metrics.conventions import (
 from fieldmark.metrics.gates import Gate, GateKind, check_gate
 from fieldmark.metrics.summary import EvaluatorSummary, summarize
 from fieldmark.metrics.tally import Tally, VerdictCounts
-from fieldmark.metrics.usage import NO_USAGE
+from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.text import did_you_mean
@@ -158,4 +158,4 @@ def _empty_metrics(convention: Convention, members: Sequence[ConfiguredEvaluator
     empty = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
     summaries = {each.name: replace(empty, metrics=metrics.get(each.name, {})) for each in members}
     summary = summarize(Tally(AttributeTable()), convention, evaluators=summaries)
-    return summary_to_json(replace(summary, usage=NO_USAGE))
+    return summary_to_json(replace(summary, usage=NO_USAGE, spent=NO_SPENT))

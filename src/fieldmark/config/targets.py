@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import cache
 from math import inf
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from fieldmark import registry
 from fieldmark.config.context import Context
@@ -37,6 +38,12 @@ def _read_timeout(given: Located, context: Context) -> object | None:
     return seconds
 
 
+def _read_cache(given: Located, context: Context) -> Path | Literal[False] | None:
+    if given.value in (None, True):
+        return None
+    return False if given.value is False else named_path(given, "cache", context)
+
+
 CALL_KEYS: Final = KeyTable(
     ConfigKey(
         "timeout",
@@ -57,11 +64,9 @@ CALL_KEYS: Final = KeyTable(
     ),
     ConfigKey(
         "cache",
-        description="A directory for cached responses.",
+        description="A directory for cached responses; false to cache none.",
         schema={"type": ["string", "boolean", "null"]},
-        reader=lambda given, context: (
-            None if given.value in (None, False) else named_path(given, "cache", context)
-        ),
+        reader=_read_cache,
     ),
 )
 """The keys of all targets."""

@@ -65,8 +65,9 @@ class Score:
     """A score from 0 to 1 with its verdict, hits and misses.
 
     With the status `error`, there is neither a score nor a verdict. `vacuous` means that there was
-    nothing to score. `skipped` lists fields that count neither as hits nor as misses. `stats` are
-    the metrics of the fields behind the score, if fields were compared.
+    nothing to score. `skipped` lists fields that count neither as hits nor as misses. `warnings`
+    are reasons to doubt the score; they quote no value. `stats` are the metrics of the fields
+    behind the score, if fields were compared.
     """
 
     score: float | None
@@ -78,6 +79,7 @@ class Score:
     status: Status = Status.OK
     vacuous: bool = False
     skipped: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     stats: CaseStats | None = field(default=None, repr=False, compare=False)
 
     @classmethod

@@ -98,6 +98,7 @@ class Composite:
             details=details,
             vacuous=all(result.score.vacuous for result in counted),
             skipped=skipped,
+            warnings=tuple(dict.fromkeys(text for each in counted for text in each.score.warnings)),
         )
 
 

@@ -34,7 +34,13 @@ _METADATA: Final = frozenset(
     )
 )
 """Cloud metadata services that do not use the link-local address."""
-_HTTP_ONLY_LOCAL: Final = "http:// is only allowed for the local machine"
+_HTTP_ONLY_LOCAL: Final = (
+    "http:// is only allowed for the local machine, or with allow_private_http in private networks"
+)
+_HTTP_ONLY_PRIVATE: Final = "http:// is only allowed for the local machine and private networks"
+_PRIVATE: Final = tuple(
+    map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
 
 
 class ForbiddenAddressError(Exception):
@@ -43,12 +49,16 @@ class ForbiddenAddressError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """The parts of a validated URL; `path` includes the query."""
+    """The parts of a validated URL; `path` includes the query.
+
+    With `private_http`, http is allowed for addresses of private networks.
+    """
 
     scheme: str
     host: str
     port: int
     path: str
+    private_http: bool = False
 
     @property
     def netloc(self) -> str:
@@ -66,9 +76,19 @@ class Endpoint:
         except ValueError:
             return False
 
+    @property
+    def is_address(self) -> bool:
+        """Return whether the host is an IP address."""
+        return ":" in self.host or bool(_NUMERIC.match(self.host.rpartition(".")[2]))
+
     def child(self, path: str) -> Endpoint:
         """Return the endpoint at a path below this one."""
         return replace(self, path=f"{self.path.rstrip('/')}/{path}")
+
+    def with_query(self, query: str) -> Endpoint:
+        """Return the endpoint with more query parameters."""
+        separator = "&" if "?" in self.path else "?"
+        return replace(self, path=f"{self.path}{separator}{query}") if query else self
 
     def url_at(self, address: str) -> str:
         """Return the URL with an IP address in place of the host name."""
@@ -76,8 +96,10 @@ class Endpoint:
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
 
-def parse_endpoint(url: str, option: str = "url") -> Endpoint:
+def parse_endpoint(url: str, option: str = "url", *, private_http: bool = False) -> Endpoint:
     """Parse and validate a URL without network access; `option` is its name in errors.
+
+    With `private_http`, http is also allowed for private networks.
 
     >>> parse_endpoint("http://localhost:8000/extract").netloc
     'localhost:8000'
@@ -106,14 +128,15 @@ def parse_endpoint(url: str, option: str = "url") -> Endpoint:
     if ":" not in host and not _HOST.match(host):
         raise OptionError(option, "must contain a valid host name")
     if ":" in host or _NUMERIC.match(host.rpartition(".")[2]):
-        _check_address(host, parts.scheme, option)
-    elif parts.scheme == "http" and not _LOCALHOST.match(host):
+        _check_address(host, parts.scheme, option, private_http=private_http)
+    elif parts.scheme == "http" and not _LOCALHOST.match(host) and not private_http:
         raise OptionError(option, f"must start with https://; {_HTTP_ONLY_LOCAL}")
     return Endpoint(
         scheme=parts.scheme,
         host=host,
         port=_PORTS[parts.scheme] if port is None else port,
         path=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+        private_http=private_http,
     )
 
 
@@ -122,12 +145,15 @@ def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
     found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     addresses = tuple(dict.fromkeys(str(address[0]) for *_, address in found))
     for text in addresses:
-        if problem := _address_problem(ipaddress.ip_address(text), endpoint.scheme):
+        address = ipaddress.ip_address(text)
+        if problem := _address_problem(
+            address, endpoint.scheme, private_http=endpoint.private_http
+        ):
             raise ForbiddenAddressError(f"{endpoint.host} resolves to {text}: {problem}")
     return addresses
 
 
-def _check_address(host: str, scheme: str, option: str) -> None:
+def _check_address(host: str, scheme: str, option: str, *, private_http: bool) -> None:
     """Reject forbidden addresses, and those in a short, octal or hexadecimal form."""
     try:
         address = ipaddress.ip_address(host)
@@ -136,11 +162,11 @@ def _check_address(host: str, scheme: str, option: str) -> None:
         raise OptionError(option, message) from None
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
         raise OptionError(option, f"{host}: addresses with a zone ID are not supported")
-    if problem := _address_problem(address, scheme):
+    if problem := _address_problem(address, scheme, private_http=private_http):
         raise OptionError(option, f"{host}: {problem}")
 
 
-def _address_problem(address: Address, scheme: str) -> str:
+def _address_problem(address: Address, scheme: str, *, private_http: bool) -> str:
     """Return why an address is forbidden, or an empty string."""
     effective = _embedded_ipv4(address)
     if effective.is_link_local or effective in _METADATA:
@@ -148,7 +174,10 @@ def _address_problem(address: Address, scheme: str) -> str:
     if effective.is_unspecified or effective.is_multicast:
         return "unspecified and multicast addresses are not allowed"
     if scheme == "http" and not effective.is_loopback:
-        return _HTTP_ONLY_LOCAL
+        if not private_http:
+            return _HTTP_ONLY_LOCAL
+        if not any(effective in network for network in _PRIVATE):
+            return _HTTP_ONLY_PRIVATE
     return ""
 
 

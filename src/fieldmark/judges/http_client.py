@@ -39,6 +39,7 @@ class HttpError(Exception):
     """A request failed.
 
     `transient` means that a retry may succeed, `sent` that the request may have reached the server.
+    `status` is that of an unsuccessful response.
     """
 
     def __init__(
@@ -48,7 +49,9 @@ class HttpError(Exception):
         transient: bool = False,
         sent: bool = True,
         retry_after: float | None = None,
+        status: int | None = None,
     ) -> None:
+        self.status = status
         self.transient = transient
         self.sent = sent
         self.retry_after = retry_after
@@ -64,6 +67,7 @@ def status_error(response: HttpResponse, text: str) -> HttpError:
         f"HTTP {response.status}{': ' if quoted else ''}{quoted}",
         transient=response.status in TRANSIENT_STATUSES,
         retry_after=parse_retry_after(response.headers.get("retry-after")),
+        status=response.status,
     )
 
 
@@ -75,8 +79,9 @@ def excerpt(text: str) -> str:
 class HttpClient:
     """A thread-safe connection pool for one endpoint.
 
-    Redirects, proxies, cookies and compressed responses are not supported. The host is resolved
-    once, and connections go to the validated address. The time limit includes name resolution.
+    Redirects, cookies and compressed responses are not supported. The host is resolved once, and
+    connections go to the validated address; a `proxy` resolves the host itself. The time limit
+    includes name resolution. `query` is added to the URL of every request.
     """
 
     def __init__(
@@ -87,6 +92,8 @@ class HttpClient:
         timeout: float,
         max_bytes: int,
         method: str = "POST",
+        query: str = "",
+        proxy: str | None = None,
     ) -> None:
         import httpx  # optional, and slow to load
 
@@ -96,14 +103,17 @@ class HttpClient:
         self._limit = TimeLimit(timeout)
         self._max_bytes = max_bytes
         self._method = method
+        self._query = query
+        self._proxied = proxy is not None
         self._addresses: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._active = 0
         self._closed = False
-        # A bare transport: a client would add proxies, redirects and cookies.
+        # A bare transport: a client would add proxies of the environment, redirects and cookies.
         self._transport = httpx.HTTPTransport(
             verify=httpx.create_ssl_context() if endpoint.scheme == "https" else False,
             trust_env=False,
+            proxy=proxy,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
         )
 
@@ -120,6 +130,7 @@ class HttpClient:
         import httpx
 
         endpoint = self._endpoint if path is None else self._endpoint.child(path)
+        endpoint = endpoint.with_query(self._query)
         self._count_active(1)
         try:
             return self._limit.call(partial(self._send_to_first_address, endpoint, body))
@@ -154,6 +165,8 @@ class HttpClient:
         import httpx
 
         deadline = time.monotonic() + self._limit.seconds
+        if self._proxied:
+            return self._send_once(endpoint.url_at(endpoint.host), body, deadline)
         addresses = self._addresses or resolve_addresses(self._endpoint)
         failure: Exception = ForbiddenAddressError("the host has no address")
         for address in addresses:

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import fsum
-from statistics import fmean, pstdev
+from pathlib import Path
+from statistics import fmean, median, pstdev
 from typing import ClassVar, Final, NamedTuple, cast
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
-from fieldmark.compare.prompt_injection import find_injections
+from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import ChatConnection, check_number
-from fieldmark.judges.llm.prompts import Prompt, rubric_prompt
+from fieldmark.judges.llm.images import Image, ImageError, load_image
+from fieldmark.judges.llm.prompts import (
+    TEMPLATE_VARIABLES,
+    Example,
+    Prompt,
+    rubric_prompt,
+    template_variables,
+)
 from fieldmark.judges.llm.usage_log import LlmCall
-from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 
-__all__ = ["Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
+__all__ = ["Aggregate", "Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
 
 _RUBRIC_NAME: Final = "rubric"
 _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
 _ROUNDING: Final = 1e-9
 _MAX_REASONS: Final = 10
+_EXAMPLE_KEYS: Final = frozenset({"candidate", "expected", "input", "field", "grade", "reason"})
+_CONTEXT: Final = ("input", "metadata")
+_VERSION_2: Final = ("choices", "examples", "template", "descriptions", "images")
 
 
 class JudgedUnit(StrEnum):
@@ -48,6 +60,22 @@ class Criterion:
     name: str
     text: str
     weight: float = 1.0
+
+
+class Aggregate(StrEnum):
+    """How the scores of several samples are combined."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    MAJORITY = "majority"
+
+
+class _Choice(NamedTuple):
+    """A choice of the model, the score for it and its meaning."""
+
+    name: str
+    score: float
+    text: str
 
 
 class _Decision(NamedTuple):
@@ -73,37 +101,71 @@ class _UnitScore(NamedTuple):
 class LlmJudge(ChatConnection):
     """Grade a prediction with a language model, by a rubric or by weighted criteria.
 
-    The score is the mean of `samples` calls; their spread is reported. Values that are equal,
-    missing or of another type are graded without a call; `ask_equal` sends equal values, too.
-    `per: field` grades each of `fields` separately. `with_input` also sends the input of the case.
+    The score of a criterion is the mean of `samples` calls, or their median or majority; their
+    spread is reported. Values that are equal, missing or of another type are graded without a call;
+    `ask_equal` sends equal values, too. `per: field` grades each of `fields` separately.
+    `with_input` also sends the input of the case, and `images` the images at these paths. With
+    `ground_truth: false`, a prediction is judged only against the input. The model selects one of
+    `choices` instead of a score if there are any, and learns from `examples`. A `template` replaces
+    the prompt.
     """
 
     name: ClassVar[str] = "llm_judge"
     rubric: str | None = None
     criteria: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
+    choices: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
+    examples: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
+    template: str | None = None
     samples: int = 1
+    aggregate: Aggregate = Aggregate.MEAN
     per: JudgedUnit = JudgedUnit.CASE
     fields: tuple[str, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    ground_truth: bool = True
     with_input: bool = False
+    images: tuple[str, ...] = ()
+    cwd: Path | None = None
     ask_equal: bool = False
     pass_threshold: float = 0.8
     _criteria: tuple[Criterion, ...] = field(init=False, repr=False, compare=False)
+    _prompt: Prompt = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ChatConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
         object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
+        aggregate = checked_choice("aggregate", self.aggregate, Aggregate)
+        object.__setattr__(self, "aggregate", aggregate)
         object.__setattr__(self, "fields", tuple(self.fields))
+        object.__setattr__(self, "images", tuple(self.images))
         check_number("samples", self.samples, minimum=1)
         check_share("pass_threshold", self.pass_threshold)
         check_flag("with_input", self.with_input)
         check_flag("ask_equal", self.ask_equal)
+        check_flag("ground_truth", self.ground_truth)
+        if self.prompt_version == 1:
+            for option in _VERSION_2:
+                if getattr(self, option):
+                    raise OptionError(option, "requires prompt_version 2")
         if (self.per is JudgedUnit.FIELD) != bool(self.fields):
             message = "requires per: field" if self.fields else "is required with per: field"
             raise OptionError("fields", message)
         for path in self.fields:
             if not is_path(path) or "*" in path:
                 raise OptionError("fields", f"{path!r} is not the path of a single field")
+        for path in self.descriptions:
+            if path not in self.fields:
+                raise OptionError("descriptions", f"{path!r} is not one of the fields")
+        for path in self.images:
+            if not is_path(path) or "*" in path or not path.startswith(_CONTEXT):
+                message = f"{path!r} must be a path in input or metadata, for example input.image"
+                raise OptionError("images", message)
+        object.__setattr__(self, "_prompt", self._make_prompt())
+
+    @property
+    def needs_expected(self) -> bool:
+        """Whether cases require ground truth."""
+        return self.ground_truth
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint, the prompt and the options."""
@@ -114,6 +176,7 @@ class LlmJudge(ChatConnection):
             "per": self.per.value,
             "fields": list(self.fields),
             "weights": [criterion.weight for criterion in self._criteria],
+            **self._other_options(),
             "pass_threshold": self.pass_threshold,
             "with_input": self.with_input,
             "ask_equal": self.ask_equal,
@@ -126,10 +189,42 @@ class LlmJudge(ChatConnection):
         )
 
     def _task(self) -> JsonObject:
-        return {"task": "rubric", "prompt": self._prompt().identity()}
+        return {"task": "rubric", "prompt": self._prompt.identity()}
 
-    def _prompt(self) -> Prompt:
-        return rubric_prompt([(each.name, each.text) for each in self._criteria])
+    def _other_options(self) -> JsonObject:
+        """Return the options that are not part of the prompt and not the default."""
+        options: JsonObject = {
+            "descriptions": dict(self.descriptions),
+            "images": list(self.images),
+            "choices": dict(self._prompt.choices),
+        }
+        if self.aggregate is not Aggregate.MEAN:
+            options["aggregate"] = self.aggregate.value
+        if not self.ground_truth:
+            options["judged_against"] = "input"
+        return {name: value for name, value in options.items() if value}
+
+    def _make_prompt(self) -> Prompt:
+        criteria = [(each.name, each.text) for each in self._criteria]
+        prompt = rubric_prompt(criteria, self.prompt_version)
+        if self.choices:
+            choices = [_read_choice(*each) for each in self.choices.items()]
+            prompt = replace(
+                prompt,
+                choices={each.name: each.score for each in choices},
+                levels={each.name: each.text for each in choices},
+            )
+        if self.template is not None:
+            _check_template(self.template)
+            prompt = replace(prompt, template=self.template)
+        names = [criterion.name for criterion in self._criteria]
+        examples = [_read_example(each, names, prompt.choices) for each in self.examples]
+        return replace(prompt, examples=examples)
+
+    @property
+    def _sends_input(self) -> bool:
+        used = self.template is not None and "input" in template_variables(self.template)
+        return self.with_input or not self.ground_truth or used
 
     def _judge(self, client: LlmClient, case: Case) -> Score:
         """Score the case or each of the fields; if one cannot be judged, the case is an error."""
@@ -139,8 +234,15 @@ class LlmJudge(ChatConnection):
             unread = self._score_decision("", 0.0, case.note or str(reason))
             return self._score_case(case, [unread], (), ())
         shared: JsonObject = {}
-        if self.with_input and case.context is not None and case.context.input is not MISSING:
-            shared["input"] = case.context.input
+        context = case.context or CaseContext()
+        if self._sends_input and context.input is not MISSING:
+            shared["input"] = context.input
+        try:
+            images = self._load_images(context)
+        except ImageError as error:
+            return Score.error(f"{self.name}: {error}")
+        if not self.ground_truth and "input" not in shared and not images:
+            return Score.error(f"{self.name}: the case has no input to judge against")
         names = [criterion.name for criterion in self._criteria]
         scores: list[_UnitScore] = []
         skipped: list[str] = []
@@ -148,6 +250,8 @@ class LlmJudge(ChatConnection):
         too_large = ""
         for path in self.fields or ("",):
             expected, candidate = _sides(case, path)
+            if not self.ground_truth:
+                expected = MISSING
             decision = _decide_without_model(expected, candidate, ask_equal=self.ask_equal)
             if decision is not None:
                 if decision.score is None:
@@ -158,13 +262,17 @@ class LlmJudge(ChatConnection):
             data: JsonObject = {**shared, "candidate": cast("JsonValue", candidate)}
             if path:
                 data["field"] = path
+                if path in self.descriptions:
+                    data["description"] = self.descriptions[path]
             if expected is not MISSING and expected is not None:
                 data["expected"] = expected
             if problem := size_problem(data):
                 too_large = too_large or (f"{path}: {problem}" if path else problem)
                 continue
             try:
-                samples = grade_samples(client, self, self._prompt(), data, names, self.samples)
+                samples = grade_samples(
+                    client, self, self._prompt, data, names, self.samples, images
+                )
             except LLM_ERRORS as error:
                 where = f"{path}: " if path else ""
                 return Score.error(f"{self.name}: {where}{error}")
@@ -173,6 +281,21 @@ class LlmJudge(ChatConnection):
         if too_large:
             return Score.error(too_large)
         return self._score_case(case, scores, skipped, calls)
+
+    def _load_images(self, context: CaseContext) -> list[Image]:
+        """Return the images at the paths of the option, each of them a string or a list of them."""
+        if not self.images:
+            return []
+        given = None if context.input is MISSING else context.input
+        known: JsonObject = {"input": given, "metadata": context.metadata}
+        images: list[Image] = []
+        for path in self.images:
+            value = resolve(known, parse_path(path))
+            for source in value if isinstance(value, list) else [value]:
+                if not isinstance(source, str) or not source:
+                    raise ImageError(f"{path} is not the name of an image")
+                images.append(load_image(source, self.cwd or Path()))
+        return images
 
     def _score_case(
         self,
@@ -185,7 +308,10 @@ class LlmJudge(ChatConnection):
         paid = {call.id: call for call in calls}.values()
         # Values that look like instructions to the model, by side and path.
         suspicious: JsonObject = {}
-        for side, value in (("expected", case.expected), ("candidate", case.candidate)):
+        given = case.context.input if self._sends_input and case.context else MISSING
+        expected = case.expected if self.ground_truth else MISSING
+        sides = {"expected": expected, "candidate": case.candidate, "input": given}
+        for side, value in sides.items():
             if value is not MISSING and (places := find_injections(value)):
                 suspicious[side] = dict(places)
         details: JsonObject = {
@@ -214,6 +340,7 @@ class LlmJudge(ChatConnection):
             details=details,
             vacuous=not scores,
             skipped=tuple(skipped),
+            warnings=(INJECTION_WARNING,) if suspicious else (),
         )
 
     def _passes(self, score: float) -> bool:
@@ -237,22 +364,25 @@ class LlmJudge(ChatConnection):
             fsum(grades[each.name].score * each.weight for each in self._criteria) / weights
             for grades in samples
         ]
-        score, spread = fmean(totals), max(totals) - min(totals)
+        combine = _AGGREGATES[self.aggregate]
+        spread = max(totals) - min(totals)
         means: dict[str, float] = {}
         rows: list[JsonValue] = []
         for each in self._criteria:
             scores = [grades[each.name].score for grades in samples]
-            means[each.name] = fmean(scores)
-            rows.append(
-                {
-                    "name": each.name,
-                    "weight": each.weight,
-                    "score": means[each.name],
-                    "sample_scores": list[JsonValue](scores),
-                    "spread": max(scores) - min(scores),
-                    "reasons": [grades[each.name].reason for grades in samples],
-                }
-            )
+            means[each.name] = combine(scores)
+            row: JsonObject = {
+                "name": each.name,
+                "weight": each.weight,
+                "score": means[each.name],
+                "sample_scores": list[JsonValue](scores),
+                "spread": max(scores) - min(scores),
+                "reasons": [grades[each.name].reason for grades in samples],
+            }
+            if self.choices:
+                row["choices"] = [grades[each.name].choice for grades in samples]
+            rows.append(row)
+        score = fsum(means[each.name] * each.weight for each in self._criteria) / weights
         prefix = f"{path}: " if path else ""
         return _UnitScore(
             path=path,
@@ -277,6 +407,23 @@ class LlmJudge(ChatConnection):
             ),
             spread=spread,
         )
+
+
+def _majority(scores: Sequence[float]) -> float:
+    """Return the most frequent score, and the lowest of several.
+
+    >>> _majority([1.0, 0.5, 0.5]), _majority([1.0, 0.0])
+    (0.5, 0.0)
+    """
+    counts = Counter(scores)
+    return min(scores, key=lambda score: (-counts[score], score))
+
+
+_AGGREGATES: Final[Mapping[Aggregate, Callable[[Sequence[float]], float]]] = {
+    Aggregate.MEAN: fmean,
+    Aggregate.MEDIAN: median,
+    Aggregate.MAJORITY: _majority,
+}
 
 
 def _sides(case: Case, path: str) -> tuple[JsonValue | Missing, JsonValue | Missing]:
@@ -340,3 +487,61 @@ def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
     if not (is_finite(weight) and weight >= 0):
         raise OptionError("criteria", f"the weight of {name!r} must be at least 0")
     return Criterion(name=name, text=text, weight=float(weight))
+
+
+def _read_choice(name: str, given: JsonValue) -> _Choice:
+    """Return a choice, given as its score or with the keys score and text."""
+    score, text = given, ""
+    if isinstance(given, Mapping):
+        if not set(given) <= {"score", "text"} or not isinstance(given.get("text", ""), str):
+            raise OptionError("choices", f"{name!r} must be a score, or have a score and a text")
+        score, text = given.get("score"), str(given.get("text", ""))
+    if is_blank(name):
+        raise OptionError("choices", "must have names")
+    if not _is_score(score):
+        raise OptionError("choices", f"the score of {name!r} must be a number from 0 to 1")
+    return _Choice(name, float(cast("float", score)), text or name)
+
+
+def _is_score(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _check_template(template: str) -> None:
+    found = template_variables(template)
+    for name in found:
+        if name not in TEMPLATE_VARIABLES:
+            listed = ", ".join(TEMPLATE_VARIABLES)
+            message = f"unknown variable {name!r}; must be one of: {listed}"
+            raise OptionError("template", message)
+    if "candidate" not in found:
+        raise OptionError("template", "must contain {{candidate}}")
+
+
+def _read_example(
+    given: Mapping[str, JsonValue], names: Sequence[str], choices: Mapping[str, float]
+) -> Example:
+    """Return an example; `grade` and `reason` are for all criteria, or objects by criterion."""
+    unknown = sorted(set(given) - _EXAMPLE_KEYS)
+    if unknown:
+        message = f"unknown key {unknown[0]!r}; must be one of: {', '.join(sorted(_EXAMPLE_KEYS))}"
+        raise OptionError("examples", message)
+    if "candidate" not in given or "grade" not in given:
+        raise OptionError("examples", "each example requires a candidate and a grade")
+    grade, reason = given["grade"], given.get("reason", "")
+    by_name = [
+        each if isinstance(each, Mapping) else dict.fromkeys(names, each)
+        for each in (grade, reason)
+    ]
+    grades: dict[str, tuple[float | str, str]] = {}
+    for name in names:
+        value, why = by_name[0].get(name), by_name[1].get(name, "")
+        valid = value in choices if choices and isinstance(value, str) else _is_score(value)
+        if not valid or (choices and not isinstance(value, str)):
+            wanted = f"one of: {', '.join(choices)}" if choices else "a number from 0 to 1"
+            raise OptionError("examples", f"the grade for {name!r} must be {wanted}")
+        if not isinstance(why, str):
+            raise OptionError("examples", f"the reason for {name!r} must be a string")
+        grades[name] = cast("float | str", value), why
+    data = {name: value for name, value in given.items() if name not in {"grade", "reason"}}
+    return Example(data, grades)

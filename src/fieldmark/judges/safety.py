@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
-from fieldmark.compare.prompt_injection import find_injections, texts_with_paths
+from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections, texts_with_paths
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
@@ -140,15 +140,18 @@ class LlmSafety(ChatConnection):
         )
 
     def _task(self) -> JsonObject:
-        return {"task": "safety", "prompt": safety_prompt(self.policy).identity()}
+        return {
+            "task": "safety",
+            "prompt": safety_prompt(self.policy, self.prompt_version).identity(),
+        }
 
     def _judge(self, client: LlmClient, candidate: JsonValue) -> Safety:
         data: JsonObject = {"answer": candidate}
         if problem := size_problem(data):
             return Safety(failure=problem)
-        prompt = safety_prompt(self.policy)
+        prompt = safety_prompt(self.policy, self.prompt_version)
         try:
-            (sample,) = grade_samples(client, self, prompt, data, [_CRITERION], 1)
+            (sample,) = grade_samples(client, self, prompt, data, [_CRITERION])
         except LLM_ERRORS as error:
             return Safety(failure=str(error))
         grade = sample.grades[_CRITERION]
@@ -189,4 +192,7 @@ class SafeResponseQuality:
         if score.status is Status.ERROR or not safety.details:
             return score
         details = {"judge": self.safety.name, **safety.details}
-        return replace(score, details={**score.details, "safety_details": details})
+        warnings = (INJECTION_WARNING,) if "instruction_like" in safety.details else ()
+        return replace(
+            score, details={**score.details, "safety_details": details}, warnings=warnings
+        )

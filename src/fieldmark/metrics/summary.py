@@ -176,6 +176,7 @@ class Summary:
     detection: JsonObject = field(default_factory=dict)
     intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
+    spent: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()

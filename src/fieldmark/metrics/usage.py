@@ -8,9 +8,12 @@ from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["NO_USAGE", "merged_usage", "total_usage"]
+__all__ = ["NO_SPENT", "NO_USAGE", "merged_usage", "total_spent", "total_usage"]
 
 _COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
+_SPENT: Final = (
+    "requests", "failed_requests", "input_tokens", "output_tokens", "replayed_calls",
+)  # fmt: skip
 
 
 def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
@@ -29,6 +32,21 @@ def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
     }
 
 
+def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
+    """Return what was paid in total and for each provider, and the original cost of the rest.
+
+    >>> spent = {"requests": 2, "cost": 0.5, "replayed_calls": 1, "replayed_cost": 0.25}
+    >>> total_spent([spent, spent])["cost"], total_spent([spent, spent])["replayed_cost"]
+    (1.0, 0.5)
+    """
+    return {
+        **{name: _total(providers, name) for name in _SPENT},
+        "cost": _total_cost(providers),
+        "replayed_cost": _total_cost(providers, "replayed_cost"),
+        "asked": list[JsonValue](providers),
+    }
+
+
 def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> list[JsonObject]:
     """Add the usage of a resumed run to that of the interrupted run.
 
@@ -43,8 +61,9 @@ def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> lis
     for both in zip(before, now, strict=True):
         lists = [models for each in both if isinstance(models := each.get("models"), list)]
         totals: JsonObject = {
-            **{name: _total(both, name) for name in _COUNTED},
+            **{name: _total(both, name) for name in (*_COUNTED, "replayed_calls")},
             "cost": _total_cost(both),
+            "replayed_cost": _total_cost(both, "replayed_cost"),
             "models": list[JsonValue](sorted({str(model) for models in lists for model in models})),
         }
         merged.append({name: totals.get(name, value) for name, value in both[1].items()})
@@ -55,11 +74,13 @@ def _total(usages: Sequence[JsonObject], name: str) -> int:
     return sum(value for each in usages if isinstance(value := each.get(name), int))
 
 
-def _total_cost(usages: Sequence[JsonObject]) -> float | None:
+def _total_cost(usages: Sequence[JsonObject], name: str = "cost") -> float | None:
     """Return the sum of all costs if all are known, else `None`."""
-    costs = [cost for each in usages if isinstance(cost := each.get("cost"), int | float)]
+    costs = [cost for each in usages if isinstance(cost := each.get(name), int | float)]
     return fsum(costs) if len(costs) == len(usages) else None
 
 
 NO_USAGE: Final = total_usage([])
 """The usage of no providers, with all keys."""
+NO_SPENT: Final = total_spent([])
+"""The cost of no providers, with all keys."""

@@ -88,7 +88,10 @@ class Comparator(Protocol):
 
 TextPair: TypeAlias = tuple[str, str]
 Similarity: TypeAlias = "float | Comparison"
-"""The result of a provider for one pair: a similarity from 0 to 1, or a failed comparison."""
+"""The result of a provider for one pair: a similarity from 0 to 1, or a comparison.
+
+A comparison has failed, or has a similarity from 0 to 1 and a note with the reason for it.
+"""
 
 
 class Provider(Protocol):

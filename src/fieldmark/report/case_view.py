@@ -169,6 +169,7 @@ def _head(case: CaseResult) -> Iterator[Text]:
         "a list was too long for its aligner and was aligned by a faster one"
         if case.outcomes.fallback
         else "",
+        *(f"warning: {text}" for text in case.warnings),
     )
     if text := "; ".join(filter(None, facts)):
         yield Text(visible(text))

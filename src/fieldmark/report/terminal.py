@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -303,15 +303,23 @@ def _coverage(summary: Summary) -> Text:
 
 
 def _usage_lines(summary: Summary) -> Iterator[str]:
-    """Yield one line per model that was called: calls, tokens and cost."""
-    models = summary.usage.get("asked")
+    """Yield one line per model: the calls that were paid for, and those from the cache."""
+    models = summary.spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):
-            cost = model.get("cost")
-            price = f", cost {cost:.4f}" if isinstance(cost, int | float) else ""
-            counts = (model.get(key) for key in ("calls", "input_tokens", "output_tokens"))
+            counts = (model.get(key) for key in ("requests", "input_tokens", "output_tokens"))
             calls, tokens_in, tokens_out = (
                 f"{count:,}" if isinstance(count, int) else DASH for count in counts
             )
-            name = f"{model.get('name')} {model.get('model')}"
-            yield f"{name}: {calls} calls, {tokens_in} + {tokens_out} tokens{price}"
+            price = _cost(", cost", model.get("cost"))
+            line = f"{model.get('name')} {model.get('model')}: "
+            line += f"{calls} calls, {tokens_in} + {tokens_out} tokens{price}"
+            replayed = model.get("replayed_calls")
+            if isinstance(replayed, int) and replayed:
+                price = _cost(", which cost", model.get("replayed_cost"))
+                line += f"; cached responses of {plural(replayed, 'call')}{price}"
+            yield line
+
+
+def _cost(label: str, cost: JsonValue) -> str:
+    return f"{label} {cost:.4f}" if isinstance(cost, int | float) else ""

@@ -139,7 +139,7 @@ class RunGates:
         problems = list(_unconfigured(self.gates, settings.rule_sets))
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
-            from fieldmark.metrics.usage import NO_USAGE
+            from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
             from fieldmark.wire.summary import evaluator_to_json, summary_to_json
 
             empty = summarize(
@@ -148,7 +148,7 @@ class RunGates:
                 applied=settings.applied,
                 evaluators=evaluators(),
             )
-            empty = replace(empty, usage=NO_USAGE)
+            empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
             metrics = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 from fieldmark.compare.provider_lookup import (
     find_functions,
@@ -15,12 +16,13 @@ from fieldmark.compare.provider_lookup import (
 )
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.identity import described
-from fieldmark.metrics.usage import merged_usage, total_usage
+from fieldmark.metrics.usage import merged_usage, total_spent, total_usage
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
     from fieldmark.compare.semantic import SimilaritySource
+    from fieldmark.judges.llm.usage_log import Price, SpentChange, UsageLog
     from fieldmark.metrics.summary import Summary
     from fieldmark.store.writer import RunDirectory
 
@@ -28,6 +30,7 @@ __all__ = ["ProviderSet", "RunUsageLog", "for_run"]
 
 _Thing = TypeVar("_Thing")
 _OFFLINE: Final = {"offline": True, "download": False}
+_REPLAYED: Final = ("replayed_calls", "replayed_cost")
 
 
 def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
@@ -62,7 +65,7 @@ class ProviderSet:
 
         Judges are checked with the evaluators.
         """
-        providers = [each for each in self._all if hasattr(each, "similarities")]
+        providers = _once([each for each in self._all if hasattr(each, "similarities")])
         checked = [each for each in (*providers, *self._functions) if hasattr(each, "unready")]
         reasons = ((_name(each), each.unready()) for each in checked)
         return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in reasons if why))
@@ -78,7 +81,8 @@ class ProviderSet:
 
         Functions have the hash of their file, so that a run is not resumed with other ones.
         """
-        named = [described(each) for each in self._all]
+        # Which field a provider compares is part of its rule.
+        named = [described(_without_field(each)) for each in self._all]
         for function in self._functions:
             from fieldmark.run.targets.target import file_digest  # rarely needed
 
@@ -97,54 +101,142 @@ class ProviderSet:
         return all(map(is_local, self._all))
 
     @property
-    def has_usage(self) -> bool:
-        """Whether any model reports usage."""
-        return any(hasattr(each, "usage") for each in self._all)
+    def metered(self) -> list[Metered]:
+        """The models that report usage; those that share a usage log are listed once."""
+        metered = [each for each in self._all if hasattr(each, "usage") and hasattr(each, "spent")]
+        return _once([cast("Metered", each) for each in metered])
 
-    def usage(self) -> list[JsonObject]:
-        """Return the usage of each model, including cached responses."""
-        return self._records("usage")
 
-    def spent(self) -> list[JsonObject]:
-        """Return what this process sent to each model; cached responses are not counted."""
-        return self._records("spent")
+class Metered(Protocol):
+    """A provider or judge that reports its usage."""
 
-    def _records(self, method: str) -> list[JsonObject]:
-        metered = [each for each in self._all if hasattr(each, method)]
-        once = {id(getattr(each, "usage_log", each)): each for each in metered}
-        return [
-            {
-                "name": _name(each),
-                "model": str(getattr(each, "model", "")),
-                **getattr(each, method)(),
-            }
-            for each in once.values()
-        ]
+    def usage(self) -> JsonObject:
+        """Return the original cost of all responses, whether cached or not."""
+        ...
+
+    def spent(self) -> JsonObject:
+        """Return what was paid, and the original cost of cached responses."""
+        ...
 
 
 class RunUsageLog:
-    """Writes model usage into the run directory, so that a resumed run can include it."""
+    """Adds model usage to a summary, also that of earlier attempts, and writes it while it runs.
 
-    __slots__ = ("_before", "_providers", "_written")
+    What was paid is written with every call, so that a resumed run continues with the rest of its
+    budget; usage and cached responses are written with the rows that they belong to.
+    """
+
+    __slots__ = ("_before", "_models", "_removed", "_written")
 
     def __init__(self, providers: ProviderSet, directory: RunDirectory | None) -> None:
-        self._providers = providers
-        self._before: Sequence[JsonObject] = directory.read_usage_log() if directory else []
-        self._written = self._before
-        if directory is not None and providers.has_usage:
+        self._models = providers.metered
+        self._before: Sequence[JsonObject] = []
+        self._removed: list[JsonObject] = []
+        if directory is not None and self._models:
+            self._before = directory.read_usage_log()
+            self._restore(directory)
             directory.after_rows = lambda: self._write(directory)
+        self._written = self._before
+
+    def _restore(self, directory: RunDirectory) -> None:
+        """Add what earlier attempts paid to the usage logs, and write all further changes."""
+        before: dict[tuple[int, str, str], list[JsonObject]] = {}
+        for change in directory.read_spent():
+            number = change.get("number")
+            key = (number if isinstance(number, int) else -1, *_names(change))
+            before.setdefault(key, []).append(change)
+        for number, model in enumerate(self._models):
+            log: UsageLog | None = getattr(model, "usage_log", None)
+            if log is None:
+                continue
+            named = _described(model)
+            log.restore(map(_change_from_json, before.pop((number, *_names(named)), [])))
+            price: Price = getattr(model, "price", lambda _: None)
+            log.write_change = partial(_append_change, directory, number, named, price)
+        # Models of an earlier attempt that are no longer used, because changes were accepted.
+        for changes in before.values():
+            name, model_name = _names(changes[0])
+            total = total_spent(changes)
+            del total["asked"]
+            self._removed.append({"name": name, "model": model_name, **total, "replayed_cost": 0.0})
+
+    def _usage(self) -> list[JsonObject]:
+        now: list[JsonObject] = []
+        for model in self._models:
+            spent = model.spent()
+            replayed = {name: spent.get(name) for name in _REPLAYED}
+            now.append({**_described(model), **model.usage(), **replayed})
+        return merged_usage(self._before, now)
 
     def _write(self, directory: RunDirectory) -> None:
         """Write the usage of the responses behind the rows that are on disk."""
-        now = merged_usage(self._before, self._providers.usage())
+        now = self._usage()
         if now != self._written:
             directory.write_usage_log(now)
             self._written = now
 
     def added_to(self, summary: Summary) -> Summary:
         """Return the summary with the usage of all responses, also before an interruption."""
-        usage = merged_usage(self._before, self._providers.usage())
-        return replace(summary, usage=total_usage(usage)) if usage else summary
+        usage = self._usage()
+        if not usage:
+            return summary
+        spent = [{**_described(each), **each.spent()} for each in self._models]
+        for each, total in zip(spent, usage[len(usage) - len(spent) :], strict=True):
+            each |= {name: total[name] for name in _REPLAYED}
+        used = [{name: each[name] for name in each if name not in _REPLAYED} for each in usage]
+        return replace(
+            summary, usage=total_usage(used), spent=total_spent([*self._removed, *spent])
+        )
+
+
+def _once(models: Sequence[_Thing]) -> list[_Thing]:
+    """Return the models without further copies of one that shares its usage log with them."""
+    return list({id(getattr(each, "usage_log", each)): each for each in models}.values())
+
+
+def _without_field(provider: object) -> object:
+    names = [name for name in ("field", "description") if getattr(provider, name, "")]
+    return replace(provider, **dict.fromkeys(names, "")) if names else provider  # type: ignore[type-var]
+
+
+def _described(model: object) -> JsonObject:
+    return {"name": _name(model), "model": str(getattr(model, "model", ""))}
+
+
+def _names(record: JsonObject) -> tuple[str, str]:
+    return str(record.get("name")), str(record.get("model"))
+
+
+def _append_change(
+    directory: RunDirectory, number: int, named: JsonObject, price: Price, change: SpentChange
+) -> None:
+    directory.append_spent(
+        {
+            "number": number,
+            **named,
+            "requests": change.requests,
+            "failed_requests": change.failed_requests,
+            "input_tokens": change.tokens.input_tokens,
+            "output_tokens": change.tokens.output_tokens,
+            "cost": price(change.tokens),
+            "call": change.call,
+        }
+    )
+
+
+def _change_from_json(change: JsonObject) -> SpentChange:
+    from fieldmark.judges.llm.usage_log import SpentChange, TokenCount
+
+    def count(name: str) -> int:
+        value = change.get(name)
+        return value if isinstance(value, int) else 0
+
+    return SpentChange(
+        requests=count("requests"),
+        failed_requests=count("failed_requests"),
+        tokens=TokenCount(count("input_tokens"), count("output_tokens")),
+        call=str(change.get("call") or ""),
+    )
 
 
 def _name(provider: object) -> str:

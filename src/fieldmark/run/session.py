@@ -142,7 +142,7 @@ def run_session(
         summary = summary if options.values else summary.without_classes()
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
-            directory.finish(summary, lists=lists, spent=prepared.providers.spent())
+            directory.finish(summary, lists=lists)
     notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:
@@ -410,6 +410,9 @@ class _Session:
                 warn=self._target_warnings.append,
                 dialect=self._dialect,
                 reading=self._stream.options,
+                run_cache=self._rows.directory.target_cache
+                if self._rows is not None and self._options.values
+                else None,
             )
             self._stack.enter_context(closing(produced))
             upcoming = segments(([case] for case in produced), self._size)

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from fieldmark.compare.prompt_injection import INJECTION_NOTE
+from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
@@ -89,6 +89,10 @@ _SUSPICIOUS: Final = (
     "model comparison",
     "had strings that look like instructions to the model; review these fields",
 )
+_SUSPICIOUS_CASE: Final = (
+    "judged case",
+    "had strings that look like instructions to the judge; review these cases",
+)
 _VACUOUS: Final = ("case", "had nothing to score and passed by default")
 _ALIGNED: Final[Mapping[str, str]] = {
     "index": "list items aligned by position",
@@ -118,7 +122,7 @@ class CaseWarnings:
         self._counts: dict[str, int] = dict.fromkeys((*_UNREADABLE.values(), _ERROR), 0)
         self._first: dict[str, list[str]] = {problem: [] for problem in self._counts}
         self._flags: dict[tuple[str, str], int] = dict.fromkeys(
-            (_APPROXIMATE, _AMBIGUOUS, _FALLBACK, _SUSPICIOUS, _VACUOUS), 0
+            (_APPROXIMATE, _AMBIGUOUS, _FALLBACK, _SUSPICIOUS, _SUSPICIOUS_CASE, _VACUOUS), 0
         )
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
@@ -140,6 +144,9 @@ class CaseWarnings:
         flags[_VACUOUS] += sum([result.stats.vacuous for result in results])
         flags[_FALLBACK] += sum([result.outcomes.fallback for result in results])
         for result in results:
+            flags[_SUSPICIOUS_CASE] += any(
+                INJECTION_WARNING in each.score.warnings for each in result.evaluator_results
+            )
             for comparison in result.outcomes.comparisons.values():
                 flags[_APPROXIMATE] += comparison.approximate
                 flags[_AMBIGUOUS] += comparison.ambiguous

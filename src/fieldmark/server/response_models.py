@@ -157,7 +157,7 @@ _RESULT: Final = _Record(
     "The result for one pair of documents.",
     properties=(
         "score", "vacuous", "verdict", "status", "hits", "misses", "skipped", "reasoning",
-        "precision", "recall", "f1",
+        "warnings", "precision", "recall", "f1",
     ),
     changed={
         "case_id": str,
@@ -200,6 +200,7 @@ class EvaluationResponse(
                     "misses": ["vendor"],
                     "skipped": [],
                     "reasoning": "1/2 fields matched",
+                    "warnings": [],
                     "counts": {"tp": 1, "tn": 0, "fp": 1, "fn": 1},
                     "precision": 0.5,
                     "recall": 0.5,

@@ -23,7 +23,7 @@ _RUN_FILES: Final = (
     "*.part", "attributes.csv", "attributes.jsonl", "eval-results.json", "junit.xml", "lock",
     "manifest.json",
     "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*", "shard-*",
-    "summary.json", "usage.json",
+    "spent.jsonl", "summary.json", "target-cache", "usage.json",
 )  # fmt: skip
 """Patterns of all files that fieldmark writes into a run directory."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -28,7 +29,9 @@ __all__ = [
     "LONGEST_ROW",
     "MANIFEST",
     "RESULTS",
+    "SPENT_LOG",
     "SUMMARY",
+    "TARGET_CACHE",
     "USAGE_LOG",
     "RunDirectory",
     "WholeResults",
@@ -40,6 +43,8 @@ ATTRIBUTES: Final = "attributes.jsonl"
 RESULTS: Final = "results.jsonl"
 SUMMARY: Final = "summary.json"
 USAGE_LOG: Final = "usage.json"
+SPENT_LOG: Final = "spent.jsonl"
+TARGET_CACHE: Final = "target-cache"
 LONGEST_ROW: Final = 256 << 20
 """The maximum size of a row: two documents of maximum size, with all outcomes."""
 _SEQUENCE: Final = re.compile(rb'"sequence":\s*(\d{1,18})\b')
@@ -91,9 +96,9 @@ class RunDirectory:
         self._lock = RunLock(path)
         self._ours = False
         self._tree = AttributeTreeWriter()
-        self._attributes = self._results = -1
+        self._attributes = self._results = self._spent = -1
+        self._spent_lock = threading.Lock()
         self._size = self._pending = 0
-        self._has_usage_log = False
         self._synced = time.monotonic()
         self._stack = ExitStack()
 
@@ -154,8 +159,15 @@ class RunDirectory:
     def files(self) -> tuple[int, ...]:
         """The open file descriptors, which forked processes must close."""
         return tuple(
-            file for file in (self._lock.file, self._attributes, self._results) if file >= 0
+            file
+            for file in (self._lock.file, self._attributes, self._results, self._spent)
+            if file >= 0
         )
+
+    @property
+    def target_cache(self) -> Path:
+        """The directory for responses of a target, which exists until the run is complete."""
+        return self.path / TARGET_CACHE
 
     def append(self, rows: Iterable[bytes], attributes: Iterable[NumberedAttribute] = ()) -> None:
         """Append the rows of a segment, and the attributes that they use for the first time.
@@ -195,7 +207,6 @@ class RunDirectory:
 
     def write_usage_log(self, usage: Sequence[JsonObject]) -> None:
         """Write the model usage so far, which a resumed run adds to its summary."""
-        self._has_usage_log = True
         content = pretty_json({"usage": list(usage)})
         write_atomic(self.path / USAGE_LOG, content, self._disk)
 
@@ -205,13 +216,41 @@ class RunDirectory:
             log = read_json((self.path / USAGE_LOG).read_bytes())
         except (OSError, ValueError):
             return []
-        self._has_usage_log = True
         usage = log.get("usage") if isinstance(log, dict) else None
         return [each for each in usage if isinstance(each, dict)] if isinstance(usage, list) else []
 
-    def finish(
-        self, summary: Summary, *, lists: JsonObject, spent: Sequence[JsonObject] = ()
-    ) -> None:
+    def append_spent(self, change: JsonObject) -> None:
+        """Append a change of what was paid for models; thread-safe.
+
+        It is not synchronized to disk, so it outlives this process, but not a power failure. Calls
+        that end after the run was closed are not recorded.
+        """
+        with self._spent_lock:
+            if self._results < 0:
+                return
+            try:
+                if self._spent < 0:
+                    self._spent = self._disk.open_append(self.path / SPENT_LOG)
+                # The newline is first, so that it also ends a line that was not written completely.
+                self._disk.write(self._spent, b"\n" + strict_json(change))
+            except OSError as error:
+                message = f"cannot write {self.path / SPENT_LOG}: {error.strerror}"
+                raise StorageError(message) from error
+
+    def read_spent(self) -> list[JsonObject]:
+        """Return the changes that were written before the run was interrupted."""
+        try:
+            lines = (self.path / SPENT_LOG).read_bytes().split(b"\n")
+        except OSError:
+            return []
+        changes: list[JsonObject] = []
+        for line in filter(None, lines):
+            with suppress(ValueError):
+                change = read_json(line)
+                changes += [change] if isinstance(change, dict) else []
+        return changes
+
+    def finish(self, summary: Summary, *, lists: JsonObject) -> None:
         """Close the results, write the summary, and mark the run complete.
 
         A list of runs reads only the manifest if the files have the sizes recorded in it.
@@ -227,13 +266,18 @@ class RunDirectory:
             finished_at=_now(),
             headline=headline,
             lists=lists,
-            spent=tuple(spent),
         )
         self._write_manifest()
-        if self._has_usage_log:
+        for log in (USAGE_LOG, SPENT_LOG):
             # The summary contains it now.
-            with suppress(OSError):
-                self._disk.remove(self.path / USAGE_LOG)
+            if (self.path / log).exists():
+                with suppress(OSError):
+                    self._disk.remove(self.path / log)
+        if self.target_cache.exists():
+            import shutil  # slow to import
+
+            # The results contain the responses now.
+            shutil.rmtree(self.target_cache, ignore_errors=True)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._stack:
@@ -266,9 +310,10 @@ class RunDirectory:
         except OSError as error:
             raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
         finally:
-            files = self._attributes, self._results
-            self._attributes = self._results = -1
-            for file in files:
+            with self._spent_lock:
+                files = [self._attributes, self._results, self._spent]
+                self._attributes = self._results = self._spent = -1
+            for file in filter(lambda each: each >= 0, files):
                 with suppress(OSError):
                     self._disk.close(file)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, cast
 
+from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
     HitsAndMisses,
@@ -168,6 +169,14 @@ class CaseResult:
         return "" if self.overall is None else self.overall.reasoning
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the scores of this case; they quote no value."""
+        found = [text for each in self.evaluator_results for text in each.score.warnings]
+        if any(each.note == INJECTION_NOTE for each in self.outcomes.comparisons.values()):
+            found.append(INJECTION_WARNING)
+        return tuple(dict.fromkeys(found))
+
+    @property
     def score(self) -> float | None:
         """The primary score of the convention for this case; undefined if a comparison failed."""
         return self.stats.score
@@ -320,6 +329,7 @@ class CaseResult:
             "reasoning": self.reasoning,
             "input": self.input,
             "note": self.note,
+            "warnings": list(self.warnings),
             "counts": dict(self.counts._asdict()),
             "precision": self.precision,
             "recall": self.recall,
@@ -355,7 +365,11 @@ class CaseResult:
 def _without_texts(score: Score) -> Score:
     """Return a score without the lists and strings that may quote a document."""
     return Score(
-        score=score.score, verdict=score.verdict, status=score.status, vacuous=score.vacuous
+        score=score.score,
+        verdict=score.verdict,
+        status=score.status,
+        vacuous=score.vacuous,
+        warnings=score.warnings,
     )
 
 

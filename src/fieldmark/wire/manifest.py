@@ -98,7 +98,6 @@ class Manifest:
     accepted_changes: tuple[str, ...] = ()
     rescored_from: JsonObject | None = None
     lists: JsonObject = field(default_factory=dict)
-    spent: tuple[JsonObject, ...] = ()
     headline: Headline | None = None
 
     @property
@@ -219,7 +218,6 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
             "bytes": [headline.summary_bytes, headline.results_bytes],
         },
         "lists": manifest.lists,
-        "spent": list(manifest.spent),
     }
     always = ("providers", "inputs")
     return {k: v for k, v in document.items() if k in always or v not in ("", None, [], {})}
@@ -234,7 +232,6 @@ def manifest_from_json(document: JsonValue) -> Manifest:
     inputs: list[JsonFields] = optional(fields.array_of_objects, "inputs", [])
     weights: list[JsonValue] = optional(fields.array, "weights", [])
     evaluators: JsonFields = optional(fields.object, "evaluators", JsonFields({}))
-    spent: list[JsonFields] = optional(fields.array_of_objects, "spent", [])
     return Manifest(
         command=fields.text("command"),
         fieldmark=fields.text("fieldmark"),
@@ -263,7 +260,6 @@ def manifest_from_json(document: JsonValue) -> Manifest:
         accepted_changes=optional(fields.texts, "accepted_changes", ()),
         rescored_from=optional(json_object, "rescored_from", None),
         lists=optional(json_object, "lists", {}),
-        spent=tuple(each.value for each in spent),
         headline=_headline_from_json(optional(fields.object, "headline", None)),
     )
 

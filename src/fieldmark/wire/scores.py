@@ -28,6 +28,7 @@ def score_to_json(score: Score) -> JsonObject:
         "skipped": list(score.skipped),
         "reasoning": score.reasoning,
         "details": score.details,
+        **({"warnings": list(score.warnings)} if score.warnings else {}),
     }
 
 
@@ -48,6 +49,7 @@ def score_from_json(stored: JsonObject) -> Score:
         status=Status(str(stored.get("status", Status.OK))),
         vacuous=stored.get("vacuous") is True,
         skipped=_texts(stored.get("skipped")),
+        warnings=_texts(stored.get("warnings")),
     )
 
 

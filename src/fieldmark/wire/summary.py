@@ -64,6 +64,7 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "evaluators": {name: evaluator_to_json(each) for name, each in summary.evaluators.items()},
         **({"detection": summary.detection} if summary.detection else {}),
         **({"usage": summary.usage} if summary.usage else {}),
+        **({"spent": summary.spent} if summary.spent else {}),
         "gates": [gate_to_json(gate) for gate in summary.gates],
         "passed": summary.passed,
         "failures": [failure.value for failure in summary.failures],
@@ -98,6 +99,7 @@ def summary_from_json(value: JsonObject) -> Summary:
         },
         detection=fields.optional(fields.json_object, "detection", {}),
         usage=fields.optional(fields.json_object, "usage", {}),
+        spent=fields.optional(fields.json_object, "spent", {}),
         gates=gates,
         failures=fields.optional(
             lambda key: tuple(map(RunFailure, fields.texts(key))),

@@ -145,3 +145,47 @@ def test_every_address_of_a_host_is_validated(monkeypatch, scheme, addresses, re
 )
 def test_url_at_address_replaces_the_host_name(address, url):
     assert parse_endpoint("https://api.example.com/x?y=1").url_at(address) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        pytest.param("http://10.0.0.7:8000/v1", "", id="10"),
+        pytest.param("http://172.31.0.1/", "", id="172.16"),
+        pytest.param("http://192.168.1.9/", "", id="192.168"),
+        pytest.param("http://[fd12::1]/", "", id="unique-local-ipv6"),
+        pytest.param("http://models.internal/", "", id="name"),
+        pytest.param("http://127.0.0.1/", "", id="loopback"),
+        pytest.param("http://8.8.8.8/", "local machine and private networks", id="public"),
+        pytest.param(
+            "http://172.32.0.1/", "local machine and private networks", id="beyond-172.16"
+        ),
+        pytest.param("http://[::ffff:8.8.8.8]/", "local machine and private networks", id="mapped"),
+        pytest.param("http://169.254.169.254/", METADATA, id="metadata-address"),
+        pytest.param("http://[fd00:ec2::254]/", METADATA, id="ipv6-metadata-address"),
+    ],
+)
+def test_http_in_private_networks_is_allowed_on_request(url, message):
+    if message:
+        with pytest.raises(OptionError, match=message):
+            parse_endpoint(url, private_http=True)
+    else:
+        assert parse_endpoint(url, private_http=True).private_http
+
+
+@pytest.mark.parametrize(
+    ("addresses", "refused"),
+    [
+        pytest.param(["10.1.2.3"], False, id="private-address"),
+        pytest.param(["10.1.2.3", "93.184.216.34"], True, id="also-a-public-address"),
+        pytest.param(["169.254.169.254"], True, id="metadata-address"),
+    ],
+)
+def test_http_requires_that_every_address_of_a_name_is_private(monkeypatch, addresses, refused):
+    monkeypatch.setattr(module.socket, "getaddrinfo", resolving_to(*addresses))
+    endpoint = parse_endpoint("http://models.internal/", private_http=True)
+    if refused:
+        with pytest.raises(ForbiddenAddressError):
+            resolve_addresses(endpoint)
+    else:
+        assert resolve_addresses(endpoint) == tuple(addresses)

@@ -383,3 +383,14 @@ def test_python_functions_are_called_concurrently(tmp_path):
     target = Target(type="python", source=source, concurrency=3, timeout=TIMEOUT)
     got = [case.candidate for case in produce_candidates(target, cases(6))]
     assert got == [{"id": str(n)} for n in range(6)]
+
+
+def test_nothing_is_sent_for_a_while_after_ten_cases_in_a_row_have_failed():
+    source = Scripted(lambda _: TargetResponse(failure="down", transient=True))
+    target = Target(type="scripted", source=source, retries=1, concurrency=1)
+    cases = [Case(id=str(n), expected={}) for n in range(30)]
+    produced = list(produce_candidates(target, cases, backoff=AT_ONCE))
+    assert len(source.requests) == 20
+    assert produced[9].note == "down (2 attempts)"
+    assert produced[29].note == "not sent, because 10 requests in a row failed: down"
+    assert all(case.input is CaseInput.FAILED for case in produced)

@@ -10,15 +10,10 @@ import threading
 import pytest
 
 from fieldmark.errors import OptionError
+from fieldmark.judges.http_options import check_headers, expand, unusable_variable, variables_in
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets import http
-from fieldmark.run.targets.http import (
-    HttpTarget,
-    check_headers,
-    expand_headers,
-    header_variables,
-    unusable_variable,
-)
+from fieldmark.run.targets.http import HttpTarget
 from fieldmark.run.targets.target import TargetResponse
 from loopback_server import Answer, loopback, replied
 from waiting import TIMEOUT
@@ -276,6 +271,78 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch):
     assert proxy.received == []
 
 
+def test_query_parameters_are_added_to_the_url(monkeypatch):
+    monkeypatch.setenv("FM_TEST_KEY", "sentinel 4711&x")
+    query = {"api-version": "2", "key": "${FM_TEST_KEY}"}
+    with (
+        loopback(replied({}), Answer(status=400, body=b"no sentinel 4711&x")) as server,
+        HttpTarget(url=f"{server.url}?mode=fast", query=query).opened(TIMEOUT) as ask,
+    ):
+        ask(REQUEST)
+        failure = ask(REQUEST).failure
+    path = "/extract?mode=fast&api-version=2&key=sentinel+4711%26x"
+    assert server.received[0].path == path
+    assert "sentinel" not in failure
+    identity = HttpTarget(url=server.url, query=query).identity()
+    assert identity["query"] == query
+
+
+@pytest.mark.parametrize(
+    "proxy", [pytest.param("{}", id="url"), pytest.param("${{FM_PROXY}}", id="variable")]
+)
+def test_proxy_is_used_if_it_is_configured(monkeypatch, proxy):
+    with loopback(replied({"from": "the proxy"})) as server:
+        address = f"http://127.0.0.1:{server.port}"
+        monkeypatch.setenv("FM_PROXY", address)
+        target = HttpTarget(url="http://127.0.0.9:1/extract", proxy=proxy.format(address))
+        assert target.unready() is None
+        with target.opened(TIMEOUT) as ask:
+            assert ask(REQUEST).text == '{"from": "the proxy"}'
+    (received,) = server.received
+    assert received.path == "http://127.0.0.9:1/extract"
+
+
+def test_proxy_opens_a_tunnel_for_https():
+    """The proxy resolves the name; the connection through it is encrypted."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        lines = []
+
+        def accept():
+            connection, _ = listening.accept()
+            with connection:
+                lines.append(connection.recv(1000).splitlines()[0])
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with HttpTarget(url="https://nowhere.example/x", proxy=proxy).opened(TIMEOUT) as ask:
+            assert ask(REQUEST).failure
+        thread.join()
+    assert lines == [b"CONNECT nowhere.example:443 HTTP/1.1"]
+
+
+def test_password_of_a_proxy_is_redacted(monkeypatch):
+    monkeypatch.setenv("FM_PROXY", "http://ann:sentinel-4711@127.0.0.1:9")
+    target = HttpTarget(url="https://nowhere.example/x", proxy="${FM_PROXY}")
+    with target.opened(TIMEOUT) as ask:
+        failure = ask(REQUEST).failure
+    assert failure
+    assert "sentinel" not in failure + repr(target) + repr(target.identity())
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        pytest.param("", "FM_PROXY is not set", id="unset"),
+        pytest.param("proxy:3128", "must be the URL of a proxy", id="no-url"),
+        pytest.param("socks5://proxy:1", "must be the URL of a proxy", id="other-protocol"),
+    ],
+)
+def test_unusable_proxy_is_found_before_the_run(monkeypatch, value, reason):
+    monkeypatch.setenv("FM_PROXY", value)
+    assert reason in HttpTarget(url="https://example.com/", proxy="${FM_PROXY}").unready()
+
+
 def test_cookies_are_not_sent():
     with loopback(replied({}, headers={"Set-Cookie": "case=a"})) as server:
         with HttpTarget(url=server.url).opened(TIMEOUT) as ask:
@@ -318,6 +385,24 @@ def test_failure_contains_retry_after():
     [
         pytest.param({"url": "http://127.1/"}, "url", id="url-that-is-not-allowed"),
         pytest.param({"headers": {"X-Api-Key": "sk-1"}}, "headers", id="literal-secret"),
+        pytest.param({"query": {"key": "sk-1"}}, "query", id="literal-secret-in-the-query"),
+        pytest.param({"query": {"": "a"}}, "query", id="parameter-without-name"),
+        pytest.param({"query": {"a": "${b"}}, "query", id="invalid-variable"),
+        pytest.param({"proxy": "proxy:3128"}, "proxy", id="proxy-without-scheme"),
+        pytest.param({"proxy": "http://ann:pw@proxy:3128"}, "proxy", id="password-of-a-proxy"),
+        pytest.param(
+            {
+                "url": "http://models.internal/",
+                "allow_private_http": True,
+                "proxy": "http://proxy:1",
+            },
+            "proxy",
+            id="name-that-cannot-be-checked",
+        ),
+        pytest.param({"url": "http://10.0.0.7/"}, "url", id="private-network-without-permission"),
+        pytest.param(
+            {"url": "http://8.8.8.8/", "allow_private_http": True}, "url", id="http-in-the-internet"
+        ),
         pytest.param({"answer": "a..b"}, "answer", id="no-path"),
         pytest.param({"answer": "a[*]"}, "answer", id="path-of-many-values"),
     ],
@@ -407,8 +492,8 @@ def test_unusable_variables_of_headers(environment, reason):
 
 def test_headers_are_expanded_from_the_environment():
     headers = {"Authorization": "Bearer ${A}", "X": "${A}${B}", "Y": "plain"}
-    assert header_variables(headers) == ("A", "B")
-    assert expand_headers(headers, {"A": "1${B}", "B": "2"}) == {
+    assert variables_in(*headers.values()) == ("A", "B")
+    assert expand(headers, {"A": "1${B}", "B": "2"}) == {
         "Authorization": "Bearer 1${B}",
         "X": "1${B}2",
         "Y": "plain",

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
+from fieldmark.judges.http_client import excerpt
 from fieldmark.judges.llm.client import (
+    LlmCallError,
     LlmClient,
     NotAnObjectError,
+    Question,
     UnusableResponseError,
     parse_object,
 )
 from fieldmark.judges.llm.connection import ChatConnection, ReplyFormat
+from fieldmark.judges.llm.images import Image
 from fieldmark.judges.llm.prompts import Prompt, data_block
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import LlmCall
@@ -38,13 +44,21 @@ _INCOMPLETE: Final[Mapping[str, str]] = {
     "content_filter": "the content filter of the endpoint blocked the response",
 }
 _MAX_REASON: Final = 2_000
+_REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
+_FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
+"""What an endpoint says if it does not support a response format."""
+_THINKING: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_FENCE: Final = re.compile(
+    r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL | re.IGNORECASE
+)
 
 
 class Grade(NamedTuple):
-    """A score and its reason."""
+    """A score, its reason, and the choice that it stands for."""
 
     score: float
     reason: str = ""
+    choice: str = ""
 
 
 class Sample(NamedTuple):
@@ -66,19 +80,35 @@ def grade_samples(
     prompt: Prompt,
     data: JsonObject,
     ids: Sequence[str],
-    samples: int,
+    samples: int = 1,
+    images: Sequence[Image] = (),
 ) -> list[Sample]:
-    """Request several samples of the same grades; if one fails, all fail."""
-    found: list[Sample] = []
-    for repeat in range(samples):
-        question: JsonObject = {"data": data, "ids": list(ids), "repeat": repeat}
-        (response,) = client.lookup([question])
-        if response is None:
-            grades, call = request_grades(client, connection, prompt, data, ids, repeat)
-            new = CachedResponse({name: list(grade) for name, grade in grades.items()}, call)
-            (response,) = client.store([question], [new])
-        found.append(Sample(_cached_grades(response.value, ids), response.call))
-    return found
+    """Request several samples of the same grades at a time; if one fails, all fail."""
+    shown: JsonObject = {"images": [image.sha256 for image in images]} if images else {}
+    questions: list[Question] = [
+        {"data": data, "ids": list(ids), "repeat": repeat, **shown} for repeat in range(samples)
+    ]
+    found = client.lookup(questions)
+
+    def request(repeat: int) -> CachedResponse:
+        grades, call = request_grades(client, connection, prompt, data, ids, repeat, images=images)
+        new = CachedResponse({name: list(grade) for name, grade in grades.items()}, call)
+        (stored,) = client.store([questions[repeat]], [new])
+        return stored
+
+    missing = [repeat for repeat, response in enumerate(found) if response is None]
+    if len(missing) > 1:
+        threads = min(connection.concurrency, len(missing))
+        with ThreadPoolExecutor(threads, thread_name_prefix="fieldmark-llm") as pool:
+            requested = list(pool.map(request, missing))
+    else:
+        requested = list(map(request, missing))
+    responses = dict(zip(missing, requested, strict=True))
+    return [
+        Sample(_cached_grades(response.value, ids), response.call)
+        for repeat, known in enumerate(found)
+        for response in [known or responses[repeat]]
+    ]
 
 
 def _cached_grades(cached: JsonValue, ids: Sequence[str]) -> dict[str, Grade]:
@@ -87,6 +117,8 @@ def _cached_grades(cached: JsonValue, ids: Sequence[str]) -> dict[str, Grade]:
         match cached.get(name) if isinstance(cached, dict) else None:
             case [float() | int() as score, str(reason)]:
                 grades[name] = Grade(float(score), reason)
+            case [float() | int() as score, str(reason), str(choice)]:
+                grades[name] = Grade(float(score), reason, choice)
             case _:
                 raise CacheError("the cached response does not contain valid grades")
     return grades
@@ -99,37 +131,70 @@ def request_grades(
     data: JsonValue,
     ids: Sequence[str],
     repeat: int = 0,
+    *,
+    images: Sequence[Image] = (),
+    again: bool = True,
 ) -> Sample:
     """Request the grades of data by id from a model; any other response is an error.
 
-    `repeat` is added to the seed, so that samples can differ.
+    `repeat` is added to the seed, so that samples can differ. With `again`, the request is repeated
+    once after an invalid response.
     """
     block = data_block(data)
+    urls = [image.url for image in images]
     payload: JsonObject = {
         "model": connection.model,
-        "messages": prompt.messages(block, ids),
+        "messages": prompt.messages(block, ids, urls),
         "temperature": connection.temperature,
         "max_tokens": connection.max_reply_tokens,
         "seed": None if connection.seed is None else connection.seed + repeat,
     }
-    if connection.reply_format is ReplyFormat.JSON_OBJECT:
-        payload["response_format"] = {"type": "json_object"}
-    elif connection.reply_format is ReplyFormat.JSON_SCHEMA:
-        schema = prompt.schema(block.nonce, ids)
-        payload["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "marks", "strict": True, "schema": schema},
-        }
-    body, call = client.post(
-        "chat/completions",
-        connection.with_request_options(payload),
-        connection.max_response_tokens(),
-    )
-    grades = parse_grades(response_text(body), block.nonce, ids, reasons=prompt.reasons)
+    body, call = _post(client, connection, payload, prompt.schema(block.nonce, ids), urls)
+    text = response_text(body)
+    try:
+        grades = parse_grades(
+            text, block.nonce, ids, reasons=prompt.reasons, choices=prompt.choices
+        )
+    except UnusableResponseError as error:
+        if again:
+            return request_grades(
+                client, connection, prompt, data, ids, repeat, images=images, again=False
+            )
+        quoted = client.redact(excerpt(text))
+        raise UnusableResponseError(f"{error}: {quoted!r}", invalid=True) from None
     redacted = {
         name: grade._replace(reason=client.redact(grade.reason)) for name, grade in grades.items()
     }
     return Sample(redacted, call)
+
+
+def _post(
+    client: LlmClient,
+    connection: ChatConnection,
+    payload: JsonObject,
+    schema: JsonObject,
+    images: Sequence[str],
+) -> tuple[JsonObject, LlmCall]:
+    """Send a request in the strictest response format that the endpoint does not refuse."""
+    while True:
+        used = connection.offered_formats.strictest
+        response_format: JsonObject | None = None
+        if used is ReplyFormat.JSON_OBJECT:
+            response_format = {"type": "json_object"}
+        elif used is ReplyFormat.JSON_SCHEMA:
+            content: JsonObject = {"name": "marks", "strict": True, "schema": schema}
+            response_format = {"type": "json_schema", "json_schema": content}
+        try:
+            return client.post(
+                "chat/completions",
+                connection.with_request_options({**payload, "response_format": response_format}),
+                connection.max_response_tokens(),
+                images,
+            )
+        except LlmCallError as error:
+            unsupported = error.refused in _REFUSALS and _FORMAT.search(str(error))
+            if not (unsupported and connection.offered_formats.refuse(used)):
+                raise
 
 
 def response_text(body: JsonObject) -> str:
@@ -153,27 +218,43 @@ def response_text(body: JsonObject) -> str:
     return content
 
 
-def parse_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) -> dict[str, Grade]:
+def parse_grades(
+    text: str,
+    nonce: str,
+    ids: Sequence[str],
+    *,
+    reasons: bool,
+    choices: Mapping[str, float] | None = None,
+) -> dict[str, Grade]:
     """Parse a JSON object that must contain the grades of exactly these ids.
 
     >>> text = '{"nonce": "n", "marks": [{"id": "a", "score": 1}]}'
     >>> parse_grades(text, "n", ["a"], reasons=False)
-    {'a': Grade(score=1.0, reason='')}
+    {'a': Grade(score=1.0, reason='', choice='')}
+
+    One `<think>` block before the object, and one code fence around it, are removed.
     """
+    text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
+    fenced = _FENCE.match(text)
     try:
-        value = parse_object(text)
+        value = parse_object(text if fenced is None else fenced[1])
     except NotAnObjectError as error:
         raise UnusableResponseError(f"the response is not a JSON object: {error}") from None
     if value.get("nonce") != nonce:
         raise UnusableResponseError("the response does not contain the nonce of this call")
     if set(value) != {"nonce", "marks"} or not isinstance(value["marks"], list):
         raise UnusableResponseError("the response does not have the requested structure")
-    keys = {"id", "score", "reason"} if reasons else {"id", "score"}
+    keys = {"id", "choice" if choices else "score", *(["reason"] if reasons else [])}
     grades: dict[str, Grade] = {}
     for entry in value["marks"]:
         if not isinstance(entry, dict) or set(entry) != keys:
             raise UnusableResponseError("an entry of marks does not have the requested structure")
-        name, score, reason = entry["id"], entry["score"], entry.get("reason", "")
+        name, score, reason = entry["id"], entry.get("score"), entry.get("reason", "")
+        choice = entry.get("choice", "")
+        if choices:
+            score = choices.get(choice) if isinstance(choice, str) else None
+            if score is None:
+                raise UnusableResponseError("a choice is not one of the given choices")
         if not isinstance(name, str) or not isinstance(reason, str):
             raise UnusableResponseError("an entry of marks does not have the requested structure")
         if isinstance(score, bool) or not isinstance(score, int | float):
@@ -182,7 +263,7 @@ def parse_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) ->
             raise UnusableResponseError("a score is not between 0 and 1")
         if name in grades or name not in ids:
             raise UnusableResponseError("the response contains a duplicate or unknown id")
-        grades[name] = Grade(float(score), reason[:_MAX_REASON])
+        grades[name] = Grade(float(score), reason[:_MAX_REASON], str(choice))
     if len(grades) != len(ids):
         raise UnusableResponseError(f"expected {plural(len(ids), 'grade')}, got {len(grades)}")
     return grades

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.errors import MissingExtra
 from fieldmark.judges import rate_limiter
+from fieldmark.judges.circuit_breaker import UNAUTHORIZED
 from fieldmark.judges.http_client import HttpClient, HttpError, excerpt, status_error
+from fieldmark.judges.http_options import encode_query, expand
 from fieldmark.judges.llm.connection import Connection
+from fieldmark.judges.llm.images import IMAGE_TOKENS
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
 from fieldmark.judges.redaction import Redactor
@@ -41,11 +45,22 @@ _MAX_DEPTH: Final = 50
 
 
 class LlmCallError(Exception):
-    """A call failed; the message contains no secret."""
+    """A call failed; the message contains no secret. `refused` is the HTTP status of a refusal."""
+
+    def __init__(self, message: str, refused: int | None = None) -> None:
+        self.refused = refused
+        super().__init__(message)
 
 
 class UnusableResponseError(Exception):
-    """The response of a model does not have the requested structure."""
+    """The response of a model does not have the requested structure.
+
+    Another attempt may succeed if the response is `invalid`, and not a refusal or truncated.
+    """
+
+    def __init__(self, message: str, *, invalid: bool = False) -> None:
+        self.invalid = invalid
+        super().__init__(message)
 
 
 LLM_ERRORS: Final = (LlmCallError, UnusableResponseError, CacheError)
@@ -67,6 +82,7 @@ class _Attempt(NamedTuple):
     failure: str = ""
     transient: bool = False
     retry_after: float | None = None
+    status: int | None = None
 
 
 class LlmClient:
@@ -81,13 +97,13 @@ class LlmClient:
         task: JsonObject,
         cache: ResponseCache,
         http: HttpClient | None = None,
-        api_key: str | None = None,
+        known_secrets: Mapping[str, str] | None = None,
     ) -> None:
         self._connection = connection
         self._task = {**task, **connection.parameters()}
         self._cache = cache
         self._http = http
-        self._redactor = Redactor({} if api_key is None else {str(connection.api_key_env): api_key})
+        self._redactor = Redactor(known_secrets or {})
         self._rate_limiter = rate_limiter.shared_rate_limiter(connection.endpoint.netloc)
 
     @classmethod
@@ -98,20 +114,22 @@ class LlmClient:
             if connection.offline:
                 yield cls(connection, task, cache)
                 return
+            if problem := connection.unusable_variable():
+                raise LlmCallError(problem)
+            proxy = connection.proxy
             try:
-                key = connection.api_key()
                 http = HttpClient(
                     connection.endpoint,
-                    headers={} if key is None else {"Authorization": f"Bearer {key}"},
+                    headers=connection.request_headers(),
                     timeout=connection.timeout,
                     max_bytes=MAX_RESPONSE_BYTES,
+                    query=encode_query(connection.request_query(), os.environ),
+                    proxy=None if proxy is None else expand({"": proxy}, os.environ)[""],
                 )
-            except ValueError as error:
-                raise LlmCallError(str(error)) from None
             except ImportError:
                 raise LlmCallError(str(MissingExtra("calling a model", "llm"))) from None
             with closing(http):
-                yield cls(connection, task, cache, http, key)
+                yield cls(connection, task, cache, http, connection.secrets())
 
     def lookup(self, questions: Sequence[Question]) -> list[CachedResponse | None]:
         """Return the cached responses in the order of the questions."""
@@ -120,7 +138,7 @@ class LlmClient:
         responses = [found.get(key) for key in keys]
         for response in responses:
             if response is not None:
-                self._connection.usage_log.record_response(response.call, replayed=True)
+                self._connection.usage_log.record_response(response.call)
         return responses
 
     def store(
@@ -131,30 +149,42 @@ class LlmClient:
         stored = self._cache.store(zip(keys, responses, strict=True))
         cached = [stored[key] for key in keys]
         for response in cached:
-            self._connection.usage_log.record_response(response.call, replayed=False)
+            self._connection.usage_log.record_response(response.call)
         return cached
 
     def _key(self, question: Question) -> str:
         return cache_key({"about": self._task, "question": question})
 
     def post(
-        self, path: str, payload: JsonObject, output_tokens: int
+        self, path: str, payload: JsonObject, output_tokens: int, images: Sequence[str] = ()
     ) -> tuple[JsonObject, LlmCall]:
-        """Send a request, and return the body of the response, of at most `output_tokens`."""
+        """Send a request, and return the body of the response, of at most `output_tokens`.
+
+        `images` are the URLs of images in the payload, whose tokens do not depend on their length.
+        """
         http = self._http
         if http is None:
             raise LlmCallError("offline, and the response is not cached")
-        body = json.dumps(payload, separators=(",", ":"), sort_keys=True).encode()
+        body = json.dumps(payload, separators=(",", ":")).encode()
         # A token has at least one byte.
-        limit = TokenCount(len(body) + _OVERHEAD_TOKENS, output_tokens)
+        counted = len(body) - sum(map(len, images)) + len(images) * IMAGE_TOKENS
+        limit = TokenCount(counted + _OVERHEAD_TOKENS, output_tokens)
         attempt, attempts = call_with_retries(
-            lambda: self._attempt(http, path, body, limit), self._connection.retries, _sleep
+            lambda: self._attempt(http, self._connection.request_path(path), body, limit),
+            self._connection.retries,
+            _sleep,
         )
+        if attempt.response is not None or attempt.transient or attempt.status is not None:
+            self._connection.breaker.record(
+                self.redact(attempt.failure),
+                transient=attempt.transient,
+                unauthorized=attempt.status == UNAUTHORIZED,
+            )
         if attempt.response is not None:
             return attempt.response
         times = f" ({attempts} attempts)" if attempts > 1 else ""
         place = self._connection.endpoint.netloc
-        raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times)
+        raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times, attempt.status)
 
     def redact(self, text: str) -> str:
         """Return a text with the API key redacted."""
@@ -163,6 +193,8 @@ class LlmClient:
     def _attempt(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
         connection, usage_log = self._connection, self._connection.usage_log
         with self._rate_limiter.slot(connection.concurrency, connection.per_minute):
+            if refusal := connection.breaker.refusal():
+                return _Attempt(failure=refusal)
             try:
                 usage_log.reserve(limit, connection.check_budget)
             except BudgetExceededError as error:
@@ -171,7 +203,7 @@ class LlmClient:
             try:
                 attempt = self._send(http, path, body, limit)
             finally:
-                usage_log.settle(limit, attempt.paid, failed=attempt.response is None)
+                usage_log.settle(limit, attempt.paid, attempt.response and attempt.response[1])
             return attempt
 
     def _send(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
@@ -188,6 +220,7 @@ class LlmClient:
                 # An exhausted quota has the same status as a rate limit.
                 transient=http_error.transient and "insufficient_quota" not in text,
                 retry_after=http_error.retry_after,
+                status=response.status,
             )
         try:
             # Redacted again after parsing, because a secret may be escaped inside strings.

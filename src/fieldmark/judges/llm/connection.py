@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.judges.circuit_breaker import CircuitBreaker
 from fieldmark.judges.endpoints import Endpoint, parse_endpoint
+from fieldmark.judges.http_options import (
+    check_headers,
+    check_proxy,
+    check_query,
+    expand,
+    unusable_variable,
+    variables_in,
+)
+from fieldmark.judges.llm.prompts import LATEST_VERSION
 from fieldmark.judges.llm.response_cache import (
     CacheError,
     FileResponseCache,
@@ -33,6 +45,8 @@ __all__ = ["OPENAI_URL", "ChatConnection", "Connection", "ReplyFormat", "check_n
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_VERSION: Final = re.compile(r"[0-9A-Za-z.-]+\Z")
+_KEY_HEADERS: Final = frozenset({"authorization", "api-key"})
 _API_KEY: Final = re.compile(r"[!-~]+\Z")
 _RESERVED_PARAMETERS: Final = frozenset({"messages", "model", "input", "stream", "n", "tools"})
 _MAX_TEMPERATURE: Final = 2.0
@@ -45,16 +59,24 @@ _REPLY_LIMITS: Final = ("max_tokens", "max_completion_tokens")
 class Connection:
     """A model behind an OpenAI-compatible endpoint.
 
-    The key is read from the environment variable `api_key_env`. Budgets apply for the lifetime of
-    this object: one run. `cache` is a file for the responses, or true for the default location.
-    With `offline`, only cached responses are used. `request` adds parameters to each request, or
-    removes those that it sets to null.
+    The key is read from the environment variable `api_key_env`. Budgets apply to one run, also if
+    it is resumed; `max_total_tokens` limits the tokens of all requests and responses. `cache` is a
+    file for the responses, or true for the default location. With `offline`, only cached responses
+    are used. `request` adds parameters to each request, or removes those that it sets to null.
+    `headers` and `query` are added to each request. With `azure_api_version`, `base_url` is that of
+    an Azure resource and `model` a deployment. `proxy` is the URL of a proxy. `${NAME}` in these
+    options is an environment variable. `allow_private_http` allows http:// in private networks.
     """
 
     model: str
     base_url: str = OPENAI_URL
     api_key_env: str | None = "OPENAI_API_KEY"
     request: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    query: Mapping[str, str] = field(default_factory=dict, hash=False)
+    azure_api_version: str | None = None
+    proxy: str | None = None
+    allow_private_http: bool = False
     timeout: float = 60.0
     retries: int = 3
     concurrency: int = 4
@@ -62,11 +84,14 @@ class Connection:
     cache: bool | str = True
     offline: bool = False
     max_calls: int | None = None
-    max_tokens: int | None = None
+    max_total_tokens: int | None = None
     max_cost: float | None = None
     input_price: float | None = None
     output_price: float | None = None
     usage_log: UsageLog = field(init=False, repr=False, compare=False, default_factory=UsageLog)
+    breaker: CircuitBreaker = field(
+        init=False, repr=False, compare=False, default_factory=CircuitBreaker
+    )
     _memory: MemoryResponseCache = field(
         init=False, repr=False, compare=False, default_factory=MemoryResponseCache
     )
@@ -75,8 +100,15 @@ class Connection:
         if is_blank(self.model):
             raise OptionError("model", "must name a model")
         if "?" in self.base_url:
-            raise OptionError("base_url", "must not contain a query (?)")
-        parse_endpoint(self.base_url, "base_url")
+            raise OptionError("base_url", "must not contain a query (?); use query")
+        check_flag("allow_private_http", self.allow_private_http)
+        parse_endpoint(self.base_url, "base_url", private_http=self.allow_private_http)
+        check_headers(self.headers)
+        check_query(self.query)
+        if self.proxy is not None:
+            check_proxy(self.proxy, self.endpoint)
+        if self.azure_api_version is not None and not _VERSION.match(self.azure_api_version):
+            raise OptionError("azure_api_version", "must be a version such as 2024-10-21")
         if self.api_key_env is not None and not _VARIABLE_NAME.match(self.api_key_env):
             # The value may be the key itself, so the message does not repeat it.
             raise OptionError(
@@ -92,7 +124,7 @@ class Connection:
         if self.offline and self.cache is False:
             raise OptionError("offline", "requires a cache")
         check_number("timeout", self.timeout, minimum=0, exclusive=True)
-        limits = ("retries", "max_calls", "max_tokens", "max_cost")
+        limits = ("retries", "max_calls", "max_total_tokens", "max_cost")
         for option in (*limits, "input_price", "output_price"):
             check_number(option, getattr(self, option), minimum=0)
         check_number("concurrency", self.concurrency, minimum=1)
@@ -104,7 +136,19 @@ class Connection:
     @property
     def endpoint(self) -> Endpoint:
         """Return the endpoint of the model."""
-        return parse_endpoint(self.base_url, "base_url")
+        return parse_endpoint(self.base_url, "base_url", private_http=self.allow_private_http)
+
+    def request_path(self, operation: str) -> str:
+        """Return the path of an operation below `base_url`."""
+        if self.azure_api_version is None:
+            return operation
+        return f"openai/deployments/{quote(self.model, safe='')}/{operation}"
+
+    def request_query(self) -> Mapping[str, str]:
+        """Return the query parameters of each request, with variables."""
+        if self.azure_api_version is None:
+            return self.query
+        return {"api-version": self.azure_api_version, **self.query}
 
     def parameters(self) -> JsonObject:
         """Return the options that a response depends on."""
@@ -112,6 +156,8 @@ class Connection:
             "base_url": self.base_url.rstrip("/"),
             "model": self.model,
             **({"request": dict(self.request)} if self.request else {}),
+            **({"headers": dict(self.headers)} if self.headers else {}),
+            **({"query": dict(self.request_query())} if self.request_query() else {}),
         }
 
     def with_request_options(self, payload: JsonObject) -> JsonObject:
@@ -126,19 +172,42 @@ class Connection:
             return None if file and file.is_file() else _missing_cache(file)
         if find_spec("httpx") is None:
             return str(MissingExtra("calling a model", "llm"))
+        return self.unusable_variable()
+
+    def unusable_variable(self) -> str | None:
+        """Return why the environment variables cannot be used, or `None`."""
         try:
             self.api_key()
         except ValueError as error:
             return str(error)
-        return None
+        return unusable_variable({**self.headers, **self.query}, os.environ, self.proxy)
+
+    def secrets(self) -> dict[str, str]:
+        """Return the values of all environment variables that are sent, by name."""
+        names = variables_in(*self.headers.values(), *self.query.values(), self.proxy or "")
+        values = {name: os.environ.get(name, "") for name in names}
+        if (key := self.api_key()) is not None:
+            values[str(self.api_key_env)] = key
+        return {name: value for name, value in values.items() if value}
+
+    def request_headers(self) -> dict[str, str]:
+        """Return the headers of each request, with the API key."""
+        headers = expand(self.headers, os.environ)
+        if (key := self.api_key()) is not None:
+            azure = self.azure_api_version is not None
+            headers |= {"api-key": key} if azure else {"Authorization": f"Bearer {key}"}
+        return headers
 
     def api_key(self) -> str | None:
-        """Return the API key from the environment; it is optional for a local endpoint."""
-        if self.api_key_env is None:
+        """Return the API key from the environment, unless a header contains one.
+
+        It is optional for a local endpoint, and with http in a private network.
+        """
+        if self.api_key_env is None or _KEY_HEADERS & set(map(str.lower, self.headers)):
             return None
         value = os.environ.get(self.api_key_env, "").strip()
         if not value:
-            if self.endpoint.is_local:
+            if self.endpoint.is_local or self.endpoint.scheme == "http":
                 return None
             raise ValueError(f"the environment variable {self.api_key_env} is not set")
         if not _API_KEY.match(value):
@@ -180,8 +249,8 @@ class Connection:
         if self.max_calls is not None and calls >= self.max_calls:
             raise BudgetExceededError(f"the budget of {plural(self.max_calls, 'call')} is used up")
         message = "one more call could exceed the budget of "
-        if self.max_tokens is not None and sum(tokens) > self.max_tokens:
-            raise BudgetExceededError(f"{message}{plural(self.max_tokens, 'token')}")
+        if self.max_total_tokens is not None and sum(tokens) > self.max_total_tokens:
+            raise BudgetExceededError(f"{message}{plural(self.max_total_tokens, 'token')}")
         cost = self.price(tokens)
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
             raise BudgetExceededError(f"{message}{self.max_cost:g}")
@@ -191,36 +260,76 @@ class Connection:
         return self.usage_log.usage(self.price)
 
     def spent(self) -> JsonObject:
-        """Return what this process actually sent and paid for."""
+        """Return what was sent and paid for, and the original cost of cached responses."""
         return self.usage_log.spent(self.price)
 
 
 class ReplyFormat(StrEnum):
-    """The response format to request; the response is validated in any case."""
+    """The response format to request; the response is validated in any case.
 
+    `auto` is the strictest of the others that the endpoint supports.
+    """
+
+    AUTO = "auto"
     JSON_OBJECT = "json_object"
     JSON_SCHEMA = "json_schema"
     NONE = "none"
 
 
+_STRICTEST_FIRST: Final = (ReplyFormat.JSON_SCHEMA, ReplyFormat.JSON_OBJECT, ReplyFormat.NONE)
+
+
+class OfferedFormats:
+    """The formats that the endpoint has not refused, strictest first; thread-safe."""
+
+    def __init__(self, formats: Sequence[ReplyFormat]) -> None:
+        self._lock = threading.Lock()
+        self._formats = tuple(formats)
+
+    def __reduce__(self) -> tuple[type[OfferedFormats], tuple[Sequence[ReplyFormat]]]:
+        return OfferedFormats, (self._formats,)
+
+    @property
+    def strictest(self) -> ReplyFormat:
+        """The format to request."""
+        return self._formats[0]
+
+    def refuse(self, refused: ReplyFormat) -> bool:
+        """Do not request a format again; return whether there is another one."""
+        with self._lock:
+            if self._formats[0] is refused:
+                self._formats = self._formats[1:] or self._formats
+            return self._formats[0] is not refused
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConnection(Connection):
-    """A chat model behind an OpenAI-compatible endpoint."""
+    """A chat model behind an OpenAI-compatible endpoint.
+
+    `prompt_version` selects an older prompt, whose cached responses remain valid.
+    """
 
     temperature: float = 0.0
     seed: int | None = None
-    reply_format: ReplyFormat = ReplyFormat.JSON_OBJECT
+    reply_format: ReplyFormat = ReplyFormat.AUTO
     max_reply_tokens: int = 2048
+    prompt_version: int = LATEST_VERSION
+    offered_formats: OfferedFormats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Connection.__post_init__(self)
         check_number("temperature", self.temperature, minimum=0, maximum=_MAX_TEMPERATURE)
         check_number("max_reply_tokens", self.max_reply_tokens, minimum=1)
         known = checked_choice("reply_format", self.reply_format, ReplyFormat)
+        check_number("prompt_version", self.prompt_version, minimum=1, maximum=LATEST_VERSION)
+        if known is ReplyFormat.AUTO and self.prompt_version == 1:
+            known = ReplyFormat.JSON_OBJECT  # cached responses depend on it
         object.__setattr__(self, "reply_format", known)
+        formats = _STRICTEST_FIRST if known is ReplyFormat.AUTO else (known,)
+        object.__setattr__(self, "offered_formats", OfferedFormats(formats))
         for option in _REPLY_LIMITS:
             check_number(f"request.{option}", self.request.get(option), minimum=1)
-        budget = self.max_tokens if self.max_cost is None else self.max_cost
+        budget = self.max_total_tokens if self.max_cost is None else self.max_cost
         if budget is not None and not self._reply_limits():
             message = "must not remove the response limit (max_tokens or max_completion_tokens)"
             raise OptionError("request", f"{message} if there is a budget")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["BudgetExceededError", "LlmCall", "TokenCount", "UsageLog"]
+__all__ = ["BudgetExceededError", "LlmCall", "SpentChange", "TokenCount", "UsageLog"]
 
 
 class LlmCall(NamedTuple):
@@ -31,57 +31,104 @@ class TokenCount(NamedTuple):
     input_tokens: int = 0
     output_tokens: int = 0
 
+    def plus(self, other: TokenCount) -> TokenCount:
+        """Return the sum."""
+        return TokenCount(self[0] + other[0], self[1] + other[1])
+
+    def minus(self, other: TokenCount) -> TokenCount:
+        """Return the difference."""
+        return TokenCount(self[0] - other[0], self[1] - other[1])
+
 
 Price: TypeAlias = Callable[[TokenCount], float | None]
 """Returns the cost of tokens, if the prices are known."""
+
+
+class SpentChange(NamedTuple):
+    """A change of what was spent: a reservation, or the difference to it when a call ended."""
+
+    requests: int = 0
+    failed_requests: int = 0
+    tokens: TokenCount = TokenCount()
+    call: str = ""
 
 
 class UsageLog:
     """The usage of one connection; thread-safe.
 
     The maximum cost of a call is reserved before the call, so a budget is never exceeded.
+    `write_change` receives every change of what was spent, so that a resumed run can `restore` it.
+    A call in flight counts with its maximum cost.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._settled = threading.Condition()
         self._requests = 0
         self._failed = 0
-        self._replayed = 0
         self._spent = TokenCount()
         self._reserved = TokenCount()
+        self._paid: set[str] = set()
         self._calls: dict[str, LlmCall] = {}
+        self.write_change: Callable[[SpentChange], None] = lambda _: None
 
     def __reduce__(self) -> tuple[type[UsageLog], tuple[()]]:
         # Every process has its own log.
         return UsageLog, ()
 
+    def restore(self, changes: Iterable[SpentChange]) -> None:
+        """Add what an interrupted run spent."""
+        with self._settled:
+            for change in changes:
+                self._requests += change.requests
+                self._failed += change.failed_requests
+                self._spent = self._spent.plus(change.tokens)
+                if change.call:
+                    self._paid.add(change.call)
+
     def reserve(self, tokens: TokenCount, check_budget: Callable[[int, TokenCount], None]) -> None:
-        """Reserve the tokens of a call.
+        """Reserve the tokens of a call; wait while calls in flight reserve what it needs.
 
         `check_budget` receives the number of previous calls and the maximum number of tokens,
         including this call, and may raise BudgetExceededError.
         """
-        with self._lock:
-            check_budget(self._requests, _add(_add(self._spent, self._reserved), tokens))
+        with self._settled:
+            while True:
+                try:
+                    check_budget(self._requests, self._spent.plus(self._reserved).plus(tokens))
+                    break
+                except BudgetExceededError:
+                    # If it is exceeded without the calls in flight, waiting is useless.
+                    check_budget(self._requests, self._spent.plus(tokens))
+                self._settled.wait()
+            self.write_change(SpentChange(requests=1, tokens=tokens))
             self._requests += 1
-            self._reserved = _add(self._reserved, tokens)
+            self._reserved = self._reserved.plus(tokens)
 
-    def settle(self, reserved: TokenCount, paid: TokenCount, *, failed: bool = False) -> None:
-        """Replace reserved tokens with the ones that were paid for."""
-        with self._lock:
-            self._reserved = _add(self._reserved, TokenCount(-reserved[0], -reserved[1]))
-            self._spent = _add(self._spent, paid)
-            self._failed += failed
+    def settle(self, reserved: TokenCount, paid: TokenCount, call: LlmCall | None = None) -> None:
+        """Replace reserved tokens with the ones that were paid for; a failure has no call."""
+        with self._settled:
+            self._reserved = self._reserved.minus(reserved)
+            self._spent = self._spent.plus(paid)
+            self._failed += call is None
+            if call is not None:
+                self._paid.add(call.id)
+            self._settled.notify_all()
+            self.write_change(
+                SpentChange(
+                    failed_requests=int(call is None),
+                    tokens=paid.minus(reserved),
+                    call="" if call is None else call.id,
+                )
+            )
 
-    def record_response(self, call: LlmCall, *, replayed: bool) -> None:
+    def record_response(self, call: LlmCall) -> None:
         """Record the call that returned a response, which may come from the cache."""
-        with self._lock:
+        with self._settled:
             self._calls[call.id] = call
-            self._replayed += replayed
 
     def usage(self, price: Price) -> JsonObject:
         """Return the original cost of all responses, whether cached or not."""
-        with self._lock:
+        with self._settled:
             calls = list(self._calls.values())
         sent = sum(call.input_tokens for call in calls)
         received = sum(call.output_tokens for call in calls)
@@ -95,17 +142,23 @@ class UsageLog:
         }
 
     def spent(self, price: Price) -> JsonObject:
-        """Return what this process actually sent and paid for."""
-        with self._lock:
+        """Return what was sent and paid for, and the original cost of responses from the cache.
+
+        Unusable responses are included.
+        """
+        with self._settled:
+            replayed = [call for call in self._calls.values() if call.id not in self._paid]
             return {
                 "requests": self._requests,
                 "failed_requests": self._failed,
-                "replayed_answers": self._replayed,
                 "input_tokens": self._spent.input_tokens,
                 "output_tokens": self._spent.output_tokens,
                 "cost": price(self._spent),
+                "replayed_calls": len(replayed),
+                "replayed_cost": price(
+                    TokenCount(
+                        sum(call.input_tokens for call in replayed),
+                        sum(call.output_tokens for call in replayed),
+                    )
+                ),
             }
-
-
-def _add(one: TokenCount, other: TokenCount) -> TokenCount:
-    return TokenCount(one[0] + other[0], one[1] + other[1])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final, TypeVar
 
-from fieldmark.compare.options import checked_choice
+from fieldmark.compare.options import check_flag, checked_choice
+from fieldmark.errors import OptionError
 from fieldmark.judges.llm.chat import request_grades
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question, UnusableResponseError
 from fieldmark.judges.llm.connection import ChatConnection, Connection, check_number
-from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt
+from fieldmark.judges.llm.prompts import Prompt, form_prompt, meaning_prompt
 from fieldmark.judges.llm.response_cache import CachedResponse
 from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
@@ -41,7 +42,7 @@ class Aspect(StrEnum):
     FORM = "form"
 
 
-_PROMPTS: Final[Mapping[Aspect, Prompt]] = {Aspect.MEANING: MEANING, Aspect.FORM: FORM}
+_PROMPTS: Final = {Aspect.MEANING: meaning_prompt, Aspect.FORM: form_prompt}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,8 @@ class OpenAi(ChatConnection):
 
     Up to `batch` pairs are sent per call. An invalid response is an error, never a similarity. If
     it was for several pairs, they are requested again in halves, to find the pair that causes it.
+    The model is told the path and the description of the `field`, which rules set. With `reasons`,
+    it explains each score in the note of the field.
     """
 
     name: ClassVar[str] = "openai"
@@ -59,10 +62,17 @@ class OpenAi(ChatConnection):
     persuadable: ClassVar[bool] = True
     aspect: Aspect = Aspect.MEANING
     batch: int = 20
+    reasons: bool = False
+    field: str = ""
+    description: str = ""
 
     def __post_init__(self) -> None:
         ChatConnection.__post_init__(self)
         check_number("batch", self.batch, minimum=1)
+        check_flag("reasons", self.reasons)
+        if self.prompt_version == 1 and (self.reasons or self.field or self.description):
+            option = "reasons" if self.reasons else "field" if self.field else "description"
+            raise OptionError(option, "requires prompt_version 2")
         object.__setattr__(self, "aspect", checked_choice("aspect", self.aspect, Aspect))
 
     def identity(self) -> JsonObject:
@@ -70,9 +80,18 @@ class OpenAi(ChatConnection):
         return {**self.parameters(), **self._task(), "batch": self.batch}
 
     def of_form(self) -> OpenAi:
-        """Return the same model for comparison by spelling; both share one usage log."""
-        other = replace(self, aspect=Aspect.FORM)
-        object.__setattr__(other, "usage_log", self.usage_log)
+        """Return the same model for comparison by spelling; both share one budget."""
+        return self._sharing(replace(self, aspect=Aspect.FORM))
+
+    def for_field(self, path: str, description: str = "") -> OpenAi:
+        """Return the same model, told about a field unless it was already, with the same budget."""
+        if self.prompt_version == 1 or self.field:
+            return self
+        return self._sharing(replace(self, field=path, description=self.description or description))
+
+    def _sharing(self, other: OpenAi) -> OpenAi:
+        for shared in ("usage_log", "breaker", "_memory", "offered_formats"):
+            object.__setattr__(other, shared, getattr(self, shared))
         return other
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
@@ -92,7 +111,18 @@ class OpenAi(ChatConnection):
         return [answers[pair] for pair in pairs]
 
     def _task(self) -> JsonObject:
-        return {"task": "similarity", "prompt": _PROMPTS[self.aspect].identity()}
+        task: JsonObject = {"task": "similarity", "prompt": self._prompt().identity()}
+        if self.prompt_version == 1:
+            return task
+        # A grade may depend on the other pairs of its call.
+        return {**task, **self._about(), "batch": self.batch}
+
+    def _about(self) -> JsonObject:
+        about = {"field": self.field, "description": self.description}
+        return {name: text for name, text in about.items() if text}
+
+    def _prompt(self) -> Prompt:
+        return _PROMPTS[self.aspect](self.prompt_version, reasons=self.reasons)
 
     def _grade(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedResponse]:
         ids = [f"p{number}" for number in range(1, len(pairs) + 1)]
@@ -100,8 +130,14 @@ class OpenAi(ChatConnection):
             {"id": name, "first": first, "second": second}
             for name, (first, second) in zip(ids, map(_shuffled, pairs), strict=True)
         ]
-        grades, call = request_grades(client, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
-        return [CachedResponse(grades[name].score, call) for name in ids]
+        about = {**self._about(), "pairs": data}
+        # Several pairs are requested again in halves.
+        again = len(pairs) == 1
+        grades, call = request_grades(client, self, self._prompt(), about, ids, again=again)
+        return [
+            CachedResponse([grade.score, grade.reason] if self.reasons else grade.score, call)
+            for grade in map(grades.__getitem__, ids)
+        ]
 
 
 def _shuffled(pair: TextPair) -> TextPair:
@@ -111,8 +147,10 @@ def _shuffled(pair: TextPair) -> TextPair:
 
 
 def _read_similarity(cached: JsonValue) -> Similarity:
-    if isinstance(cached, int | float) and not isinstance(cached, bool):
-        return float(cached)
+    score, reason = cached if isinstance(cached, list) and len(cached) == 2 else (cached, "")  # noqa: PLR2004
+    if isinstance(score, int | float) and not isinstance(score, bool) and isinstance(reason, str):
+        number = float(score)
+        return Comparison(matched=False, similarity=number, note=reason) if reason else number
     return provider_error("the cached response is not a similarity")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, TypeAlias, cast
 
@@ -17,6 +18,7 @@ from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
 from fieldmark.errors import DataError
+from fieldmark.judges.circuit_breaker import CircuitBreaker
 from fieldmark.judges.judge_protocol import judge_request
 from fieldmark.judges.retry import Backoff, call_with_retries
 from fieldmark.model.case import Case, CaseContext, CaseInput
@@ -75,12 +77,13 @@ def produce_candidates(
     dialect: JsonDialect | None = None,
     reading: Inputs | None = None,
     backoff: Backoff | None = None,
+    run_cache: Path | None = None,
 ) -> Generator[Case, None, None]:
     """Yield every case with a candidate, in order; only a few cases are in memory at a time.
 
     A case that has a candidate or invalid ground truth is yielded unchanged. If the target fails,
     the case is an error with the reason as its note, never an omission. `warn` may be called from
-    any thread.
+    any thread. `run_cache` is the directory for cached responses unless the target has its own.
     """
     source = cast("TargetSource", target.source)
     used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
@@ -89,9 +92,10 @@ def produce_candidates(
     size = max(1, target.concurrency)
     with source.opened(target.timeout) as call_once, closing(ThreadPool(size)) as pool:
         call = _with_retries(call_once, max(0, target.retries), backoff or Backoff(), pool)
-        if target.cache is not None:
+        directory = run_cache if target.cache is None else target.cache
+        if directory:
             identity: JsonObject = {target.type: source.identity()}
-            call = TargetCache(target.cache, identity, warn).cached(call)
+            call = TargetCache(directory, identity, warn).cached(call)
         waiting: deque[tuple[Case, Future[TargetResponse] | None]] = deque()
         for case in cases:
             needed = case.candidate is MISSING and case.input in _NEEDING_CANDIDATE
@@ -120,7 +124,11 @@ def target_request(case: Case) -> JsonObject:
 
 
 def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: ThreadPool) -> TargetCall:
-    """Retry transient failures; an exception in a plug-in is a failure of the case."""
+    """Retry transient failures; an exception in a plug-in is a failure of the case.
+
+    After too many failures in a row, and after a rejection of the credentials, nothing is sent.
+    """
+    breaker = CircuitBreaker()
 
     def call_once(request: JsonObject) -> TargetResponse:
         try:
@@ -133,7 +141,12 @@ def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: Thread
         return pool.wait_for_stop(backoff.delay(retry, retry_after))
 
     def retrying_call(request: JsonObject) -> TargetResponse:
+        if refusal := breaker.refusal():
+            return TargetResponse(failure=refusal)
         response, attempts = call_with_retries(lambda: call_once(request), retries, wait)
+        breaker.record(
+            response.failure, transient=response.transient, unauthorized=response.unauthorized
+        )
         if retries and response.transient and attempts > retries:
             return response._replace(failure=f"{response.failure} ({attempts} attempts)")
         return response

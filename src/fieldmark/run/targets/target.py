@@ -19,7 +19,8 @@ _MAX_HASHED_BYTES: Final = 64 << 20
 class TargetResponse(NamedTuple):
     """One response: model output as text, a JSON value, or a failure.
 
-    A transient failure is retried, after `retry_after` seconds if the target requested it.
+    A transient failure is retried, after `retry_after` seconds if the target requested it. If it
+    was `unauthorized`, no further request is sent.
     """
 
     text: str | None = None
@@ -27,6 +28,7 @@ class TargetResponse(NamedTuple):
     failure: str = ""
     transient: bool = False
     retry_after: float | None = None
+    unauthorized: bool = False
 
 
 TargetCall: TypeAlias = Callable[[JsonObject], TargetResponse]

@@ -6,7 +6,14 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from fieldmark.judges.llm.prompts import FORM, MEANING, DataBlock, rubric_prompt, safety_prompt
+from fieldmark.judges.llm.prompts import (
+    LATEST_VERSION,
+    DataBlock,
+    form_prompt,
+    meaning_prompt,
+    rubric_prompt,
+    safety_prompt,
+)
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.response_models import HealthResponse, PromptListResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
@@ -17,8 +24,8 @@ __all__ = ["router"]
 router = APIRouter(route_class=StrictRoute, tags=["about"])
 
 _PROMPTS: Final = (
-    MEANING,
-    FORM,
+    meaning_prompt(LATEST_VERSION),
+    form_prompt(LATEST_VERSION),
     rubric_prompt([("(name of a criterion)", "(its text)")]),
     safety_prompt("(the policy)"),
 )
