@@ -46,25 +46,25 @@ class CaseSums(NamedTuple):
     evaluator computes them.
     """
 
-    score: int
-    scored: int
-    f1: int
-    f1s: int
-    extra: int
-    unexpected: int
-    missing: int
-    both_non_null: int
-    both_null: int
-    ignored: int
-    failed: int
-    matched: int
-    safety: int
-    judged: int
-    completeness: int
-    hallucination: int
-    accuracy: int
-    rqs: int
-    rated: int
+    score: int = 0
+    scored: int = 0
+    f1: int = 0
+    f1s: int = 0
+    extra: int = 0
+    unexpected: int = 0
+    missing: int = 0
+    both_non_null: int = 0
+    both_null: int = 0
+    ignored: int = 0
+    failed: int = 0
+    matched: int = 0
+    safety: int = 0
+    judged: int = 0
+    completeness: int = 0
+    hallucination: int = 0
+    accuracy: int = 0
+    rqs: int = 0
+    rated: int = 0
 
 
 class CaseRow:
