@@ -141,7 +141,7 @@ SYNONYMS: Final = (
     "paid, settled, paid in full, fully paid, settled in full, bezahlt, pagado, paye",
     "pay, remit, payment, remittance, zahlung, paiement, pagamento, pago",
     "payable, zahlbar, a pagar",
-    "outstanding, open balance, owing, still owed, unpaid, not paid",
+    "outstanding, open balance, owing, still owed",
     "overdue, past due, late",
     "cancel, call off, annul, storniert, annule, cancelado, anulado",
     "finish, complete, fertig, termine, completado, concluido",
