@@ -92,8 +92,7 @@ class Token:
     Tokens mean the same if they have a key in common: an ambiguous one has several. `weight` is
     what the token contributes to similarity, `written` its text in the original case, and `plain`
     the values that a number can have without its unit. A `label` says what a value is, as in
-    "Lot: 7". The key of a word is also its
-    `word`.
+    "Lot: 7". The key of a word is also its `word`.
     """
 
     kind: Kind
@@ -129,14 +128,17 @@ def same_value(one: Token, other: Token) -> bool:
         return True
     return any(
         want.measure == got.measure
-        and want.measure in _IRREGULAR
         and _needs_rounding(want.value, got.value)
         and abs(want.value - got.value) <= _ROUNDING * abs(want.value)
-        for want in one.keys
-        if isinstance(want, Quantity)
-        for got in other.keys
-        if isinstance(got, Quantity)
+        for want in _irregular(one.keys)
+        for got in _irregular(other.keys)
     )
+
+
+@lru_cache(maxsize=4096)
+def _irregular(keys: frozenset[Key]) -> tuple[Quantity, ...]:
+    """Return the quantities that may be rounded; a symbol of many currencies has none."""
+    return tuple(key for key in keys if isinstance(key, Quantity) and key.measure in _IRREGULAR)
 
 
 def _needs_rounding(one: Fraction, other: Fraction) -> bool:

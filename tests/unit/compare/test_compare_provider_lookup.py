@@ -24,13 +24,21 @@ def test_providers_of_rules_can_be_found_and_changed():
         "x": {"match": "semantic", "provider": "lexical"},
     }
     rules = read_rules({"provider": {"type": "openai", "model": "m"}, "fields": fields}).rules
-    # FUZZY uses the same model to compare form instead of meaning.
-    found = [(each.name, getattr(each, "aspect", "")) for each in find_providers(rules)]
-    assert sorted(found) == [("lexical", ""), ("openai", "form"), ("openai", "meaning")]
+    # FUZZY uses the same model to compare form instead of meaning, and each knows its field.
+    found = [
+        (each.name, getattr(each, "aspect", ""), getattr(each, "field", ""))
+        for each in find_providers(rules)
+    ]
+    assert sorted(found) == [
+        ("lexical", "", ""),
+        ("openai", "form", "name"),
+        ("openai", "meaning", ""),
+        ("openai", "meaning", "bio"),
+    ]
     changed = with_provider_options(rules, {"model": "other"})
     models = {getattr(provider, "model", "-") for provider in find_providers(changed)}
     assert models == {"other", "-"}
-    assert len(find_providers(changed)) == 3
+    assert len(find_providers(changed)) == 4
 
 
 @dataclass(frozen=True)
