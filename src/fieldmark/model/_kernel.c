@@ -274,12 +274,47 @@ read_escape(Reader *reader, int *flags)
     return DONE;
 }
 
+#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
+
+/* A word whose lowest marked byte is the lowest byte of another word that is below a limit. */
+static uint64_t
+bytes_below(uint64_t word, Byte limit)
+{
+    return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80u);
+}
+
+/* Skip letters, eight at a time, up to one that `read_text` looks at. */
+static void
+skip_letters(Reader *reader, int *flags)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word, marked = 0;
+    while (marked == 0 && reader->end - reader->at >= (Py_ssize_t)sizeof word) {
+        int letters = sizeof word;
+        memcpy(&word, reader->at, sizeof word);
+        marked = (word & EACH_BYTE(0x80u)) | bytes_below(word, ' ')
+                 | bytes_below(word ^ EACH_BYTE('"'), 1) | bytes_below(word ^ EACH_BYTE('\\'), 1);
+        word ^= EACH_BYTE(' ');
+        if (marked != 0) {
+            letters = __builtin_ctzll(marked) / 8;
+            word &= ((uint64_t)1 << 8 * letters) - 1;
+        }
+        *flags |= word != 0;
+        reader->at += letters;
+    }
+#else
+    (void)reader;
+    (void)flags;
+#endif
+}
+
 /* Read a string; `at` is its first quote, and then behind its last. */
 static int
 read_text(Reader *reader, int *flags)
 {
     *flags = 0;
     reader->at++;
+    skip_letters(reader, flags);
     while (reader->at < reader->end) {
         Byte here = *reader->at;
         if (here == '"') {
@@ -290,6 +325,7 @@ read_text(Reader *reader, int *flags)
             if (!read_escape(reader, flags)) {
                 return TO_PYTHON;
             }
+            skip_letters(reader, flags);
         } else if (here >= 0x80) {
             int length = wide_length(reader->at, reader->end);
             if (length == 0) {
@@ -297,6 +333,7 @@ read_text(Reader *reader, int *flags)
             }
             *flags |= WIDE;
             reader->at += length;
+            skip_letters(reader, flags);
         } else if (here < 0x20) {
             return TO_PYTHON;
         } else {
@@ -658,7 +695,8 @@ typedef struct {
     PyObject_VAR_HEAD PyObject
         *raw;          /* the bytes of the document, so that it does not keep its block alive */
     PyObject *dropped; /* the key of the id, which is no field of the document, or NULL */
-    int is_canonical;  /* whether orjson would write the same bytes */
+    uint32_t gap, gap_length; /* the bytes of that member with its comma */
+    int is_canonical;         /* whether orjson would write the same bytes */
     Token tokens[1];
 } Document;
 
@@ -686,7 +724,15 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         return NULL;
     }
     document->dropped = dropped > 0 ? Py_NewRef(key) : NULL;
-    document->is_canonical = reader->deviations == 0 && dropped == 0;
+    document->is_canonical = reader->deviations == 0;
+    document->gap = document->gap_length = 0;
+    if (dropped > 0) {
+        const Token *member = &reader->tokens[dropped];
+        int is_first = dropped == root + 1, is_only = value->is.count == 1;
+        document->gap = member->key - 1 - !is_first - value->start;
+        document->gap_length =
+            member->start + member->length + (is_first && !is_only) - (member->key - 1 - !is_first);
+    }
     document->raw = PyBytes_FromStringAndSize((const char *)reader->begin + value->start,
                                               (Py_ssize_t)value->length);
     if (document->raw == NULL) {
@@ -763,44 +809,28 @@ document_value(Document *document, PyObject *unused)
     return value;
 }
 
-PyDoc_STRVAR(document_lacks_doc, "lacks(keys) -> whether the document has none of the keys");
-
-static PyObject *
-document_lacks(Document *document, PyObject *keys)
-{
-    const Token *root = &document->tokens[0];
-    if (!PyTuple_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError, "keys must be a tuple");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
-        const Token *member = root + 1;
-        Py_ssize_t length;
-        const char *key = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(keys, i), &length);
-        if (key == NULL) {
-            return NULL;
-        }
-        for (uint32_t j = 0; j < root->is.count; j++) {
-            if ((Py_ssize_t)member->key_length == length
-                && memcmp(BYTES(document) + member->key, key, member->key_length) == 0) {
-                Py_RETURN_FALSE;
-            }
-            member = &document->tokens[member->next];
-        }
-    }
-    Py_RETURN_TRUE;
-}
-
 static PyObject *
 document_canonical(Document *document, void *unused)
 {
+    PyObject *bytes;
+    Py_ssize_t length = PyBytes_GET_SIZE(document->raw);
     (void)unused;
-    return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+    if (!document->is_canonical || document->gap_length == 0) {
+        return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+    }
+    bytes = PyBytes_FromStringAndSize(NULL, length - document->gap_length);
+    if (bytes != NULL) {
+        char *to = PyBytes_AS_STRING(bytes);
+        const char *from = PyBytes_AS_STRING(document->raw);
+        size_t after = document->gap + document->gap_length;
+        memcpy(to, from, document->gap);
+        memcpy(to + document->gap, from + after, (size_t)length - after);
+    }
+    return bytes;
 }
 
 static PyMethodDef document_methods[] = {
     {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
-    {"lacks", (PyCFunction)document_lacks, METH_O, document_lacks_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1058,6 +1088,87 @@ document(PyObject *module, PyObject *raw)
     return made;
 }
 
+/* Whether a document has one of the keys. */
+static int
+has_any_key(const Document *document, PyObject *keys, const uint64_t *hashes)
+{
+    const Token *root = &document->tokens[0], *member = root + 1;
+    for (uint32_t i = 0; i < root->is.count; i++) {
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(keys); j++) {
+            PyObject *key = PyTuple_GET_ITEM(keys, j);
+            if (member->key_hash == hashes[j]
+                && PyBytes_GET_SIZE(key) == (Py_ssize_t)member->key_length
+                && memcmp(BYTES(document) + member->key, PyBytes_AS_STRING(key), member->key_length)
+                       == 0) {
+                return 1;
+            }
+        }
+        member = &document->tokens[member->next];
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(find_document_doc,
+             "find_document(documents, start, keys) -> place\n\n"
+             "The place of the first document from `start` on with one of the keys, which are\n"
+             "bytes, or of the first value that is not an unparsed document.");
+
+static PyObject *
+find_document(PyObject *module, PyObject *args)
+{
+    PyObject *documents, *keys;
+    Py_ssize_t place;
+    uint64_t *hashes;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nO!", &PyList_Type, &documents, &place, &PyTuple_Type, &keys)) {
+        return NULL;
+    }
+    hashes = PyMem_New(uint64_t, PyTuple_GET_SIZE(keys));
+    if (hashes == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
+        PyObject *key = PyTuple_GET_ITEM(keys, i);
+        if (!PyBytes_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "keys must be bytes");
+            PyMem_Free(hashes);
+            return NULL;
+        }
+        hashes[i] = hash_bytes((const Byte *)PyBytes_AS_STRING(key), (size_t)PyBytes_GET_SIZE(key));
+    }
+    while (place >= 0 && place < PyList_GET_SIZE(documents)) {
+        PyObject *document = PyList_GET_ITEM(documents, place);
+        if (!Py_IS_TYPE(document, &DocumentType)
+            || has_any_key((const Document *)document, keys, hashes)) {
+            break;
+        }
+        place++;
+    }
+    PyMem_Free(hashes);
+    return PyLong_FromSsize_t(place);
+}
+
+PyDoc_STRVAR(count_lines_doc, "count_lines(raw) -> the number of line feeds");
+
+static PyObject *
+count_lines(PyObject *module, PyObject *raw)
+{
+    const char *at, *end;
+    Py_ssize_t number = 0;
+    (void)module;
+    if (!PyBytes_Check(raw)) {
+        PyErr_SetString(PyExc_TypeError, "expected bytes");
+        return NULL;
+    }
+    at = PyBytes_AS_STRING(raw);
+    end = at + PyBytes_GET_SIZE(raw);
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        number++;
+        at++;
+    }
+    return PyLong_FromSsize_t(number);
+}
+
 /* ---- 5. Nodes ---- */
 
 /* What `KernelWalk.describe` says about an attribute, as flags. */
@@ -1089,6 +1200,7 @@ struct Node {
     PyObject *match;      /* the cell of a match */
     int text_matches;     /* equal text is a match */
     int number_matches;   /* equal numbers are a match */
+    int iso_matches;      /* equal dates in ISO format are a match */
     PyObject *compare;    /* of the comparator, or None if `Walk.compare` has to be called */
     PyObject *leaf_rule;  /* `item_leaves` of its rule, None if it has none, False if it cannot */
     PyObject *item_path;  /* of its items, or None */
@@ -1112,9 +1224,11 @@ typedef struct {
     PyObject *record_item;      /* Walk.record_unmatched_item */
     PyObject *record_bare_item; /* Walk.record_bare_item */
     PyObject *similarity;       /* text_similarity */
+    PyObject *outcomes;         /* Outcomes */
     PyObject *matched;          /* MATCHED */
     PyObject *missing;          /* MISSING */
     PyObject *child;            /* "child" */
+    PyObject *cells, *items;    /* "cells", "items" */
     PyObject *extra;            /* ("extra",) */
     int with_extras;
     Byte presence_facts[16];
@@ -1159,10 +1273,10 @@ describe(const Walker *walker, Node *node)
     if (told == NULL) {
         return FAILED;
     }
-    if (!PyArg_ParseTuple(told, "iLppdpddOOOOOOOO", &node->flags, &node->base, &node->text_matches,
-                          &node->number_matches, &node->min_weight, &node->keeps_text,
-                          &node->absolute, &node->relative, &given[0], &given[1], &given[2],
-                          &given[3], &given[4], &given[5], &given[6], &given[7])) {
+    if (!PyArg_ParseTuple(told, "iLpppdpddOOOOOOOO", &node->flags, &node->base, &node->text_matches,
+                          &node->number_matches, &node->iso_matches, &node->min_weight,
+                          &node->keeps_text, &node->absolute, &node->relative, &given[0], &given[1],
+                          &given[2], &given[3], &given[4], &given[5], &given[6], &given[7])) {
         Py_DECREF(told);
         return FAILED;
     }
@@ -1385,18 +1499,22 @@ compare_by_python(const Pair *pair, Node *node, const Token *expected, const Tok
     return done;
 }
 
-/* The place for a text that the comparator found to match itself, such as a date that can be
-   read; NULL if two values are not the same text, or for an error. */
-static PyObject **
-agreed_place(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+/* Whether two values are the same text. */
+static int
+are_same_text(const Pair *pair, const Token *expected, const Token *candidate)
 {
-    if (expected->type != IS_TEXT || candidate->type != IS_TEXT
-        || expected->length != candidate->length
-        || memcmp(BYTES(pair->expected) + expected->start,
-                  BYTES(pair->candidate) + candidate->start, expected->length)
-               != 0) {
-        return NULL;
-    }
+    return expected->type == IS_TEXT && candidate->type == IS_TEXT
+           && expected->length == candidate->length
+           && memcmp(BYTES(pair->expected) + expected->start,
+                     BYTES(pair->candidate) + candidate->start, expected->length)
+                  == 0;
+}
+
+/* The place for a text that the comparator found to match itself, such as a pattern that can be
+   read; NULL for an error. */
+static PyObject **
+agreed_place(Node *node, const Token *text)
+{
     if (node->agreed == NULL) {
         node->agreed = PyMem_Calloc(MOST_AGREED, sizeof *node->agreed);
         if (node->agreed == NULL) {
@@ -1404,7 +1522,36 @@ agreed_place(const Pair *pair, Node *node, const Token *expected, const Token *c
             return NULL;
         }
     }
-    return &node->agreed[expected->hash & (MOST_AGREED - 1)];
+    return &node->agreed[text->hash & (MOST_AGREED - 1)];
+}
+
+static int
+is_digit(Byte letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
+/* Whether a string, with its quotes, is a day as `date.fromisoformat` reads it. */
+static int
+is_iso_day(const Byte *text, uint32_t length)
+{
+    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int numbers[3] = {0, 0, 0}, part = 0, leap;
+    if (length != sizeof "\"2024-12-31\"" - 1 || text[5] != '-' || text[8] != '-') {
+        return 0;
+    }
+    for (int i = 1; i < 11; i++) {
+        if (i == 5 || i == 8) {
+            part++;
+        } else if (is_digit(text[i])) {
+            numbers[part] = 10 * numbers[part] + text[i] - '0';
+        } else {
+            return 0;
+        }
+    }
+    leap = numbers[0] % 4 == 0 && (numbers[0] % 100 != 0 || numbers[0] % 400 == 0);
+    return numbers[0] > 0 && numbers[1] >= 1 && numbers[1] <= 12 && numbers[2] >= 1
+           && numbers[2] <= days[numbers[1] - 1] - (numbers[1] == 2 && !leap);
 }
 
 /* Call the comparator for two values, and classify the result (`Walk.classify`). Comparators have
@@ -1413,9 +1560,15 @@ static int
 compare_values(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
 {
     const char *text = (const char *)BYTES(pair->expected) + expected->start;
-    PyObject **agreed = agreed_place(pair, node, expected, candidate);
-    if (agreed == NULL && PyErr_Occurred()) {
-        return FAILED;
+    PyObject **agreed = NULL;
+    if (are_same_text(pair, expected, candidate)) {
+        if (node->iso_matches && is_iso_day((const Byte *)text, expected->length)) {
+            return append_match(pair, node);
+        }
+        agreed = agreed_place(node, expected);
+        if (agreed == NULL) {
+            return FAILED;
+        }
     }
     if (agreed != NULL && *agreed != NULL
         && PyBytes_GET_SIZE(*agreed) == (Py_ssize_t)expected->length
@@ -1463,10 +1616,7 @@ are_equal(const Pair *pair, const Node *node, const Token *expected, const Token
     switch (expected->type) {
     case IS_TEXT:
         return node->text_matches && (expected->flags & FILLED)
-               && expected->length == candidate->length
-               && memcmp(BYTES(pair->expected) + expected->start,
-                         BYTES(pair->candidate) + candidate->start, expected->length)
-                      == 0;
+               && are_same_text(pair, expected, candidate);
     case IS_WHOLE:
         return node->number_matches && expected->is.whole == candidate->is.whole;
     case IS_REAL:
@@ -2329,12 +2479,6 @@ list_texts(Search *search, size_t number)
     return DONE;
 }
 
-static int
-is_digit(Byte letter)
-{
-    return letter >= '0' && letter <= '9';
-}
-
 /* `is_iso_date`. */
 static int
 is_iso_date(const Leaf *leaf)
@@ -2958,9 +3102,12 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->record_item);
     Py_XDECREF(walker->record_bare_item);
     Py_XDECREF(walker->similarity);
+    Py_XDECREF(walker->outcomes);
     Py_XDECREF(walker->matched);
     Py_XDECREF(walker->missing);
     Py_XDECREF(walker->child);
+    Py_XDECREF(walker->cells);
+    Py_XDECREF(walker->items);
     Py_XDECREF(walker->extra);
     Py_TYPE(walker)->tp_free((PyObject *)walker);
 }
@@ -2968,14 +3115,14 @@ walker_dealloc(Walker *walker)
 static PyObject *
 walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *root, *given[9];
+    PyObject *root, *given[10];
     Py_buffer facts;
     int with_extras;
     Walker *walker;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOO", &root, &with_extras, &facts, &given[0], &given[1],
+    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOO", &root, &with_extras, &facts, &given[0], &given[1],
                           &given[2], &given[3], &given[4], &given[5], &given[6], &given[7],
-                          &given[8])) {
+                          &given[8], &given[9])) {
         return NULL;
     }
     if (facts.len != (Py_ssize_t)sizeof walker->presence_facts) {
@@ -2985,17 +3132,21 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     walker = (Walker *)type->tp_alloc(type, 0);
     if (walker != NULL) {
-        PyObject **kept[9] = {&walker->describe,   &walker->compare,     &walker->classify,
-                              &walker->record,     &walker->record_item, &walker->record_bare_item,
-                              &walker->similarity, &walker->matched,     &walker->missing};
-        for (int i = 0; i < 9; i++) {
+        PyObject **kept[10] = {&walker->describe,   &walker->compare,     &walker->classify,
+                               &walker->record,     &walker->record_item, &walker->record_bare_item,
+                               &walker->similarity, &walker->outcomes,    &walker->matched,
+                               &walker->missing};
+        for (int i = 0; i < 10; i++) {
             *kept[i] = Py_NewRef(given[i]);
         }
         walker->with_extras = with_extras;
         memcpy(walker->presence_facts, facts.buf, sizeof walker->presence_facts);
         walker->child = PyUnicode_InternFromString("child");
+        walker->cells = PyUnicode_InternFromString("cells");
+        walker->items = PyUnicode_InternFromString("items");
         walker->extra = Py_BuildValue("(s)", "extra");
-        if (walker->child != NULL && walker->extra != NULL) {
+        if (walker->child != NULL && walker->cells != NULL && walker->items != NULL
+            && walker->extra != NULL) {
             walker->root = make_node(walker, root);
         }
         if (walker->root == NULL) {
@@ -3006,26 +3157,63 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)walker;
 }
 
+/* Compare two documents; NULL without an error if one of them is empty. */
+static PyObject *
+compare_documents(Walker *walker, const Document *expected, const Document *candidate)
+{
+    Pair pair = {.walker = walker, .expected = expected, .candidate = candidate};
+    int done = FAILED;
+    if (expected->tokens[0].is.count == 0 || candidate->tokens[0].is.count == 0) {
+        return NULL;
+    }
+    pair.outcomes = PyObject_CallNoArgs(walker->outcomes);
+    if (pair.outcomes == NULL) {
+        return NULL;
+    }
+    pair.cells = PyObject_GetAttr(pair.outcomes, walker->cells);
+    pair.items = pair.cells == NULL ? NULL : PyObject_GetAttr(pair.outcomes, walker->items);
+    if (pair.items != NULL && PyList_Check(pair.cells) && PyList_Check(pair.items)) {
+        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    }
+    Py_XDECREF(pair.cells);
+    Py_XDECREF(pair.items);
+    if (done != DONE) {
+        Py_CLEAR(pair.outcomes);
+    }
+    return pair.outcomes;
+}
+
 PyDoc_STRVAR(walker_compare_doc,
-             "compare(expected, candidate, outcomes) -> whether the documents were compared\n\n"
-             "Documents without members are not: an empty document has no fields.");
+             "compare(pairs, otherwise) -> the outcomes of each pair\n\n"
+             "Compare pairs of documents. A pair that is no tuple of two unparsed documents with\n"
+             "members is passed to `otherwise`, which returns its outcomes.");
 
 static PyObject *
 walker_compare(Walker *walker, PyObject *args)
 {
-    Document *expected, *candidate;
-    Pair pair = {.walker = walker};
-    int done = TO_PYTHON;
-    if (!PyArg_ParseTuple(args, "O!O!OO!O!", &DocumentType, &expected, &DocumentType, &candidate,
-                          &pair.outcomes, &PyList_Type, &pair.cells, &PyList_Type, &pair.items)) {
+    PyObject *pairs, *otherwise, *all;
+    if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &pairs, &otherwise)) {
         return NULL;
     }
-    pair.expected = expected;
-    pair.candidate = candidate;
-    if (expected->tokens[0].is.count > 0 && candidate->tokens[0].is.count > 0) {
-        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    all = PyList_New(0);
+    for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(pairs); i++) {
+        PyObject *pair = Py_NewRef(PyList_GET_ITEM(pairs, i)), *outcomes = NULL;
+        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2
+            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 0), &DocumentType)
+            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 1), &DocumentType)) {
+            outcomes = compare_documents(walker, (Document *)PyTuple_GET_ITEM(pair, 0),
+                                         (Document *)PyTuple_GET_ITEM(pair, 1));
+        }
+        if (outcomes == NULL && !PyErr_Occurred()) {
+            outcomes = PyObject_CallOneArg(otherwise, pair);
+        }
+        if (outcomes == NULL || PyList_Append(all, outcomes) < 0) {
+            Py_CLEAR(all);
+        }
+        Py_XDECREF(outcomes);
+        Py_DECREF(pair);
     }
-    return done == FAILED ? NULL : PyBool_FromLong(done == DONE);
+    return all;
 }
 
 static PyMethodDef walker_methods[] = {
@@ -3047,6 +3235,8 @@ static PyMethodDef functions[] = {
     {"read", read_block, METH_VARARGS, read_doc},
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
     {"document", document, METH_O, document_doc},
+    {"find_document", find_document, METH_VARARGS, find_document_doc},
+    {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_VARARGS, count_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,14 +1,15 @@
 from collections.abc import Callable
 from typing import final
 
-from fieldmark.model.json import JsonObject
+from fieldmark.model.case import UnparsedDocuments
+from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import Outcomes
 
 @final
 class Document:
     @property
     def canonical(self) -> bytes | None: ...
     def value(self) -> JsonObject: ...
-    def lacks(self, keys: tuple[str, ...], /) -> bool: ...
 
 @final
 class Walker:
@@ -24,19 +25,14 @@ class Walker:
         record_item: Callable[..., None],
         record_bare_item: Callable[..., None],
         similarity: Callable[[str, str], float],
+        outcomes: type[Outcomes],
         matched: object,
         missing: object,
         /,
     ) -> Walker: ...
     def compare(
-        self,
-        expected: Document,
-        candidate: Document,
-        outcomes: object,
-        cells: list[int],
-        items: list[tuple[int, str, int | str | None, int | str | None, float | None]],
-        /,
-    ) -> bool: ...
+        self, pairs: list[UnparsedDocuments], otherwise: Callable[[UnparsedDocuments], Outcomes], /
+    ) -> list[Outcomes]: ...
 
 def read(
     raw: bytes,
@@ -50,4 +46,8 @@ def read(
 ) -> tuple[list[str | None], list[Document | bytes], list[int]]: ...
 def is_strict(raw: bytes, depth: int, key_characters: int, path_characters: int, /) -> bool: ...
 def document(raw: bytes, /) -> Document | None: ...
+def find_document(
+    documents: list[JsonValue | Missing | Document], start: int, keys: tuple[bytes, ...], /
+) -> int: ...
+def count_lines(raw: bytes, /) -> int: ...
 def count(cells: list[int], plain: int, /) -> tuple[dict[int, int], list[int]]: ...

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.item_similarity import Edge
     from fieldmark.align.optimal import Optimal
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.case import UnparsedDocuments
     from fieldmark.plan.walk import Walk
 
 __all__ = ["KernelWalk"]
@@ -65,17 +65,18 @@ class KernelWalk:
             walk.record_unmatched_item,
             walk.record_bare_item,
             text_similarity,
+            Outcomes,
             MATCHED,
             MISSING,
         )
 
-    def compare(self, expected: Document, candidate: Document) -> Outcomes | None:
-        """Compare two documents; `None` if one of them is empty."""
-        outcomes = Outcomes()
-        compared = self._walker.compare(
-            expected, candidate, outcomes, outcomes.cells, outcomes.items
-        )
-        return outcomes if compared else None
+    def compare(
+        self,
+        pairs: list[UnparsedDocuments],
+        otherwise: Callable[[UnparsedDocuments], Outcomes],
+    ) -> list[Outcomes]:
+        """Compare pairs in order; `otherwise` compares those that are not unparsed, or empty."""
+        return self._walker.compare(pairs, otherwise)
 
     def _describe(self, node: AttributeNode) -> tuple[object, ...]:
         """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
@@ -114,6 +115,7 @@ class KernelWalk:
             node.base,
             bool(node.equal_text_cell),
             bool(node.equal_number_cell),
+            getattr(node.comparator, "matches_iso_dates", False),
             min_weight,
             getattr(rule, "keeps_text_leaves", False),
             absolute,

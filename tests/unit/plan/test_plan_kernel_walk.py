@@ -100,6 +100,48 @@ def test_python_is_called_for(calls, expected, candidate, called):
     assert found[:1] == called  # leaves without counterpart may follow
 
 
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        pytest.param("2024-02-29", [], id="leap-day"),
+        pytest.param("2000-02-29", [], id="leap-day-of-a-century"),
+        pytest.param("9999-12-31", [], id="last-day"),
+        pytest.param("1900-02-29", ["compare"], id="no-leap-day"),
+        pytest.param("2024-04-31", ["compare"], id="no-such-day"),
+        pytest.param("2024-13-01", ["compare"], id="no-such-month"),
+        pytest.param("2024-00-01", ["compare"], id="month-zero"),
+        pytest.param("2024-01-00", ["compare"], id="day-zero"),
+        pytest.param("0000-01-01", ["compare"], id="year-zero"),
+        pytest.param("2024-1-011", ["compare"], id="other-digits"),
+        pytest.param("2024-01-0x", ["compare"], id="no-digit"),
+        pytest.param("2024/01/02", ["compare"], id="slashes"),
+        pytest.param("02.01.2024", ["compare"], id="day-first"),
+    ],
+)
+def test_equal_dates_in_iso_format_match(monkeypatch, text, called):
+    calls = []
+    compare = DateMatch.compare
+
+    def counted(self, *values):
+        calls.append("compare")
+        return compare(self, *values)
+
+    agreeing(Rules(default=DateMatch()), ({"a": text}, {"a": text}))
+    monkeypatch.setattr(DateMatch, "compare", counted)
+    plan = compile_plan(Rules(default=DateMatch()))
+    plan.compare({"a": "x"}, {"a": "y"})  # now the attribute is known
+    calls.clear()
+    plan.compare({"a": text}, {"a": text})
+    assert calls == called
+
+
+def test_dates_in_iso_format_are_read_by_the_formats_of_the_rule():
+    rules = Rules(default=DateMatch(formats=("DD.MM.YYYY",)))
+    ((cells, *_),) = agreeing(rules, ({"a": "2024-01-02"}, {"a": "2024-01-02"}))
+    ((others, *_),) = agreeing(rules, ({"a": "02.01.2024"}, {"a": "02.01.2024"}))
+    assert cells != others
+
+
 RULED = {"l": [{"t": "blue bolt", "n": 1.0}, {"t": "red nut", "n": 5.0}]}
 
 
