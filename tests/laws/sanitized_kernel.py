@@ -76,7 +76,7 @@ def starved(rules: object) -> int:
         lambda: kernel.read(b"\n".join(STARVED), "id", None, *LIMITS),
         lambda: kernel.document(STARVED[0]),
         lambda: kernel.is_strict(STARVED[0], *LIMITS[:3]),
-        lambda: kernel.find_document(pair, 0, ("é".encode(), b"x")),
+        lambda: kernel.find_document(list(pair), 0, ("é".encode(), b"x")),
         lambda: kernel.count_lines(b"a\nb"),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),
