@@ -203,6 +203,11 @@ ITEM_RULES = [
     (Rule(path="**.items[*].a", comparator=Fuzzy()),),
     (Rule(path="**.items[*].b", comparator=NumericTolerance(tolerance=1)),),
     (Rule(path="**.items[*].a", comparator=DateMatch()),),
+    (
+        Rule(path="**.items[*].a", comparator=Fuzzy()),
+        Rule(path="**.items[*].b", comparator=NumericTolerance(tolerance=0.5, relative=True)),
+        Rule(path="**.items[*].c", comparator=NumericTolerance(tolerance=1)),
+    ),
 ]
 
 

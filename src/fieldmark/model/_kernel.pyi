@@ -25,6 +25,7 @@ class Walker:
         record_item: Callable[..., None],
         record_bare_item: Callable[..., None],
         similarity: Callable[[str, str], float],
+        fold: Callable[[str], str],
         outcomes: type[Outcomes],
         matched: object,
         missing: object,

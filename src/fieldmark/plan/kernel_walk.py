@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import orjson
 
+from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import min_weight_of, text_similarity
 from fieldmark.align.limits import TooMuchWork
 from fieldmark.align.similarity_alignment import select_few, select_pairs
@@ -21,6 +22,7 @@ from fieldmark.model.kernel import kernel
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.attribute_node import AttributeNode, NodeMode
 from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS
+from fieldmark.values.text import folded
 
 if TYPE_CHECKING:
     from fieldmark.align.greedy import Greedy
@@ -31,12 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelWalk"]
 
-_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED = (1 << bit for bit in range(7))
+_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY = (
+    1 << bit for bit in range(8)
+)
 """What the kernel may do with an attribute, see `_kernel.c`."""
 _FACTS: Final = bytes(chain.from_iterable(PRESENCE_FACTS))
 _UNSUPPORTED: Final = -1.0
 """The minimum weight of items whose similarity the kernel does not compute."""
-_NO_LIMITS: Final = (-1.0, -1.0)
+_NO_LIMITS: Final = (-1.0, -1.0, -1.0)
 _PATH_SYNTAX: Final = frozenset(".[]*\"'")
 
 _AlignRest: TypeAlias = (
@@ -65,6 +69,7 @@ class KernelWalk:
             walk.record_unmatched_item,
             walk.record_bare_item,
             text_similarity,
+            folded,
             Outcomes,
             MATCHED,
             MISSING,
@@ -93,6 +98,7 @@ class KernelWalk:
                 flags |= _RULED
                 rules = node.item_node
                 flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
+            flags |= _GREEDY if aligner.selection is GREEDY else 0
             select = partial(select_few, method=aligner.selection)
             align_rest = _rest_alignment(aligner, rules)
             match_fields, threshold, measure, equality = aligner.item_similarity
@@ -109,7 +115,7 @@ class KernelWalk:
         flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0
         rule = node.leaf_comparator
         leaf_rule = None if rule is None else getattr(rule, "item_leaves", False)
-        absolute, relative = getattr(rule, "leaf_limits", _NO_LIMITS)
+        limits = getattr(rule, "leaf_limits", _NO_LIMITS)
         return (
             flags,
             node.base,
@@ -118,11 +124,11 @@ class KernelWalk:
             getattr(node.comparator, "matches_iso_dates", False),
             min_weight,
             getattr(rule, "keeps_text_leaves", False),
-            absolute,
-            relative,
+            *limits,
             node.base | MATCH_FACT,
             node.comparator.compare if node.compares_values else None,
             leaf_rule,
+            None if rule is None else rule.compare,
             node.item_path if compares_items else None,
             node.item_node,
             fields,

@@ -307,10 +307,10 @@ def test_parsed_documents_are_unchanged():
         pytest.param(kernel.count_lines, ("1",), TypeError, id="lines-of-text"),
         pytest.param(kernel.find_document, ([], 0, ("a",)), TypeError, id="text-as-key"),
         pytest.param(kernel.Walker, (), TypeError, id="walker-of-nothing"),
-        pytest.param(kernel.Walker, (None, True, b"", *[None] * 10), ValueError, id="no-facts"),
-        pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 10), TypeError, id="no-functions"),
+        pytest.param(kernel.Walker, (None, True, b"", *[None] * 11), ValueError, id="no-facts"),
+        pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 11), TypeError, id="no-functions"),
         pytest.param(
-            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 9), TypeError,
+            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 10), TypeError,
             id="incomplete-description",
         ),
     ],
