@@ -1200,6 +1200,7 @@ enum {
     WHOLE_RULE = 32, /* a rule applies to items as a whole */
     RULED = 64,      /* rules decide how similar items are */
     GREEDY = 128,    /* the most similar items are paired first */
+    EXACT = 256,     /* the comparator is `Exact` */
 };
 
 #define MOST_AGREED 256 /* a power of two */
@@ -1248,14 +1249,17 @@ typedef struct {
     PyObject *similarity;       /* text_similarity */
     PyObject *outcomes;         /* Outcomes */
     PyObject *matched;          /* MATCHED */
+    PyObject *different;        /* DIFFERENT */
+    PyObject *wrong_type;       /* WRONG_TYPE */
     PyObject *missing;          /* MISSING */
     PyObject *fold;             /* folded */
     PyObject *child, *item;     /* "child", "item" */
     PyObject *any_index;        /* -1 */
     PyObject *cells, *items;    /* "cells", "items" */
+    PyObject *comparisons;      /* "comparisons" */
     PyObject *extra;            /* ("extra",) */
     int with_extras;
-    Byte presence_facts[16];
+    Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
 } Walker;
 
 static void
@@ -1584,6 +1588,55 @@ is_iso_day(const Byte *text, uint32_t length)
            && numbers[2] <= days[numbers[1] - 1] - (numbers[1] == 2 && !leap);
 }
 
+#define LARGEST_EXACT ((int64_t)1 << 53) /* up to which integers are floats */
+
+/* Whether two numbers are equal: 1, 0, or -1 if that is left to Python. */
+static int
+are_equal_numbers(const Token *one, const Token *other)
+{
+    const Token *whole = one->type == IS_WHOLE ? one : other;
+    const Token *real = whole == one ? other : one;
+    if (one->type == other->type) {
+        return one->type == IS_WHOLE ? one->is.whole == other->is.whole
+                                     : one->is.real == other->is.real;
+    }
+    if (whole->is.whole > LARGEST_EXACT || whole->is.whole < -LARGEST_EXACT) {
+        return -1;
+    }
+    return (double)whole->is.whole == real->is.real;
+}
+
+/* `Exact.compare` and `Walk.classify` for two scalars. */
+static int
+compare_exactly(const Pair *pair, const Node *node, const Token *expected, const Token *candidate)
+{
+    static const Byte kinds[] = {0, 1, 1, 2, 2, 3}; /* `kind_of`, by type */
+    int is_same_kind = kinds[expected->type] == kinds[candidate->type], equal = 0, done = FAILED;
+    PyObject *comparisons, *place;
+    if (is_same_kind && expected->type == IS_TEXT) {
+        int is_variant = (expected->flags | candidate->flags) & VARIANT;
+        equal = are_same_text(pair, expected, candidate) ? 1 : is_variant ? -1 : 0;
+    } else if (is_same_kind && kinds[expected->type] == 2) {
+        equal = are_equal_numbers(expected, candidate);
+    } else if (is_same_kind) {
+        equal = expected->type == candidate->type;
+    }
+    if (equal != 0) {
+        return equal < 0 ? TO_PYTHON : append_match(pair, node);
+    }
+    comparisons = PyObject_GetAttr(pair->outcomes, pair->walker->comparisons);
+    place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
+    if (comparisons != NULL && place != NULL
+        && PyObject_SetItem(comparisons, place,
+                            is_same_kind ? pair->walker->different : pair->walker->wrong_type)
+               == 0) {
+        done = append_cell(pair, node->base | pair->walker->facts[is_same_kind ? 16 : 17]);
+    }
+    Py_XDECREF(comparisons);
+    Py_XDECREF(place);
+    return done;
+}
+
 /* Call the comparator for two values, and classify the result (`Walk.classify`). Comparators have
    no state, so what was found for a text holds for all documents. */
 static int
@@ -1591,6 +1644,12 @@ compare_values(const Pair *pair, Node *node, const Token *expected, const Token 
 {
     const char *text = (const char *)BYTES(pair->expected) + expected->start;
     PyObject **agreed = NULL;
+    if (node->flags & EXACT) {
+        int done = compare_exactly(pair, node, expected, candidate);
+        if (done != TO_PYTHON) {
+            return done;
+        }
+    }
     if (are_same_text(pair, expected, candidate)) {
         if (node->iso_matches && is_iso_day((const Byte *)text, expected->length)) {
             return append_match(pair, node);
@@ -1668,7 +1727,7 @@ compare_leaf(const Pair *pair, Node *node, const Token *expected, const Token *c
         return compare_by_python(pair, node, expected, candidate);
     }
     if (presence != VALUE || other != VALUE) {
-        return append_cell(pair, node->base | pair->walker->presence_facts[presence * 4 + other]);
+        return append_cell(pair, node->base | pair->walker->facts[presence * 4 + other]);
     }
     if (node->compare == Py_None) {
         return compare_by_python(pair, node, expected, candidate);
@@ -3269,7 +3328,7 @@ record_item(const Pair *pair, Node *node, const Token *item, int extra)
     const Document *document = extra ? pair->candidate : pair->expected;
     const Token *member = item + 1;
     Py_ssize_t start = PyList_GET_SIZE(pair->cells);
-    int fact = walker->presence_facts[extra ? ABSENT * 4 + VALUE : VALUE * 4 + ABSENT];
+    int fact = walker->facts[extra ? ABSENT * 4 + VALUE : VALUE * 4 + ABSENT];
     if (!(node->flags & WALKS) || item->type != IS_OBJECT || item->is.count == 0) {
         return record_by_python(pair, walker->record_item, node, item, extra);
     }
@@ -3484,6 +3543,9 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->any_index);
     Py_XDECREF(walker->cells);
     Py_XDECREF(walker->items);
+    Py_XDECREF(walker->comparisons);
+    Py_XDECREF(walker->different);
+    Py_XDECREF(walker->wrong_type);
     Py_XDECREF(walker->extra);
     Py_TYPE(walker)->tp_free((PyObject *)walker);
 }
@@ -3491,40 +3553,43 @@ walker_dealloc(Walker *walker)
 static PyObject *
 walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *root, *given[11];
+    PyObject *root, *given[13];
     Py_buffer facts;
     int with_extras;
     Walker *walker;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOO", &root, &with_extras, &facts, &given[0],
+    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOOOO", &root, &with_extras, &facts, &given[0],
                           &given[1], &given[2], &given[3], &given[4], &given[5], &given[6],
-                          &given[7], &given[8], &given[9], &given[10])) {
+                          &given[7], &given[8], &given[9], &given[10], &given[11], &given[12])) {
         return NULL;
     }
-    if (facts.len != (Py_ssize_t)sizeof walker->presence_facts) {
-        PyErr_SetString(PyExc_ValueError, "there are 16 facts of presences");
+    if (facts.len != (Py_ssize_t)sizeof walker->facts) {
+        PyErr_SetString(PyExc_ValueError, "there are 18 facts");
         PyBuffer_Release(&facts);
         return NULL;
     }
     walker = (Walker *)type->tp_alloc(type, 0);
     if (walker != NULL) {
-        PyObject **kept[11] = {&walker->describe,   &walker->compare,     &walker->classify,
+        PyObject **kept[13] = {&walker->describe,   &walker->compare,     &walker->classify,
                                &walker->record,     &walker->record_item, &walker->record_bare_item,
                                &walker->similarity, &walker->fold,        &walker->outcomes,
-                               &walker->matched,    &walker->missing};
-        for (int i = 0; i < 11; i++) {
+                               &walker->matched,    &walker->different,   &walker->wrong_type,
+                               &walker->missing};
+        for (int i = 0; i < 13; i++) {
             *kept[i] = Py_NewRef(given[i]);
         }
         walker->with_extras = with_extras;
-        memcpy(walker->presence_facts, facts.buf, sizeof walker->presence_facts);
+        memcpy(walker->facts, facts.buf, sizeof walker->facts);
         walker->child = PyUnicode_InternFromString("child");
         walker->item = PyUnicode_InternFromString("item");
         walker->any_index = PyLong_FromLong(-1);
         walker->cells = PyUnicode_InternFromString("cells");
         walker->items = PyUnicode_InternFromString("items");
+        walker->comparisons = PyUnicode_InternFromString("comparisons");
         walker->extra = Py_BuildValue("(s)", "extra");
         if (walker->child != NULL && walker->item != NULL && walker->any_index != NULL
-            && walker->cells != NULL && walker->items != NULL && walker->extra != NULL) {
+            && walker->cells != NULL && walker->items != NULL && walker->comparisons != NULL
+            && walker->extra != NULL) {
             walker->root = make_node(walker, root);
         }
         if (walker->root == NULL) {

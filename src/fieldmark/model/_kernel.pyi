@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import final
 
 from fieldmark.model.case import UnparsedDocuments
+from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcomes import Outcomes
 
@@ -17,7 +18,7 @@ class Walker:
         cls,
         root: object,
         with_extras: bool,
-        presence_facts: bytes,
+        facts: bytes,
         describe: Callable[..., object],
         compare: Callable[..., None],
         classify: Callable[..., int],
@@ -27,7 +28,9 @@ class Walker:
         similarity: Callable[[str, str], float],
         fold: Callable[[str], str],
         outcomes: type[Outcomes],
-        matched: object,
+        matched: Comparison,
+        different: Comparison,
+        wrong_type: Comparison,
         missing: object,
         /,
     ) -> Walker: ...

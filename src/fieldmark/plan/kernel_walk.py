@@ -16,12 +16,15 @@ from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import min_weight_of, text_similarity
 from fieldmark.align.limits import TooMuchWork
 from fieldmark.align.similarity_alignment import select_few, select_pairs
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.kernel import kernel
+from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.attribute_node import AttributeNode, NodeMode
-from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS
+from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS, VALUE_FACTS
 from fieldmark.values.text import folded
 
 if TYPE_CHECKING:
@@ -33,11 +36,17 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelWalk"]
 
-_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY = (
-    1 << bit for bit in range(8)
+_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY, _EXACT = (
+    1 << bit for bit in range(9)
 )
 """What the kernel may do with an attribute, see `_kernel.c`."""
-_FACTS: Final = bytes(chain.from_iterable(PRESENCE_FACTS))
+_FACTS: Final = bytes(
+    [
+        *chain.from_iterable(PRESENCE_FACTS),
+        VALUE_FACTS[Outcome.WRONG_VALUE],
+        VALUE_FACTS[Outcome.FORMAT_ERROR],
+    ]
+)
 _UNSUPPORTED: Final = -1.0
 """The minimum weight of items whose similarity the kernel does not compute."""
 _NO_LIMITS: Final = (-1.0, -1.0, -1.0)
@@ -72,6 +81,8 @@ class KernelWalk:
             folded,
             Outcomes,
             MATCHED,
+            DIFFERENT,
+            WRONG_TYPE,
             MISSING,
         )
 
@@ -110,6 +121,7 @@ class KernelWalk:
         is_leaf = node.walks or node.mode is NodeMode.LEAF
         if is_leaf and self._plain_presence and not (node.ignored or node.any_of):
             flags |= _LEAF
+        flags |= _EXACT if type(node.comparator) is Exact else 0
         flags |= _WALKS if node.walks else 0
         flags |= _TRUTH_ONLY if node.truth_only else 0
         flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0

@@ -18,7 +18,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import DOCUMENTS, kernel, parsed, unparsed
 
 LIMITS = (200, 4000, 250_000, 1_000_000)
-FACTS = b"x" * 16
+FACTS = b"x" * 18
 DOCUMENT = kernel.document(b'{"a":1}')
 
 
@@ -307,10 +307,10 @@ def test_parsed_documents_are_unchanged():
         pytest.param(kernel.count_lines, ("1",), TypeError, id="lines-of-text"),
         pytest.param(kernel.find_document, ([], 0, ("a",)), TypeError, id="text-as-key"),
         pytest.param(kernel.Walker, (), TypeError, id="walker-of-nothing"),
-        pytest.param(kernel.Walker, (None, True, b"", *[None] * 11), ValueError, id="no-facts"),
-        pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 11), TypeError, id="no-functions"),
+        pytest.param(kernel.Walker, (None, True, b"", *[None] * 13), ValueError, id="no-facts"),
+        pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 13), TypeError, id="no-functions"),
         pytest.param(
-            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 10), TypeError,
+            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 12), TypeError,
             id="incomplete-description",
         ),
     ],

@@ -111,6 +111,34 @@ def test_python_is_called_for(calls, expected, candidate, called):
 
 
 @pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param("a", "b", id="texts"),
+        pytest.param("é", "e\u0301", id="forms-of-a-letter"),
+        pytest.param("1", 1, id="text-and-number"),
+        pytest.param(1, 1.0, id="equal-numbers"),
+        pytest.param(1, 2, id="integers"),
+        pytest.param(1.5, -1.5, id="floats"),
+        pytest.param(0, -0.0, id="zeros"),
+        pytest.param(1, 1.5, id="integer-and-float"),
+        pytest.param(2**53 + 1, 2.0**53, id="integer-beyond-floats"),
+        pytest.param(True, True, id="equal-booleans"),
+        pytest.param(True, False, id="booleans"),
+        pytest.param(1, True, id="number-and-boolean"),
+        pytest.param("true", True, id="text-and-boolean"),
+    ],
+)
+def test_values_are_compared_exactly(monkeypatch, expected, candidate):
+    agreeing(Rules(), ({"a": expected}, {"a": candidate}), ({"a": candidate}, {"a": expected}))
+    plan = compile_plan(Rules())
+    plan.compare({"a": "x"}, {"a": "x"})  # now the attribute is known
+    monkeypatch.setattr(Walk, "compare", None)
+    if abs(expected if isinstance(expected, int) else 0) <= 2**53:
+        monkeypatch.setattr(Exact, "compare", None)
+    plan.compare({"a": expected}, {"a": candidate})
+
+
+@pytest.mark.parametrize(
     ("text", "called"),
     [
         pytest.param("2024-02-29", [], id="leap-day"),
