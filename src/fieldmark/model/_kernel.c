@@ -3117,7 +3117,9 @@ select_greedily(Search *search)
     const Side *expected = &alignment->expected, *candidate = &alignment->candidate;
     Edge *edges = search->edges;
     size_t end, number = search->edge_number;
-    qsort(edges, number, sizeof *edges, by_weight);
+    if (number > 0) {
+        qsort(edges, number, sizeof *edges, by_weight);
+    }
     for (size_t start = 0; start < number; start = end) {
         for (end = start; end < number && edges[end].weight == edges[start].weight; end++) {
             const Edge *edge = &edges[end];
