@@ -138,7 +138,7 @@ def cold_start() -> bool:
     click = cpu_seconds([sys.executable, "-c", "import click"])
     comparing = "import fieldmark; fieldmark.compare({'a': 1}, {'a': 2})"
     with tempfile.TemporaryDirectory() as directory:
-        scoring = [command, "score", str(truth), str(candidate), "--out", f"{directory}/run"]
+        scoring = [command, "score", str(truth), str(candidate)]
         starts: tuple[tuple[str, list[str], float, str], ...] = (
             (
                 "fieldmark --help",
@@ -147,12 +147,12 @@ def cold_start() -> bool:
                 f"≤ {HELP_LIMIT:g} times",
             ),
             ("compare one pair", [sys.executable, "-c", comparing], COMPARE_LIMIT, "≤ 100 ms"),
-            ("score 20 documents", [*scoring, "--force"], SCORE_LIMIT, "≤ 200 ms"),
+            ("score 20 documents", scoring, SCORE_LIMIT, "≤ 200 ms"),
         )
         rows: list[Row] = [("import click", f"{click * 1e3:.0f} ms", "1.0", "", "")]
         met = True
         for name, arguments, limit, target in starts:
-            seconds = cpu_seconds(arguments)
+            seconds = cpu_seconds(arguments, cwd=directory)
             ok = seconds <= limit
             met &= ok
             rows.append(
@@ -162,11 +162,13 @@ def cold_start() -> bool:
     return met
 
 
-def cpu_seconds(command: Sequence[str], repeats: int = STARTS) -> float:
+def cpu_seconds(command: Sequence[str], repeats: int = STARTS, cwd: str | None = None) -> float:
     """Return the CPU seconds of a command, the best of several runs."""
     best = float("inf")
     for _ in range(repeats):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
