@@ -17,6 +17,7 @@ from benchmarks import (
     judges,
     listing,
     measure,
+    saved_runs,
     slope,
     values,
     workers,
@@ -35,10 +36,11 @@ PARTS = (
     "engines",
     "evaluation",
     "listing",
+    "saved-runs",
     "values",
     "peers",
 )
-USUAL = {*PARTS} - {"cold-start", "engines", "peers"}
+USUAL = {*PARTS} - {"engines", "peers"}
 
 
 def main() -> int:
@@ -74,6 +76,7 @@ def main() -> int:
         "engines": engines.print_engines,
         "evaluation": eval_memory.eval_memory,
         "listing": listing.listing,
+        "saved-runs": saved_runs.saved_runs,
         "values": values.values,
         "peers": lambda: compare.peers(workloads, limit=selected["limit"]),
     }

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from fieldmark.data import json_parser, pairing
+from fieldmark.data import json_parser, line_offsets, pairing
 from fieldmark.metrics import case_score
 from fieldmark.plan import plan
+from fieldmark.run import warnings
 
 __all__ = ["pure_python", "with_and_without_kernel"]
 
@@ -17,7 +18,7 @@ __all__ = ["pure_python", "with_and_without_kernel"]
 def pure_python():
     """Use the package as if it was installed without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (case_score, json_parser, pairing, plan):
+        for module in (case_score, json_parser, line_offsets, pairing, plan, warnings):
             patch.setattr(module, "COMPILED", False)
         yield
 

@@ -30,6 +30,17 @@ def test_importing_the_package_has_no_side_effects():
     assert (python.returncode, python.stdout, python.stderr) == (0, "", "")
 
 
+def test_help_loads_little_more_than_click():
+    code = (
+        "import sys, click; before = set(sys.modules); import fieldmark.cli.main; "
+        "print(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    loaded = done.stdout.split()
+    assert len(loaded) <= 16
+    assert not [name for name in loaded if re.search("metrics|orjson|kernel|pathlib", name)]
+
+
 def test_scoring_a_small_pair_loads_only_what_it_uses():
     code = (
         "import sys, fieldmark as fm; fm.score([({'a': 1, 'l': [{'b': 2}]}, {'a': 1, 'l': []})]); "

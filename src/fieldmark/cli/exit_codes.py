@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.gates import RunFailure
-
 if TYPE_CHECKING:
     from fieldmark.run.result import RunResult
 
@@ -50,16 +48,16 @@ def combine_exit_codes(codes: Iterable[ExitCode]) -> ExitCode:
     return next((code for code in ExitCode if code in given), ExitCode.OK)
 
 
-_OF_FAILURES: Final[Mapping[RunFailure, ExitCode]] = {
-    RunFailure.UNKNOWN_METRIC: ExitCode.BAD_INPUT,
-    RunFailure.INVALID_TRUTH: ExitCode.BAD_INPUT,
-    RunFailure.UNMET_SELECTION: ExitCode.BAD_INPUT,
-    RunFailure.TOO_MANY_ERRORS: ExitCode.TOO_MANY_ERRORS,
-    RunFailure.FAILED_EVALUATOR: ExitCode.TOO_MANY_ERRORS,
-    RunFailure.GATE_FAILED: ExitCode.GATE_FAILED,
-}
-
-
 def run_exit_code(run: RunResult) -> ExitCode:
     """Return the exit code of a finished run."""
-    return combine_exit_codes(_OF_FAILURES[failure] for failure in run.summary.failures)
+    from fieldmark.metrics.gates import RunFailure  # help and --version do not need it
+
+    codes: Mapping[RunFailure, ExitCode] = {
+        RunFailure.UNKNOWN_METRIC: ExitCode.BAD_INPUT,
+        RunFailure.INVALID_TRUTH: ExitCode.BAD_INPUT,
+        RunFailure.UNMET_SELECTION: ExitCode.BAD_INPUT,
+        RunFailure.TOO_MANY_ERRORS: ExitCode.TOO_MANY_ERRORS,
+        RunFailure.FAILED_EVALUATOR: ExitCode.TOO_MANY_ERRORS,
+        RunFailure.GATE_FAILED: ExitCode.GATE_FAILED,
+    }
+    return combine_exit_codes(codes[failure] for failure in run.summary.failures)

@@ -14,13 +14,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import RenderableType
 
     from fieldmark.run.result import RunResult

@@ -73,6 +73,11 @@ class DateMatch:
             reader = _reader(formats, self.order, self.locales, first)
             object.__setattr__(self, f"_{side}", reader)
 
+    @property
+    def matches_iso_dates(self) -> bool:
+        """Whether two equal ISO dates always match."""
+        return self._expected.formats is None and self._candidate.formats is None
+
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings with the same date.
 

@@ -97,8 +97,8 @@ class NumericTolerance:
         return result
 
     @property
-    def leaf_limits(self) -> tuple[float, float]:
-        """The limits beyond which `item_leaves` returns numbers unchanged; negative if unknown."""
+    def leaf_limits(self) -> tuple[float, float, float]:
+        """The absolute and relative limit, and that of zero; negative if numbers have a period."""
         return self._limits.as_floats
 
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:

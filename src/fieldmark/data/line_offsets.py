@@ -13,6 +13,7 @@ import orjson
 
 from fieldmark.data.files import open_file, read_error
 from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.model.kernel import COMPILED, kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +58,7 @@ def read_line_blocks(stream: IO[bytes], limit: int, name: str) -> Iterator[LineB
         if parts and block.index(b"\n") > limit:
             raise _too_long(name, first, limit)
         yield LineBlock(block, first, offset)
-        first += block.count(b"\n")
+        first += kernel.count_lines(block) if COMPILED else block.count(b"\n")
         offset += len(block)
         parts = [piece[cut:]] if cut < len(piece) else []
         held = len(piece) - cut

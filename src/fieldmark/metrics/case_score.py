@@ -210,7 +210,7 @@ class CaseCounter:
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         cells = block.cells
-        times, odd = count_cells(cells, _PLAIN_MATCH)
+        times, odd = count_cells(cells)
         block.times = times
         totals = self._sum(len(cells), times, odd)
         neutral = 0
@@ -339,7 +339,7 @@ class CaseCounter:
         return min(1.0, max(0.0, fsum(earned) / weights)), False
 
 
-def count_cells(cells: list[int], plain: int) -> tuple[Mapping[int, int], list[int]]:
+def count_cells(cells: list[int], plain: int = _PLAIN_MATCH) -> tuple[Mapping[int, int], list[int]]:
     """Return how often each cell occurs, and the cells with another fact than `plain`."""
     if COMPILED and len(cells) > SMALL_CASE:
         return kernel.count(cells, plain)

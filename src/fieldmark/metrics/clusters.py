@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Final, TypeAlias
 
 from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.outcome import FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, leaves, resolve
@@ -20,6 +21,7 @@ from fieldmark.values.paths import ROOT, leaves, resolve
 __all__ = ["MistakeCluster", "MistakeClusters", "MistakeExample"]
 
 _EXAMPLES: Final = 3
+_FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "parse_error"}
 _EMPTY: Final = {Presence.NULL: "null_value", Presence.BLANK: "blank_value"}
 _VAGUE: Final = frozenset({"different", "one_digit", "date_part", "extra_key", "extra_value"})
@@ -78,11 +80,11 @@ class MistakeClusters:
                 candidate=_value(answer, record.candidate_path, record.candidate_presence),
             )
             for record, lone in _with_items(block, table)
-            if record.outcome in MISTAKES
         ]
         if not mistakes:
             return
-        shifted, sources = _shifted(mistakes, truth), _paths_by_value(truth)
+        shifted = _shifted(mistakes, truth)
+        sources = cache(partial(_paths_by_value, truth))
         for mistake in mistakes:
             name, note = _pattern(mistake, case.input, shifted, sources)
             if name == _NOT_STORED:
@@ -128,11 +130,14 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
 
 
 def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
-    """Yield every outcome, and whether its list item exists on one side only."""
+    """Yield every mistake, and whether its list item exists on one side only."""
+    positions = [place for place, cell in enumerate(block.cells) if cell & FACT_MASK in _FACTS]
+    if not positions:
+        return
     marks = iter(block.items)
     upcoming = next(marks, None)
     lone: dict[str, bool] = {}
-    for position, record in enumerate(block.records(table)):
+    for position, record in zip(positions, block.records(table, _FACTS), strict=True):
         while upcoming is not None and upcoming[0] <= position:
             _, attribute, expected, candidate, _ = upcoming
             lone[attribute] = expected is None or candidate is None
@@ -142,7 +147,7 @@ def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldO
 
 
 def _pattern(
-    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: _PathsByValue
+    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: Callable[[], _PathsByValue]
 ) -> tuple[str, str]:
     """Return the name of the pattern, and the path of the field that the value belongs to."""
     record, expected, candidate = mistake.record, mistake.expected, mistake.candidate
@@ -158,7 +163,7 @@ def _pattern(
         name = "shifted_rows"
     else:
         if isinstance(candidate, str | int | float) and len(str(candidate).strip()) >= _DISTINCTIVE:
-            others = sources.get((isinstance(candidate, str), candidate), ())
+            others = sources().get((isinstance(candidate, str), candidate), ())
             source = next((path for path in others if path != record.path), "")
         if record.outcome is Outcome.HALLUCINATION:
             absent = record.expected_presence is Presence.ABSENT

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum, MacroMean
-from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
+from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
@@ -253,7 +253,8 @@ class Tally:
                 continue
             for cell, count in (block.times or Counter(block.cells)).items():
                 cells[cell] = known(cell, 0) + count * number
-        cells.update(short)
+        for cell, count in count_cells(short)[0].items():
+            cells[cell] = known(cell, 0) + count
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()
         self._stats.clear()

@@ -208,6 +208,25 @@ wide_length(const Byte *at, const Byte *end)
     return length;
 }
 
+/* Whether a character beyond ASCII may be white space: U+0085, U+00A0, U+1680, U+2000 to U+205F or
+   U+3000. */
+static int
+may_be_blank(const Byte *at)
+{
+    switch (at[0]) {
+    case 0xC2:
+        return 1;
+    case 0xE1:
+        return at[1] == 0x9A;
+    case 0xE2:
+        return at[1] == 0x80 || at[1] == 0x81;
+    case 0xE3:
+        return at[1] == 0x80;
+    default:
+        return 0;
+    }
+}
+
 static int
 is_hex(Byte letter)
 {
@@ -274,12 +293,47 @@ read_escape(Reader *reader, int *flags)
     return DONE;
 }
 
+#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
+
+/* A word whose lowest marked byte is the lowest byte of another word that is below a limit. */
+static uint64_t
+bytes_below(uint64_t word, Byte limit)
+{
+    return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80u);
+}
+
+/* Skip letters, eight at a time, up to one that `read_text` looks at. */
+static void
+skip_letters(Reader *reader, int *flags)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word, marked = 0;
+    while (marked == 0 && reader->end - reader->at >= (Py_ssize_t)sizeof word) {
+        int letters = sizeof word;
+        memcpy(&word, reader->at, sizeof word);
+        marked = (word & EACH_BYTE(0x80u)) | bytes_below(word, ' ')
+                 | bytes_below(word ^ EACH_BYTE('"'), 1) | bytes_below(word ^ EACH_BYTE('\\'), 1);
+        word ^= EACH_BYTE(' ');
+        if (marked != 0) {
+            letters = __builtin_ctzll(marked) / 8;
+            word &= ((uint64_t)1 << 8 * letters) - 1;
+        }
+        *flags |= word != 0;
+        reader->at += letters;
+    }
+#else
+    (void)reader;
+    (void)flags;
+#endif
+}
+
 /* Read a string; `at` is its first quote, and then behind its last. */
 static int
 read_text(Reader *reader, int *flags)
 {
     *flags = 0;
     reader->at++;
+    skip_letters(reader, flags);
     while (reader->at < reader->end) {
         Byte here = *reader->at;
         if (here == '"') {
@@ -290,13 +344,15 @@ read_text(Reader *reader, int *flags)
             if (!read_escape(reader, flags)) {
                 return TO_PYTHON;
             }
+            skip_letters(reader, flags);
         } else if (here >= 0x80) {
             int length = wide_length(reader->at, reader->end);
             if (length == 0) {
                 return TO_PYTHON;
             }
-            *flags |= WIDE;
+            *flags |= WIDE | (may_be_blank(reader->at) ? 0 : FILLED);
             reader->at += length;
+            skip_letters(reader, flags);
         } else if (here < 0x20) {
             return TO_PYTHON;
         } else {
@@ -658,7 +714,8 @@ typedef struct {
     PyObject_VAR_HEAD PyObject
         *raw;          /* the bytes of the document, so that it does not keep its block alive */
     PyObject *dropped; /* the key of the id, which is no field of the document, or NULL */
-    int is_canonical;  /* whether orjson would write the same bytes */
+    uint32_t gap, gap_length; /* the bytes of that member with its comma */
+    int is_canonical;         /* whether orjson would write the same bytes */
     Token tokens[1];
 } Document;
 
@@ -686,7 +743,15 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         return NULL;
     }
     document->dropped = dropped > 0 ? Py_NewRef(key) : NULL;
-    document->is_canonical = reader->deviations == 0 && dropped == 0;
+    document->is_canonical = reader->deviations == 0;
+    document->gap = document->gap_length = 0;
+    if (dropped > 0) {
+        const Token *member = &reader->tokens[dropped];
+        int is_first = dropped == root + 1, is_only = value->is.count == 1;
+        document->gap = member->key - 1 - !is_first - value->start;
+        document->gap_length =
+            member->start + member->length + (is_first && !is_only) - (member->key - 1 - !is_first);
+    }
     document->raw = PyBytes_FromStringAndSize((const char *)reader->begin + value->start,
                                               (Py_ssize_t)value->length);
     if (document->raw == NULL) {
@@ -763,44 +828,28 @@ document_value(Document *document, PyObject *unused)
     return value;
 }
 
-PyDoc_STRVAR(document_lacks_doc, "lacks(keys) -> whether the document has none of the keys");
-
-static PyObject *
-document_lacks(Document *document, PyObject *keys)
-{
-    const Token *root = &document->tokens[0];
-    if (!PyTuple_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError, "keys must be a tuple");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
-        const Token *member = root + 1;
-        Py_ssize_t length;
-        const char *key = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(keys, i), &length);
-        if (key == NULL) {
-            return NULL;
-        }
-        for (uint32_t j = 0; j < root->is.count; j++) {
-            if ((Py_ssize_t)member->key_length == length
-                && memcmp(BYTES(document) + member->key, key, member->key_length) == 0) {
-                Py_RETURN_FALSE;
-            }
-            member = &document->tokens[member->next];
-        }
-    }
-    Py_RETURN_TRUE;
-}
-
 static PyObject *
 document_canonical(Document *document, void *unused)
 {
+    PyObject *bytes;
+    Py_ssize_t length = PyBytes_GET_SIZE(document->raw);
     (void)unused;
-    return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+    if (!document->is_canonical || document->gap_length == 0) {
+        return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+    }
+    bytes = PyBytes_FromStringAndSize(NULL, length - document->gap_length);
+    if (bytes != NULL) {
+        char *to = PyBytes_AS_STRING(bytes);
+        const char *from = PyBytes_AS_STRING(document->raw);
+        size_t after = document->gap + document->gap_length;
+        memcpy(to, from, document->gap);
+        memcpy(to + document->gap, from + after, (size_t)length - after);
+    }
+    return bytes;
 }
 
 static PyMethodDef document_methods[] = {
     {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
-    {"lacks", (PyCFunction)document_lacks, METH_O, document_lacks_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1058,6 +1107,87 @@ document(PyObject *module, PyObject *raw)
     return made;
 }
 
+/* Whether a document has one of the keys. */
+static int
+has_any_key(const Document *document, PyObject *keys, const uint64_t *hashes)
+{
+    const Token *root = &document->tokens[0], *member = root + 1;
+    for (uint32_t i = 0; i < root->is.count; i++) {
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(keys); j++) {
+            PyObject *key = PyTuple_GET_ITEM(keys, j);
+            if (member->key_hash == hashes[j]
+                && PyBytes_GET_SIZE(key) == (Py_ssize_t)member->key_length
+                && memcmp(BYTES(document) + member->key, PyBytes_AS_STRING(key), member->key_length)
+                       == 0) {
+                return 1;
+            }
+        }
+        member = &document->tokens[member->next];
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(find_document_doc,
+             "find_document(documents, start, keys) -> place\n\n"
+             "The place of the first document from `start` on with one of the keys, which are\n"
+             "bytes, or of the first value that is not an unparsed document.");
+
+static PyObject *
+find_document(PyObject *module, PyObject *args)
+{
+    PyObject *documents, *keys;
+    Py_ssize_t place;
+    uint64_t *hashes;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nO!", &PyList_Type, &documents, &place, &PyTuple_Type, &keys)) {
+        return NULL;
+    }
+    hashes = PyMem_New(uint64_t, PyTuple_GET_SIZE(keys));
+    if (hashes == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
+        PyObject *key = PyTuple_GET_ITEM(keys, i);
+        if (!PyBytes_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "keys must be bytes");
+            PyMem_Free(hashes);
+            return NULL;
+        }
+        hashes[i] = hash_bytes((const Byte *)PyBytes_AS_STRING(key), (size_t)PyBytes_GET_SIZE(key));
+    }
+    while (place >= 0 && place < PyList_GET_SIZE(documents)) {
+        PyObject *document = PyList_GET_ITEM(documents, place);
+        if (!Py_IS_TYPE(document, &DocumentType)
+            || has_any_key((const Document *)document, keys, hashes)) {
+            break;
+        }
+        place++;
+    }
+    PyMem_Free(hashes);
+    return PyLong_FromSsize_t(place);
+}
+
+PyDoc_STRVAR(count_lines_doc, "count_lines(raw) -> the number of line feeds");
+
+static PyObject *
+count_lines(PyObject *module, PyObject *raw)
+{
+    const char *at, *end;
+    Py_ssize_t number = 0;
+    (void)module;
+    if (!PyBytes_Check(raw)) {
+        PyErr_SetString(PyExc_TypeError, "expected bytes");
+        return NULL;
+    }
+    at = PyBytes_AS_STRING(raw);
+    end = at + PyBytes_GET_SIZE(raw);
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        number++;
+        at++;
+    }
+    return PyLong_FromSsize_t(number);
+}
+
 /* ---- 5. Nodes ---- */
 
 /* What `KernelWalk.describe` says about an attribute, as flags. */
@@ -1069,6 +1199,8 @@ enum {
     SKIPPED = 16,    /* nothing is recorded */
     WHOLE_RULE = 32, /* a rule applies to items as a whole */
     RULED = 64,      /* rules decide how similar items are */
+    GREEDY = 128,    /* the most similar items are paired first */
+    EXACT = 256,     /* the comparator is `Exact` */
 };
 
 #define MOST_AGREED 256 /* a power of two */
@@ -1085,21 +1217,24 @@ struct Node {
     Node *item;
 
     int flags;
-    long long base;       /* -1 until the attribute is registered */
-    PyObject *match;      /* the cell of a match */
-    int text_matches;     /* equal text is a match */
-    int number_matches;   /* equal numbers are a match */
-    PyObject *compare;    /* of the comparator, or None if `Walk.compare` has to be called */
-    PyObject *leaf_rule;  /* `item_leaves` of its rule, None if it has none, False if it cannot */
-    PyObject *item_path;  /* of its items, or None */
-    PyObject *item_node;  /* the `AttributeNode` of its items, or None */
-    PyObject *fields;     /* the keys that items are compared on, as a tuple of bytes, or None */
-    PyObject *select;     /* selects among contested pairs of items */
-    PyObject *align_rest; /* aligns items that are not equal */
-    double min_weight;    /* of a pair of items; negative if the similarity is left to Python */
-    int keeps_text;       /* its rule is an edit distance of normalized text */
-    double absolute;      /* the tolerance of its rule for numbers, negative if it has none */
+    long long base;         /* -1 until the attribute is registered */
+    PyObject *match;        /* the cell of a match */
+    int text_matches;       /* equal text is a match */
+    int number_matches;     /* equal numbers are a match */
+    int iso_matches;        /* equal dates in ISO format are a match */
+    PyObject *compare;      /* of the comparator, or None if `Walk.compare` has to be called */
+    PyObject *leaf_rule;    /* `item_leaves` of its rule, None if it has none, False if it cannot */
+    PyObject *rule_compare; /* `compare` of its rule, or None */
+    PyObject *item_path;    /* of its items, or None */
+    PyObject *item_node;    /* the `AttributeNode` of its items, or None */
+    PyObject *fields;       /* the keys that items are compared on, as a tuple of bytes, or None */
+    PyObject *select;       /* selects among contested pairs of items */
+    PyObject *align_rest;   /* aligns items that are not equal */
+    double min_weight;      /* of a pair of items; negative if the similarity is left to Python */
+    int keeps_text;         /* its rule is an edit distance of normalized text */
+    double absolute;        /* the tolerance of its rule for numbers, negative if it has none */
     double relative;
+    double at_zero;    /* the tolerance of an expected zero */
     PyObject **agreed; /* texts that match themselves, as bytes, in places by their hashes */
 };
 
@@ -1112,12 +1247,19 @@ typedef struct {
     PyObject *record_item;      /* Walk.record_unmatched_item */
     PyObject *record_bare_item; /* Walk.record_bare_item */
     PyObject *similarity;       /* text_similarity */
+    PyObject *outcomes;         /* Outcomes */
     PyObject *matched;          /* MATCHED */
+    PyObject *different;        /* DIFFERENT */
+    PyObject *wrong_type;       /* WRONG_TYPE */
     PyObject *missing;          /* MISSING */
-    PyObject *child;            /* "child" */
+    PyObject *fold;             /* folded */
+    PyObject *child, *item;     /* "child", "item" */
+    PyObject *any_index;        /* -1 */
+    PyObject *cells, *items;    /* "cells", "items" */
+    PyObject *comparisons;      /* "comparisons" */
     PyObject *extra;            /* ("extra",) */
     int with_extras;
-    Byte presence_facts[16];
+    Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
 } Walker;
 
 static void
@@ -1135,6 +1277,7 @@ free_node(Node *node)
     Py_XDECREF(node->match);
     Py_XDECREF(node->compare);
     Py_XDECREF(node->leaf_rule);
+    Py_XDECREF(node->rule_compare);
     Py_XDECREF(node->item_path);
     Py_XDECREF(node->item_node);
     Py_XDECREF(node->fields);
@@ -1153,20 +1296,22 @@ free_node(Node *node)
 static int
 describe(const Walker *walker, Node *node)
 {
-    PyObject *told = PyObject_CallOneArg(walker->describe, node->node), *given[8];
-    PyObject **kept[8] = {&node->match,     &node->compare, &node->leaf_rule, &node->item_path,
-                          &node->item_node, &node->fields,  &node->select,    &node->align_rest};
+    PyObject *told = PyObject_CallOneArg(walker->describe, node->node), *given[9];
+    PyObject **kept[9] = {&node->match,        &node->compare,   &node->leaf_rule,
+                          &node->rule_compare, &node->item_path, &node->item_node,
+                          &node->fields,       &node->select,    &node->align_rest};
     if (told == NULL) {
         return FAILED;
     }
-    if (!PyArg_ParseTuple(told, "iLppdpddOOOOOOOO", &node->flags, &node->base, &node->text_matches,
-                          &node->number_matches, &node->min_weight, &node->keeps_text,
-                          &node->absolute, &node->relative, &given[0], &given[1], &given[2],
-                          &given[3], &given[4], &given[5], &given[6], &given[7])) {
+    if (!PyArg_ParseTuple(told, "iLpppdpdddOOOOOOOOO", &node->flags, &node->base,
+                          &node->text_matches, &node->number_matches, &node->iso_matches,
+                          &node->min_weight, &node->keeps_text, &node->absolute, &node->relative,
+                          &node->at_zero, &given[0], &given[1], &given[2], &given[3], &given[4],
+                          &given[5], &given[6], &given[7], &given[8])) {
         Py_DECREF(told);
         return FAILED;
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         Py_XSETREF(*kept[i], Py_NewRef(given[i]));
     }
     Py_DECREF(told);
@@ -1297,17 +1442,20 @@ child_of(const Walker *walker, Node *node, const Byte *bytes, const Token *token
     return add_child(walker, node, bytes, token);
 }
 
-/* The node of all items of a list; NULL without an error if there is none (yet). */
+/* The node of all items of a list (`AttributeNode.item`); NULL without an error if a rule names
+   an index, so that there are several. */
 static Node *
 item_of(const Walker *walker, Node *node)
 {
-    if (node->item == NULL) {
-        if (node->item_node == Py_None && describe(walker, node) != DONE) {
+    if (node->item == NULL && node->item_node == Py_None) {
+        PyObject *made = PyObject_CallMethodOneArg(node->node, walker->item, walker->any_index);
+        Py_XDECREF(made);
+        if (made == NULL || describe(walker, node) != DONE) {
             return NULL;
         }
-        if (node->item_node != Py_None) {
-            node->item = make_node(walker, node->item_node);
-        }
+    }
+    if (node->item == NULL && node->item_node != Py_None) {
+        node->item = make_node(walker, node->item_node);
     }
     return node->item;
 }
@@ -1385,18 +1533,22 @@ compare_by_python(const Pair *pair, Node *node, const Token *expected, const Tok
     return done;
 }
 
-/* The place for a text that the comparator found to match itself, such as a date that can be
-   read; NULL if two values are not the same text, or for an error. */
-static PyObject **
-agreed_place(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
+/* Whether two values are the same text. */
+static int
+are_same_text(const Pair *pair, const Token *expected, const Token *candidate)
 {
-    if (expected->type != IS_TEXT || candidate->type != IS_TEXT
-        || expected->length != candidate->length
-        || memcmp(BYTES(pair->expected) + expected->start,
-                  BYTES(pair->candidate) + candidate->start, expected->length)
-               != 0) {
-        return NULL;
-    }
+    return expected->type == IS_TEXT && candidate->type == IS_TEXT
+           && expected->length == candidate->length
+           && memcmp(BYTES(pair->expected) + expected->start,
+                     BYTES(pair->candidate) + candidate->start, expected->length)
+                  == 0;
+}
+
+/* The place for a text that the comparator found to match itself, such as a pattern that can be
+   read; NULL for an error. */
+static PyObject **
+agreed_place(Node *node, const Token *text)
+{
     if (node->agreed == NULL) {
         node->agreed = PyMem_Calloc(MOST_AGREED, sizeof *node->agreed);
         if (node->agreed == NULL) {
@@ -1404,7 +1556,85 @@ agreed_place(const Pair *pair, Node *node, const Token *expected, const Token *c
             return NULL;
         }
     }
-    return &node->agreed[expected->hash & (MOST_AGREED - 1)];
+    return &node->agreed[text->hash & (MOST_AGREED - 1)];
+}
+
+static int
+is_digit(Byte letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
+/* Whether a string, with its quotes, is a day as `date.fromisoformat` reads it. */
+static int
+is_iso_day(const Byte *text, uint32_t length)
+{
+    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int numbers[3] = {0, 0, 0}, part = 0, leap;
+    if (length != sizeof "\"2024-12-31\"" - 1 || text[5] != '-' || text[8] != '-') {
+        return 0;
+    }
+    for (int i = 1; i < 11; i++) {
+        if (i == 5 || i == 8) {
+            part++;
+        } else if (is_digit(text[i])) {
+            numbers[part] = 10 * numbers[part] + text[i] - '0';
+        } else {
+            return 0;
+        }
+    }
+    leap = numbers[0] % 4 == 0 && (numbers[0] % 100 != 0 || numbers[0] % 400 == 0);
+    return numbers[0] > 0 && numbers[1] >= 1 && numbers[1] <= 12 && numbers[2] >= 1
+           && numbers[2] <= days[numbers[1] - 1] - (numbers[1] == 2 && !leap);
+}
+
+#define LARGEST_EXACT ((int64_t)1 << 53) /* up to which integers are floats */
+
+/* Whether two numbers are equal: 1, 0, or -1 if that is left to Python. */
+static int
+are_equal_numbers(const Token *one, const Token *other)
+{
+    const Token *whole = one->type == IS_WHOLE ? one : other;
+    const Token *real = whole == one ? other : one;
+    if (one->type == other->type) {
+        return one->type == IS_WHOLE ? one->is.whole == other->is.whole
+                                     : one->is.real == other->is.real;
+    }
+    if (whole->is.whole > LARGEST_EXACT || whole->is.whole < -LARGEST_EXACT) {
+        return -1;
+    }
+    return (double)whole->is.whole == real->is.real;
+}
+
+/* `Exact.compare` and `Walk.classify` for two scalars. */
+static int
+compare_exactly(const Pair *pair, const Node *node, const Token *expected, const Token *candidate)
+{
+    static const Byte kinds[] = {0, 1, 1, 2, 2, 3}; /* `kind_of`, by type */
+    int is_same_kind = kinds[expected->type] == kinds[candidate->type], equal = 0, done = FAILED;
+    PyObject *comparisons, *place;
+    if (is_same_kind && expected->type == IS_TEXT) {
+        int is_variant = (expected->flags | candidate->flags) & VARIANT;
+        equal = are_same_text(pair, expected, candidate) ? 1 : is_variant ? -1 : 0;
+    } else if (is_same_kind && kinds[expected->type] == 2) {
+        equal = are_equal_numbers(expected, candidate);
+    } else if (is_same_kind) {
+        equal = expected->type == candidate->type;
+    }
+    if (equal != 0) {
+        return equal < 0 ? TO_PYTHON : append_match(pair, node);
+    }
+    comparisons = PyObject_GetAttr(pair->outcomes, pair->walker->comparisons);
+    place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
+    if (comparisons != NULL && place != NULL
+        && PyObject_SetItem(comparisons, place,
+                            is_same_kind ? pair->walker->different : pair->walker->wrong_type)
+               == 0) {
+        done = append_cell(pair, node->base | pair->walker->facts[is_same_kind ? 16 : 17]);
+    }
+    Py_XDECREF(comparisons);
+    Py_XDECREF(place);
+    return done;
 }
 
 /* Call the comparator for two values, and classify the result (`Walk.classify`). Comparators have
@@ -1413,9 +1643,21 @@ static int
 compare_values(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
 {
     const char *text = (const char *)BYTES(pair->expected) + expected->start;
-    PyObject **agreed = agreed_place(pair, node, expected, candidate);
-    if (agreed == NULL && PyErr_Occurred()) {
-        return FAILED;
+    PyObject **agreed = NULL;
+    if (node->flags & EXACT) {
+        int done = compare_exactly(pair, node, expected, candidate);
+        if (done != TO_PYTHON) {
+            return done;
+        }
+    }
+    if (are_same_text(pair, expected, candidate)) {
+        if (node->iso_matches && is_iso_day((const Byte *)text, expected->length)) {
+            return append_match(pair, node);
+        }
+        agreed = agreed_place(node, expected);
+        if (agreed == NULL) {
+            return FAILED;
+        }
     }
     if (agreed != NULL && *agreed != NULL
         && PyBytes_GET_SIZE(*agreed) == (Py_ssize_t)expected->length
@@ -1463,10 +1705,7 @@ are_equal(const Pair *pair, const Node *node, const Token *expected, const Token
     switch (expected->type) {
     case IS_TEXT:
         return node->text_matches && (expected->flags & FILLED)
-               && expected->length == candidate->length
-               && memcmp(BYTES(pair->expected) + expected->start,
-                         BYTES(pair->candidate) + candidate->start, expected->length)
-                      == 0;
+               && are_same_text(pair, expected, candidate);
     case IS_WHOLE:
         return node->number_matches && expected->is.whole == candidate->is.whole;
     case IS_REAL:
@@ -1488,7 +1727,7 @@ compare_leaf(const Pair *pair, Node *node, const Token *expected, const Token *c
         return compare_by_python(pair, node, expected, candidate);
     }
     if (presence != VALUE || other != VALUE) {
-        return append_cell(pair, node->base | pair->walker->presence_facts[presence * 4 + other]);
+        return append_cell(pair, node->base | pair->walker->facts[presence * 4 + other]);
     }
     if (node->compare == Py_None) {
         return compare_by_python(pair, node, expected, candidate);
@@ -1860,17 +2099,26 @@ pair_equal(Alignment *alignment)
 #define LONGEST_TEXT 10000               /* MAX_TEXT in align/limits.py */
 #define MOST_PAIRS 2000000               /* of items; more are left to Python */
 #define MOST_CHARACTER_PAIRS 5e10        /* far below MAX_CHARACTER_PAIRS in align/limits.py */
-#define MOST_CONTESTED 400               /* SMALL_PAIRS there: Python uses arrays for more */
-#define MOST_PATHS 64                    /* distinct keys of the rest; more are left to Python */
-#define WEIGHT_UNIT 1e12                 /* as in align/item_similarity.py, like the next two */
+#define MOST_CONTESTED 20000             /* edges; Python uses arrays for more */
+#define MOST_WORK 2e11                   /* MAX_CHARACTER_PAIRS there */
+#define LEAF_COST 400.0                  /* as in align/item_similarity.py, like the next two */
+#define COLUMN_COST 500000.0
+#define CALL_COST 50000.0
+#define SLACK 0x1p-48 /* as in values/numbers.py, like the next */
+#define TINY 1e-300
+#define FIRST_WIDE 128 /* the number of the first character beyond ASCII */
+#define MOST_WIDE 128
+#define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
+#define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
 #define MARGIN 1e-6
 #define TO_WHOLE 4503599627370496.0 /* 2**52: adding and subtracting it rounds to an integer */
 
-/* A leaf of an item: ASCII text, trimmed and in lower case, a number, or a boolean. */
+/* A leaf of an item: folded text, a number, or a boolean. In text, the characters beyond ASCII are
+   numbered from 128 on, because only equality and length matter. */
 typedef struct {
     const Token *token;
-    uint64_t key_hash;
     uint64_t hash; /* of the value */
+    double number; /* or what a rule replaces it with */
     const Byte *text;
     uint32_t length;
     uint32_t path; /* the number of its key among the keys of all leaves */
@@ -1879,16 +2127,24 @@ typedef struct {
 typedef struct {
     Leaf *leaves;
     uint32_t number;
-    uint32_t *texts; /* the leaves that are text, in the order in which they are summed */
-    uint32_t text_number;
+    uint32_t *graded; /* the leaves that can be similar without being equal, as they are summed */
+    uint32_t graded_number;
 } Item;
 
 /* A key of leaves, and the rule that applies to it. */
 typedef struct {
     const Token *token;
     const Byte *bytes;
-    int sides; /* 1: the expected items have such leaves, 2: the candidate items */
+    int sides;        /* 1: the expected items have such leaves, 2: the candidate items */
+    Node *rule;       /* or NULL */
+    PyObject *leaves; /* what the rule replaces its leaves with, or NULL */
 } Path;
+
+/* Text that is not part of a document. */
+typedef struct Block {
+    struct Block *next;
+    Byte bytes[];
+} Block;
 
 typedef struct {
     double weight;
@@ -1900,11 +2156,17 @@ typedef struct {
     Node *node, *item_node;
     Alignment *alignment;
     Item *items; /* expected, then candidate */
+    size_t number;
     Leaf *leaves;
-    uint32_t *texts;
+    uint32_t *graded;
     Byte *characters;
+    Block *blocks;
+    Py_UCS4 wide[MOST_WIDE]; /* the characters beyond ASCII, by their numbers */
+    size_t wide_number;
+    double character_pairs;
     Path paths[MOST_PATHS];
     size_t path_number;
+    int by_rules; /* leaves are compared by their rules (`RuledLeaf`) */
     Edge *edges;
     size_t edge_number, edge_capacity;
 } Search;
@@ -1914,8 +2176,16 @@ free_search(Search *search)
 {
     PyMem_Free(search->items);
     PyMem_Free(search->leaves);
-    PyMem_Free(search->texts);
+    PyMem_Free(search->graded);
     PyMem_Free(search->characters);
+    while (search->blocks != NULL) {
+        Block *block = search->blocks;
+        search->blocks = block->next;
+        PyMem_Free(block);
+    }
+    for (size_t i = 0; i < search->path_number; i++) {
+        Py_XDECREF(search->paths[i].leaves);
+    }
     PyMem_Free(search->edges);
 }
 
@@ -1936,6 +2206,8 @@ path_of(Search *search, const Byte *bytes, const Token *token, size_t guess)
     search->paths[search->path_number].token = token;
     search->paths[search->path_number].bytes = bytes;
     search->paths[search->path_number].sides = 0;
+    search->paths[search->path_number].rule = NULL;
+    search->paths[search->path_number].leaves = NULL;
     return (uint32_t)search->path_number++;
 }
 
@@ -1977,7 +2249,70 @@ fold(Leaf *leaf, const Byte *bytes, Byte *characters)
     return characters;
 }
 
-/* `leaves_of` for a flat object in ASCII; empty values are no leaves. */
+/* Set the text of a leaf to a string; TO_PYTHON if there are too many characters. */
+static int
+set_text(Search *search, Leaf *leaf, PyObject *text)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    Block *block;
+    if (length > LONGEST_TEXT) {
+        return TO_PYTHON;
+    }
+    block = PyMem_Malloc(sizeof *block + (size_t)length);
+    if (block == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    block->next = search->blocks;
+    search->blocks = block;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        Py_UCS4 letter = PyUnicode_READ_CHAR(text, i);
+        if (letter >= FIRST_WIDE) {
+            size_t number = 0;
+            while (number < search->wide_number && search->wide[number] != letter) {
+                number++;
+            }
+            if (number == MOST_WIDE) {
+                return TO_PYTHON;
+            }
+            if (number == search->wide_number) {
+                search->wide[search->wide_number++] = letter;
+            }
+            letter = (Py_UCS4)(FIRST_WIDE + number);
+        }
+        block->bytes[i] = (Byte)letter;
+    }
+    leaf->text = block->bytes;
+    leaf->length = (uint32_t)length;
+    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    return DONE;
+}
+
+/* Let Python fold the text of a leaf, which is not plain ASCII. */
+static int
+fold_by_python(Search *search, Leaf *leaf, const Document *document)
+{
+    PyObject *text = value_of(document, leaf->token), *folded = NULL;
+    int done = FAILED;
+    if (text != NULL) {
+        folded = PyObject_CallOneArg(search->pair->walker->fold, text);
+    }
+    if (folded != NULL && PyUnicode_Check(folded)) {
+        done = set_text(search, leaf, folded);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(folded);
+    return done;
+}
+
+static void
+set_number(Leaf *leaf, double number)
+{
+    leaf->number = number;
+    leaf->hash = hash_real(number);
+}
+
+/* `leaves_of` for a flat object; empty values are no leaves. */
 static int
 add_leaves(Search *search, Item *item, const Document *document, const Token *object, int side,
            Leaf **leaves, Byte **characters)
@@ -1993,11 +2328,18 @@ add_leaves(Search *search, Item *item, const Document *document, const Token *ob
             continue;
         }
         leaf->token = token;
-        leaf->key_hash = token->key_hash;
         leaf->hash = token->hash;
+        leaf->number = 0.0;
         leaf->length = 0;
         if (token->type == IS_TEXT) {
-            *characters = fold(leaf, bytes, *characters);
+            if (token->flags & (WIDE | ESCAPED)) {
+                int done = fold_by_python(search, leaf, document);
+                if (done != DONE) {
+                    return done;
+                }
+            } else {
+                *characters = fold(leaf, bytes, *characters);
+            }
             if (leaf->length > LONGEST_TEXT) {
                 return TO_PYTHON;
             }
@@ -2005,8 +2347,8 @@ add_leaves(Search *search, Item *item, const Document *document, const Token *ob
                 continue;
             }
         } else if (token->type == IS_WHOLE || token->type == IS_REAL) {
-            double number = token->type == IS_REAL ? token->is.real : (double)token->is.whole;
-            if (fabs(number) > LARGEST_PLAIN) {
+            set_number(leaf, token->type == IS_REAL ? token->is.real : (double)token->is.whole);
+            if (fabs(leaf->number) > LARGEST_PLAIN) {
                 return TO_PYTHON;
             }
         }
@@ -2021,7 +2363,7 @@ add_leaves(Search *search, Item *item, const Document *document, const Token *ob
     return DONE;
 }
 
-/* Make room for the leaves of the rest; leave items that are not flat ASCII objects to Python. */
+/* Make room for the leaves of the rest; leave items that are not flat objects to Python. */
 static int
 make_search(Search *search)
 {
@@ -2032,21 +2374,22 @@ make_search(Search *search)
         number += side->rest_number;
         for (uint32_t j = 0; j < side->rest_number; j++) {
             const Token *item = side->items[side->rest[j]];
-            if (item->type != IS_OBJECT || (item->flags & (WIDE | ESCAPED | NESTED))) {
+            if (item->type != IS_OBJECT || (item->flags & NESTED)) {
                 return TO_PYTHON;
             }
             leaves += item->is.count;
             characters[i] += item->length;
         }
     }
-    if ((double)characters[0] * (double)characters[1] > MOST_CHARACTER_PAIRS) {
+    search->character_pairs = (double)characters[0] * (double)characters[1];
+    if (search->character_pairs > MOST_CHARACTER_PAIRS) {
         return TO_PYTHON;
     }
     search->items = PyMem_New(Item, number);
     search->leaves = PyMem_New(Leaf, leaves);
-    search->texts = PyMem_New(uint32_t, leaves);
+    search->graded = PyMem_New(uint32_t, leaves);
     search->characters = PyMem_New(Byte, characters[0] + characters[1]);
-    if (search->items == NULL || search->leaves == NULL || search->texts == NULL
+    if (search->items == NULL || search->leaves == NULL || search->graded == NULL
         || search->characters == NULL) {
         PyErr_NoMemory();
         return FAILED;
@@ -2076,17 +2419,29 @@ read_leaves(Search *search)
     return DONE;
 }
 
+/* The value of a leaf that is no boolean. */
 static PyObject *
-leaf_value(const Leaf *leaf)
+leaf_value(const Search *search, const Leaf *leaf)
 {
-    switch (leaf->token->type) {
-    case IS_TEXT:
-        return PyUnicode_DecodeASCII((const char *)leaf->text, leaf->length, NULL);
-    case IS_WHOLE:
+    Py_UCS4 *letters;
+    PyObject *text;
+    if (leaf->token->type == IS_WHOLE) {
         return PyLong_FromLongLong(leaf->token->is.whole);
-    default:
+    }
+    if (leaf->token->type == IS_REAL) {
         return PyFloat_FromDouble(leaf->token->is.real);
     }
+    letters = PyMem_New(Py_UCS4, leaf->length);
+    if (letters == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        letters[i] =
+            leaf->text[i] < FIRST_WIDE ? leaf->text[i] : search->wide[leaf->text[i] - FIRST_WIDE];
+    }
+    text = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, letters, leaf->length);
+    PyMem_Free(letters);
+    return text;
 }
 
 static int
@@ -2096,25 +2451,38 @@ by_size(const void *one, const void *other)
     return (left > right) - (left < right);
 }
 
+/* Whether two blanks or unprintable characters are in a text, or characters beyond ASCII, so that
+   `unified` may change it. */
+static int
+is_odd(const Leaf *leaf)
+{
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        Byte letter = leaf->text[i];
+        if (letter >= 0x7F || letter < ' '
+            || (i > 0 && letter == ' ' && leaf->text[i - 1] == ' ')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int
+may_be_date(const Leaf *leaf)
+{
+    return leaf->length > 4 && leaf->text[4] == '-';
+}
+
 /* `Fuzzy.item_leaves` for text that it does not change: 1, or 0 to ask it. */
 static int
-are_normalized(const Search *search, size_t number, size_t path)
+are_normalized(const Search *search, size_t path)
 {
-    for (size_t i = 0; i < number; i++) {
+    for (size_t i = 0; i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
-            if (leaf->path != path) {
-                continue;
-            }
-            if (leaf->token->type != IS_TEXT || (leaf->length > 4 && leaf->text[4] == '-')) {
+            if (leaf->path == path
+                && (leaf->token->type != IS_TEXT || may_be_date(leaf) || is_odd(leaf))) {
                 return 0;
-            }
-            for (uint32_t j = 0; j < leaf->length; j++) {
-                if (leaf->text[j] == 0x7F
-                    || (j > 0 && leaf->text[j] == ' ' && leaf->text[j - 1] == ' ')) {
-                    return 0;
-                }
             }
         }
     }
@@ -2126,23 +2494,22 @@ are_normalized(const Search *search, size_t number, size_t path)
 
 /* `Tolerance.groups` for numbers of which no two are close: 1, or 0 to ask it; -1 for an error. */
 static int
-are_distant(const Search *search, size_t number, size_t path, const Node *rule)
+are_distant(const Search *search, size_t path, const Node *rule)
 {
-    double *numbers = PyMem_New(double, number), largest = 1.0, limit;
+    double *numbers = PyMem_New(double, search->number), largest = 1.0, limit;
     size_t count = 0;
     int distant = 1;
     if (numbers == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    for (size_t i = 0; distant && i < number; i++) {
+    for (size_t i = 0; distant && i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
-            const Token *token = item->leaves[k].token;
-            if (item->leaves[k].path == path) {
-                distant &= token->type == IS_WHOLE || token->type == IS_REAL;
-                numbers[count++] =
-                    token->type == IS_REAL ? token->is.real : (double)token->is.whole;
+            const Leaf *leaf = &item->leaves[k];
+            if (leaf->path == path) {
+                distant &= leaf->token->type == IS_WHOLE || leaf->token->type == IS_REAL;
+                numbers[count++] = leaf->number;
             }
         }
     }
@@ -2160,16 +2527,136 @@ are_distant(const Search *search, size_t number, size_t path, const Node *rule)
     return distant;
 }
 
-/* `apply_rules`: ask the rule of each path whether its leaves are as similar as by default. */
-static int
-check_rules(Search *search, size_t number)
+/* The values of all leaves at a path; NULL without an error if one is a boolean. */
+static PyObject *
+path_values(const Search *search, size_t path)
 {
+    PyObject *values = PyList_New(0);
+    for (size_t i = 0; values != NULL && i < search->number; i++) {
+        const Item *item = &search->items[i];
+        for (uint32_t k = 0; values != NULL && k < item->number; k++) {
+            const Leaf *leaf = &item->leaves[k];
+            PyObject *value;
+            if (leaf->path != path) {
+                continue;
+            }
+            value = leaf->token->type < IS_WHOLE ? NULL : leaf_value(search, leaf);
+            if (value == NULL || PyList_Append(values, value) < 0) {
+                Py_CLEAR(values);
+            }
+            Py_XDECREF(value);
+        }
+    }
+    return values;
+}
+
+/* Ask the rule of a path whether its leaves are as similar as by default, perhaps after it has
+   replaced them; if not, all rules are applied to pairs of leaves. */
+static int
+ask_rule(Search *search, size_t place)
+{
+    Path *path = &search->paths[place];
+    PyObject *values = path_values(search, place), *told;
+    if (values == NULL) {
+        return PyErr_Occurred() ? FAILED : TO_PYTHON;
+    }
+    told = PyObject_CallOneArg(path->rule->leaf_rule, values);
+    if (told == Py_None) {
+        search->by_rules = 1;
+    } else if (told != NULL && told != values) {
+        path->leaves = PySequence_List(told);
+        if (path->leaves != NULL && PyList_GET_SIZE(path->leaves) != PyList_GET_SIZE(values)) {
+            PyErr_SetString(PyExc_ValueError, "a rule must keep the number of leaves");
+            Py_CLEAR(told);
+        }
+    }
+    Py_DECREF(values);
+    Py_XDECREF(told);
+    return told == NULL || PyErr_Occurred() ? FAILED : DONE;
+}
+
+/* Replace the leaves at a path as its rule says. */
+static int
+replace_leaves(Search *search, size_t place)
+{
+    PyObject *leaves = search->paths[place].leaves;
+    Py_ssize_t next = 0;
+    int done = DONE;
+    for (size_t i = 0; i < search->number; i++) {
+        const Item *item = &search->items[i];
+        for (uint32_t k = 0; done == DONE && k < item->number; k++) {
+            Leaf *leaf = &item->leaves[k];
+            PyObject *value;
+            if (leaf->path != place) {
+                continue;
+            }
+            value = PyList_GET_ITEM(leaves, next++);
+            if (leaf->token->type == IS_TEXT && PyUnicode_Check(value)) {
+                done = set_text(search, leaf, value);
+            } else if (leaf->token->type != IS_TEXT
+                       && (PyFloat_CheckExact(value) || PyLong_CheckExact(value))) {
+                double number = PyFloat_AsDouble(value);
+                if (number == -1.0 && PyErr_Occurred()) {
+                    return FAILED;
+                }
+                set_number(leaf, number);
+            } else {
+                done = TO_PYTHON; /* such as a day */
+            }
+        }
+    }
+    return done;
+}
+
+/* Whether the leaves at a path are such that their rule can be applied here. */
+static int
+can_apply(const Search *search, size_t place)
+{
+    const Path *path = &search->paths[place];
+    for (size_t i = 0; i < search->number; i++) {
+        const Item *item = &search->items[i];
+        for (uint32_t k = 0; k < item->number; k++) {
+            const Leaf *leaf = &item->leaves[k];
+            int type = leaf->token->type;
+            if (leaf->path != place) {
+                continue;
+            }
+            if (path->rule->keeps_text
+                    ? type != IS_TEXT || (path->leaves == NULL && is_odd(leaf)) || may_be_date(leaf)
+                    : path->rule->absolute < 0.0 || (type != IS_WHOLE && type != IS_REAL)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Whether `edges_of_many` would certainly not refuse to apply the rules to all pairs. */
+static int
+is_within_work(const Search *search)
+{
+    double pairs = (double)search->alignment->expected.rest_number
+                   * (double)search->alignment->candidate.rest_number;
+    double blocks = pairs / 500000.0 + 1.0, work = search->character_pairs;
     for (size_t i = 0; i < search->path_number; i++) {
-        const Path *path = &search->paths[i];
-        Node *child =
-            child_of(search->pair->walker, search->item_node, path->bytes, path->token, i);
-        PyObject *values, *told;
-        int done = DONE;
+        work += COLUMN_COST * blocks + LEAF_COST * pairs;
+        work += search->paths[i].rule != NULL ? CALL_COST * pairs : 0.0;
+    }
+    return work < MOST_WORK;
+}
+
+/* `apply_rules`: make leaves as similar by default as their rules say, or else use the rules. */
+static int
+check_rules(Search *search)
+{
+    int done = DONE;
+    for (size_t i = 0; done == DONE && i < search->path_number; i++) {
+        Path *path = &search->paths[i];
+        Node *child;
+        if (path->sides != 3) {
+            continue;
+        }
+        child = child_of(search->pair->walker, search->item_node, path->bytes, path->token, i);
         if (child == NULL) {
             return FAILED;
         }
@@ -2179,11 +2666,12 @@ check_rules(Search *search, size_t number)
         if (child->leaf_rule == Py_False) {
             return TO_PYTHON;
         }
-        if (child->keeps_text && are_normalized(search, number, i)) {
+        path->rule = child;
+        if (child->keeps_text && are_normalized(search, i)) {
             continue;
         }
         if (child->absolute >= 0.0) {
-            int distant = are_distant(search, number, i, child);
+            int distant = are_distant(search, i, child);
             if (distant < 0) {
                 return FAILED;
             }
@@ -2191,40 +2679,21 @@ check_rules(Search *search, size_t number)
                 continue;
             }
         }
-        values = PyList_New(0);
-        for (size_t j = 0; values != NULL && done == DONE && j < number; j++) {
-            const Item *item = &search->items[j];
-            for (uint32_t k = 0; values != NULL && k < item->number; k++) {
-                const Leaf *leaf = &item->leaves[k];
-                PyObject *value;
-                if (leaf->path != i) {
-                    continue;
-                }
-                if (leaf->token->type < IS_WHOLE) {
-                    done = TO_PYTHON; /* a boolean */
-                    break;
-                }
-                value = leaf_value(leaf);
-                if (value == NULL || PyList_Append(values, value) < 0) {
-                    Py_CLEAR(values);
-                }
-                Py_XDECREF(value);
-            }
+        done = ask_rule(search, i);
+    }
+    if (search->by_rules && done == DONE && !is_within_work(search)) {
+        return TO_PYTHON;
+    }
+    for (size_t i = 0; done == DONE && i < search->path_number; i++) {
+        const Path *path = &search->paths[i];
+        if (search->by_rules && path->rule != NULL && !can_apply(search, i)) {
+            return TO_PYTHON;
         }
-        if (values == NULL) {
-            return FAILED;
-        }
-        if (done == DONE) {
-            told = PyObject_CallOneArg(child->leaf_rule, values);
-            done = told == NULL ? FAILED : told == values ? DONE : TO_PYTHON;
-            Py_XDECREF(told);
-        }
-        Py_DECREF(values);
-        if (done != DONE) {
-            return done;
+        if (path->leaves != NULL && (!search->by_rules || path->rule->keeps_text)) {
+            done = replace_leaves(search, i);
         }
     }
-    return DONE;
+    return done;
 }
 
 /* Whether an equal item has a leaf at a path: 1, 0, or -1 if that is left to Python. */
@@ -2248,7 +2717,7 @@ has_leaf(const Document *document, const Token *object, const Path *path)
 
 /* `drop_unshared`: drop the leaves at paths where only one of the two lists has any. */
 static int
-drop_unshared(Search *search, size_t number)
+drop_unshared(Search *search)
 {
     const Side *side = &search->alignment->expected;
     int dropped = 0;
@@ -2265,7 +2734,7 @@ drop_unshared(Search *search, size_t number)
         }
         dropped |= path->sides != 3;
     }
-    for (size_t j = 0; dropped && j < number; j++) {
+    for (size_t j = 0; dropped && j < search->number; j++) {
         Item *item = &search->items[j];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < item->number; k++) {
@@ -2292,47 +2761,49 @@ comes_before(const Path *one, const Path *other)
     }
 }
 
-/* `_texts`: the leaves of an item that can be similar without being equal, sorted. */
+/* Whether a leaf can be similar to another without being equal. */
 static int
-list_texts(Search *search, size_t number)
+is_graded(const Search *search, const Leaf *leaf)
 {
-    uint32_t *texts = search->texts;
+    return leaf->token->type == IS_TEXT
+           || (search->by_rules && search->paths[leaf->path].rule != NULL);
+}
+
+/* `_graded_paths`: such leaves of each item, in the order in which they are summed. */
+static int
+list_graded(Search *search)
+{
+    uint32_t *graded = search->graded;
     for (size_t i = 0; i < search->path_number; i++) {
         const Path *path = &search->paths[i];
-        for (uint32_t j = 0; j < path->token->key_length; j++) {
+        for (uint32_t j = 0; path->sides == 3 && j < path->token->key_length; j++) {
             Byte here = path->bytes[path->token->key + j];
-            if (here == '\'' || here == 0x7F) {
-                return TO_PYTHON; /* its `repr` has other quotes, or an escape */
+            if (here == '\'' || here >= 0x7F) {
+                return TO_PYTHON; /* its `repr` may have other quotes, or an escape */
             }
         }
     }
-    for (size_t i = 0; i < number; i++) {
+    for (size_t i = 0; i < search->number; i++) {
         Item *item = &search->items[i];
-        item->texts = texts;
-        item->text_number = 0;
+        item->graded = graded;
+        item->graded_number = 0;
         for (uint32_t k = 0; k < item->number; k++) {
-            uint32_t at = item->text_number;
-            if (item->leaves[k].token->type != IS_TEXT) {
+            uint32_t at = item->graded_number;
+            if (!is_graded(search, &item->leaves[k])) {
                 continue;
             }
             for (; at > 0
                    && comes_before(&search->paths[item->leaves[k].path],
-                                   &search->paths[item->leaves[texts[at - 1]].path]);
+                                   &search->paths[item->leaves[graded[at - 1]].path]);
                  at--) {
-                texts[at] = texts[at - 1];
+                graded[at] = graded[at - 1];
             }
-            texts[at] = k;
-            item->text_number++;
+            graded[at] = k;
+            item->graded_number++;
         }
-        texts += item->text_number;
+        graded += item->graded_number;
     }
     return DONE;
-}
-
-static int
-is_digit(Byte letter)
-{
-    return letter >= '0' && letter <= '9';
 }
 
 /* `is_iso_date`. */
@@ -2352,7 +2823,7 @@ is_iso_date(const Leaf *leaf)
 static uint32_t
 edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t text_length)
 {
-    uint64_t places[128] = {0}, plus = ~(uint64_t)0, minus = 0;
+    uint64_t places[256] = {0}, plus = ~(uint64_t)0, minus = 0;
     uint64_t last = (uint64_t)1 << (length - 1);
     uint32_t distance = length;
     for (uint32_t i = 0; i < length; i++) {
@@ -2372,13 +2843,17 @@ edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t t
     return distance;
 }
 
-/* `text_similarity` of two different strings; negative for an error. */
+/* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`; negative for
+   an error. */
 static double
-text_similarity(const Walker *walker, const Leaf *one, const Leaf *other)
+text_similarity(const Search *search, const Leaf *one, const Leaf *other)
 {
     const Leaf *shorter = one->length <= other->length ? one : other;
     const Leaf *longer = shorter == one ? other : one;
-    if (is_iso_date(one) && is_iso_date(other)) {
+    PyObject *text, *other_text, *told = NULL;
+    double similarity = -1.0;
+    if (!(search->by_rules && search->paths[one->path].rule != NULL) && is_iso_date(one)
+        && is_iso_date(other)) {
         return 0.0;
     }
     if (shorter->length <= WORD) {
@@ -2386,11 +2861,11 @@ text_similarity(const Walker *walker, const Leaf *one, const Leaf *other)
             edit_distance(shorter->text, shorter->length, longer->text, longer->length);
         return 1.0 - (double)distance / (double)longer->length;
     }
-    PyObject *text = leaf_value(one), *other_text = text == NULL ? NULL : leaf_value(other);
-    PyObject *told = NULL;
-    double similarity = -1.0;
+    text = leaf_value(search, one);
+    other_text = text == NULL ? NULL : leaf_value(search, other);
     if (other_text != NULL) {
-        told = PyObject_CallFunctionObjArgs(walker->similarity, text, other_text, NULL);
+        told =
+            PyObject_CallFunctionObjArgs(search->pair->walker->similarity, text, other_text, NULL);
     }
     if (told != NULL) {
         similarity = PyFloat_AsDouble(told);
@@ -2415,8 +2890,41 @@ is_equal_leaf(const Leaf *one, const Leaf *other)
     if (type < IS_WHOLE || other_type < IS_WHOLE) {
         return type == other_type;
     }
-    return (type == IS_REAL ? one->token->is.real : (double)one->token->is.whole)
-           == (other_type == IS_REAL ? other->token->is.real : (double)other->token->is.whole);
+    return one->number == other->number;
+}
+
+/* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
+   error. The comparator decides if floats are too close to the limit. */
+static int
+is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *candidate)
+{
+    const Node *rule = search->paths[expected->path].rule;
+    double size = fabs(expected->number), gap = fabs(expected->number - candidate->number);
+    double limit = rule->relative * size, slack;
+    PyObject *value, *other, *found = NULL;
+    int matched = -1;
+    if (gap == 0.0) {
+        return 1;
+    }
+    limit = size == 0.0 ? rule->at_zero : limit > rule->absolute ? limit : rule->absolute;
+    slack = (size + fabs(candidate->number) + limit) * SLACK + TINY;
+    if (gap + slack < limit || gap > limit + slack) {
+        return gap < limit;
+    }
+    value = leaf_value(search, expected);
+    other = value == NULL ? NULL : leaf_value(search, candidate);
+    if (other != NULL) {
+        found = PyObject_CallFunctionObjArgs(rule->rule_compare, value, other, NULL);
+    }
+    if (found != NULL && PyTuple_Check(found) && PyTuple_GET_SIZE(found) > 0) {
+        matched = PyObject_IsTrue(PyTuple_GET_ITEM(found, 0)); /* Comparison.matched */
+    } else if (found != NULL) {
+        PyErr_SetString(PyExc_TypeError, "a comparator must return a comparison");
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(other);
+    Py_XDECREF(found);
+    return matched;
 }
 
 /* The leaf of an item at a path, or NULL; `guess` is its probable place. */
@@ -2435,7 +2943,7 @@ leaf_at(const Item *item, uint32_t path, uint32_t guess)
 }
 
 /* `_weight`: the mean similarity over the leaves of both items. The weight is -1 for items that
-   cannot reach the share, judging by their equal leaves and the lengths of their texts. */
+   cannot reach the share, judging by their equal leaves, numbers and the lengths of their texts. */
 static int
 find_weight(const Search *search, const Item *item, const Item *other, double share, double *weight)
 {
@@ -2448,12 +2956,20 @@ find_weight(const Search *search, const Item *item, const Item *other, double sh
             continue;
         }
         both++;
-        if (is_equal_leaf(leaf, partner)) {
-            equal += leaf->token->type != IS_TEXT;
-            most += 1.0;
-        } else if (leaf->token->type == IS_TEXT && partner->token->type == IS_TEXT) {
+        if (leaf->token->type == IS_TEXT) {
             double length = leaf->length, other_length = partner->length;
-            most += length < other_length ? length / other_length : other_length / length;
+            if (partner->token->type == IS_TEXT) {
+                most += length < other_length ? length / other_length : other_length / length;
+            }
+        } else if (is_graded(search, leaf)) {
+            int within = is_within_tolerance(search, leaf, partner);
+            if (within < 0) {
+                return FAILED;
+            }
+            most += within;
+        } else if (is_equal_leaf(leaf, partner)) {
+            equal++;
+            most += 1.0;
         }
     }
     leaves = item->number + other->number - both;
@@ -2461,16 +2977,21 @@ find_weight(const Search *search, const Item *item, const Item *other, double sh
     if (most < share * (double)leaves) {
         return DONE;
     }
-    for (uint32_t i = 0; i < item->text_number; i++) {
-        const Leaf *leaf = &item->leaves[item->texts[i]];
-        const Leaf *partner = leaf_at(other, leaf->path, item->texts[i]);
-        if (partner == NULL || partner->token->type != IS_TEXT) {
+    for (uint32_t i = 0; i < item->graded_number; i++) {
+        const Leaf *leaf = &item->leaves[item->graded[i]];
+        const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
+        if (partner == NULL) {
             continue;
         }
-        if (is_equal_leaf(leaf, partner)) {
-            total += 1.0;
-        } else {
-            double similarity = text_similarity(search->pair->walker, leaf, partner);
+        if (leaf->token->type != IS_TEXT) {
+            int within = is_within_tolerance(search, leaf, partner);
+            if (within < 0) {
+                return FAILED;
+            }
+            total += within;
+        } else if (partner->token->type == IS_TEXT) {
+            double similarity =
+                is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner);
             if (similarity < 0.0) {
                 return FAILED;
             }
@@ -2580,7 +3101,58 @@ pair_edges(Alignment *alignment, PyObject *edges)
     return done;
 }
 
-/* `_select_few`: edges that share no item with others are taken, Python selects among the rest. */
+static int
+by_weight(const void *one, const void *other)
+{
+    double left = ((const Edge *)one)->weight, right = ((const Edge *)other)->weight;
+    return (left < right) - (left > right);
+}
+
+/* The greedy `_select_few`, if no two edges with the same weight have an item in common: such ties
+   are left to Python. */
+static int
+select_greedily(Search *search)
+{
+    Alignment *alignment = search->alignment;
+    const Side *expected = &alignment->expected, *candidate = &alignment->candidate;
+    Edge *edges = search->edges;
+    size_t end, number = search->edge_number;
+    if (number > 0) {
+        qsort(edges, number, sizeof *edges, by_weight);
+    }
+    for (size_t start = 0; start < number; start = end) {
+        for (end = start; end < number && edges[end].weight == edges[start].weight; end++) {
+            const Edge *edge = &edges[end];
+            uint32_t place = expected->rest[edge->place];
+            uint32_t partner = candidate->partners[candidate->rest[edge->other]];
+            double similarity = edge->weight / WEIGHT_UNIT;
+            int is_taken = expected->partners[place] != NOWHERE;
+            if (is_taken || partner != NOWHERE) {
+                if ((is_taken && alignment->similarities[place] == similarity)
+                    || (partner != NOWHERE && alignment->similarities[partner] == similarity)) {
+                    return TO_PYTHON;
+                }
+            } else if (pair_similar(alignment, edge->weight, edge->place, edge->other) != DONE) {
+                return FAILED;
+            }
+        }
+    }
+    return DONE;
+}
+
+/* Undo `pair_similar` for all of the rest. */
+static void
+unpair_rest(Alignment *alignment)
+{
+    Side *sides[2] = {&alignment->expected, &alignment->candidate};
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t j = 0; j < sides[i]->rest_number; j++) {
+            sides[i]->partners[sides[i]->rest[j]] = NOWHERE;
+        }
+    }
+}
+
+/* `select_few`: edges that share no item with others are taken, Python selects among the rest. */
 static int
 select_edges(Search *search)
 {
@@ -2598,12 +3170,12 @@ select_edges(Search *search)
         contested |= next[edge->other] != NOWHERE;
         next[edge->other] = edge->place;
     }
-    if (!contested) {
-        for (size_t i = 0; done == DONE && i < search->edge_number; i++) {
-            const Edge *edge = &search->edges[i];
-            done = pair_similar(alignment, edge->weight, edge->place, edge->other);
+    if (!contested || (search->node->flags & GREEDY)) {
+        done = select_greedily(search);
+        if (done != TO_PYTHON) {
+            return done;
         }
-        return done;
+        unpair_rest(alignment);
     }
     if (search->edge_number > MOST_CONTESTED) {
         return TO_PYTHON;
@@ -2636,31 +3208,33 @@ select_edges(Search *search)
 static int
 align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignment)
 {
-    size_t number = (size_t)alignment->expected.rest_number + alignment->candidate.rest_number;
     Search search;
     int done;
     search.pair = pair;
     search.node = node;
     search.item_node = item_node;
     search.alignment = alignment;
+    search.number = (size_t)alignment->expected.rest_number + alignment->candidate.rest_number;
     search.items = NULL;
     search.leaves = NULL;
-    search.texts = NULL;
+    search.graded = NULL;
     search.characters = NULL;
+    search.blocks = NULL;
     search.edges = NULL;
-    search.path_number = search.edge_number = search.edge_capacity = 0;
+    search.by_rules = 0;
+    search.wide_number = search.path_number = search.edge_number = search.edge_capacity = 0;
     done = node->min_weight < 0.0 || (node->flags & WHOLE_RULE) ? TO_PYTHON : make_search(&search);
     if (done == DONE) {
         done = read_leaves(&search);
     }
+    if (done == DONE) {
+        done = drop_unshared(&search);
+    }
     if (done == DONE && (node->flags & RULED)) {
-        done = check_rules(&search, number);
+        done = check_rules(&search);
     }
     if (done == DONE) {
-        done = drop_unshared(&search, number);
-    }
-    if (done == DONE) {
-        done = list_texts(&search, number);
+        done = list_graded(&search);
     }
     if (done == DONE) {
         done = find_edges(&search);
@@ -2756,7 +3330,7 @@ record_item(const Pair *pair, Node *node, const Token *item, int extra)
     const Document *document = extra ? pair->candidate : pair->expected;
     const Token *member = item + 1;
     Py_ssize_t start = PyList_GET_SIZE(pair->cells);
-    int fact = walker->presence_facts[extra ? ABSENT * 4 + VALUE : VALUE * 4 + ABSENT];
+    int fact = walker->facts[extra ? ABSENT * 4 + VALUE : VALUE * 4 + ABSENT];
     if (!(node->flags & WALKS) || item->type != IS_OBJECT || item->is.count == 0) {
         return record_by_python(pair, walker->record_item, node, item, extra);
     }
@@ -2830,11 +3404,8 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
 {
     Alignment alignment = {0};
     const Side *side = &alignment.expected, *other = &alignment.candidate;
-    Node *item_node = item_of(pair->walker, node);
+    Node *item_node = NULL;
     int done;
-    if (item_node == NULL) {
-        return PyErr_Occurred() ? FAILED : TO_PYTHON;
-    }
     if (((expected->flags | candidate->flags) & VARIANT) || expected->is.count > MOST_ITEMS
         || candidate->is.count > MOST_ITEMS) {
         return TO_PYTHON;
@@ -2842,6 +3413,10 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
     done = make_alignment(&alignment, pair, expected, candidate);
     if (done == DONE) {
         done = pair_equal(&alignment);
+    }
+    if (done == DONE && (node->flags & RULED)) {
+        item_node = item_of(pair->walker, node);
+        done = item_node != NULL ? DONE : PyErr_Occurred() ? FAILED : TO_PYTHON;
     }
     if (done == DONE && side->rest_number > 0 && other->rest_number > 0) {
         if ((uint64_t)side->rest_number * other->rest_number > MOST_PAIRS) {
@@ -2854,7 +3429,10 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
         }
     }
     if (done == DONE) {
-        done = compare_items(pair, node, item_node, &alignment);
+        item_node = item_of(pair->walker, node);
+        done = item_node != NULL  ? compare_items(pair, node, item_node, &alignment)
+               : PyErr_Occurred() ? FAILED
+                                  : TO_PYTHON;
     }
     free_alignment(&alignment);
     return done;
@@ -2958,9 +3536,18 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->record_item);
     Py_XDECREF(walker->record_bare_item);
     Py_XDECREF(walker->similarity);
+    Py_XDECREF(walker->outcomes);
     Py_XDECREF(walker->matched);
     Py_XDECREF(walker->missing);
+    Py_XDECREF(walker->fold);
     Py_XDECREF(walker->child);
+    Py_XDECREF(walker->item);
+    Py_XDECREF(walker->any_index);
+    Py_XDECREF(walker->cells);
+    Py_XDECREF(walker->items);
+    Py_XDECREF(walker->comparisons);
+    Py_XDECREF(walker->different);
+    Py_XDECREF(walker->wrong_type);
     Py_XDECREF(walker->extra);
     Py_TYPE(walker)->tp_free((PyObject *)walker);
 }
@@ -2968,34 +3555,43 @@ walker_dealloc(Walker *walker)
 static PyObject *
 walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *root, *given[9];
+    PyObject *root, *given[13];
     Py_buffer facts;
     int with_extras;
     Walker *walker;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOO", &root, &with_extras, &facts, &given[0], &given[1],
-                          &given[2], &given[3], &given[4], &given[5], &given[6], &given[7],
-                          &given[8])) {
+    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOOOO", &root, &with_extras, &facts, &given[0],
+                          &given[1], &given[2], &given[3], &given[4], &given[5], &given[6],
+                          &given[7], &given[8], &given[9], &given[10], &given[11], &given[12])) {
         return NULL;
     }
-    if (facts.len != (Py_ssize_t)sizeof walker->presence_facts) {
-        PyErr_SetString(PyExc_ValueError, "there are 16 facts of presences");
+    if (facts.len != (Py_ssize_t)sizeof walker->facts) {
+        PyErr_SetString(PyExc_ValueError, "there are 18 facts");
         PyBuffer_Release(&facts);
         return NULL;
     }
     walker = (Walker *)type->tp_alloc(type, 0);
     if (walker != NULL) {
-        PyObject **kept[9] = {&walker->describe,   &walker->compare,     &walker->classify,
-                              &walker->record,     &walker->record_item, &walker->record_bare_item,
-                              &walker->similarity, &walker->matched,     &walker->missing};
-        for (int i = 0; i < 9; i++) {
+        PyObject **kept[13] = {&walker->describe,   &walker->compare,     &walker->classify,
+                               &walker->record,     &walker->record_item, &walker->record_bare_item,
+                               &walker->similarity, &walker->fold,        &walker->outcomes,
+                               &walker->matched,    &walker->different,   &walker->wrong_type,
+                               &walker->missing};
+        for (int i = 0; i < 13; i++) {
             *kept[i] = Py_NewRef(given[i]);
         }
         walker->with_extras = with_extras;
-        memcpy(walker->presence_facts, facts.buf, sizeof walker->presence_facts);
+        memcpy(walker->facts, facts.buf, sizeof walker->facts);
         walker->child = PyUnicode_InternFromString("child");
+        walker->item = PyUnicode_InternFromString("item");
+        walker->any_index = PyLong_FromLong(-1);
+        walker->cells = PyUnicode_InternFromString("cells");
+        walker->items = PyUnicode_InternFromString("items");
+        walker->comparisons = PyUnicode_InternFromString("comparisons");
         walker->extra = Py_BuildValue("(s)", "extra");
-        if (walker->child != NULL && walker->extra != NULL) {
+        if (walker->child != NULL && walker->item != NULL && walker->any_index != NULL
+            && walker->cells != NULL && walker->items != NULL && walker->comparisons != NULL
+            && walker->extra != NULL) {
             walker->root = make_node(walker, root);
         }
         if (walker->root == NULL) {
@@ -3006,26 +3602,63 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)walker;
 }
 
+/* Compare two documents; NULL without an error if one of them is empty. */
+static PyObject *
+compare_documents(Walker *walker, const Document *expected, const Document *candidate)
+{
+    Pair pair = {.walker = walker, .expected = expected, .candidate = candidate};
+    int done = FAILED;
+    if (expected->tokens[0].is.count == 0 || candidate->tokens[0].is.count == 0) {
+        return NULL;
+    }
+    pair.outcomes = PyObject_CallNoArgs(walker->outcomes);
+    if (pair.outcomes == NULL) {
+        return NULL;
+    }
+    pair.cells = PyObject_GetAttr(pair.outcomes, walker->cells);
+    pair.items = pair.cells == NULL ? NULL : PyObject_GetAttr(pair.outcomes, walker->items);
+    if (pair.items != NULL && PyList_Check(pair.cells) && PyList_Check(pair.items)) {
+        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    }
+    Py_XDECREF(pair.cells);
+    Py_XDECREF(pair.items);
+    if (done != DONE) {
+        Py_CLEAR(pair.outcomes);
+    }
+    return pair.outcomes;
+}
+
 PyDoc_STRVAR(walker_compare_doc,
-             "compare(expected, candidate, outcomes) -> whether the documents were compared\n\n"
-             "Documents without members are not: an empty document has no fields.");
+             "compare(pairs, otherwise) -> the outcomes of each pair\n\n"
+             "Compare pairs of documents. A pair that is no tuple of two unparsed documents with\n"
+             "members is passed to `otherwise`, which returns its outcomes.");
 
 static PyObject *
 walker_compare(Walker *walker, PyObject *args)
 {
-    Document *expected, *candidate;
-    Pair pair = {.walker = walker};
-    int done = TO_PYTHON;
-    if (!PyArg_ParseTuple(args, "O!O!OO!O!", &DocumentType, &expected, &DocumentType, &candidate,
-                          &pair.outcomes, &PyList_Type, &pair.cells, &PyList_Type, &pair.items)) {
+    PyObject *pairs, *otherwise, *all;
+    if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &pairs, &otherwise)) {
         return NULL;
     }
-    pair.expected = expected;
-    pair.candidate = candidate;
-    if (expected->tokens[0].is.count > 0 && candidate->tokens[0].is.count > 0) {
-        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    all = PyList_New(0);
+    for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(pairs); i++) {
+        PyObject *pair = Py_NewRef(PyList_GET_ITEM(pairs, i)), *outcomes = NULL;
+        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2
+            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 0), &DocumentType)
+            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 1), &DocumentType)) {
+            outcomes = compare_documents(walker, (Document *)PyTuple_GET_ITEM(pair, 0),
+                                         (Document *)PyTuple_GET_ITEM(pair, 1));
+        }
+        if (outcomes == NULL && !PyErr_Occurred()) {
+            outcomes = PyObject_CallOneArg(otherwise, pair);
+        }
+        if (outcomes == NULL || PyList_Append(all, outcomes) < 0) {
+            Py_CLEAR(all);
+        }
+        Py_XDECREF(outcomes);
+        Py_DECREF(pair);
     }
-    return done == FAILED ? NULL : PyBool_FromLong(done == DONE);
+    return all;
 }
 
 static PyMethodDef walker_methods[] = {
@@ -3047,6 +3680,8 @@ static PyMethodDef functions[] = {
     {"read", read_block, METH_VARARGS, read_doc},
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
     {"document", document, METH_O, document_doc},
+    {"find_document", find_document, METH_VARARGS, find_document_doc},
+    {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_VARARGS, count_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,14 +1,16 @@
 from collections.abc import Callable
 from typing import final
 
-from fieldmark.model.json import JsonObject
+from fieldmark.model.case import UnparsedDocuments
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import Outcomes
 
 @final
 class Document:
     @property
     def canonical(self) -> bytes | None: ...
     def value(self) -> JsonObject: ...
-    def lacks(self, keys: tuple[str, ...], /) -> bool: ...
 
 @final
 class Walker:
@@ -16,7 +18,7 @@ class Walker:
         cls,
         root: object,
         with_extras: bool,
-        presence_facts: bytes,
+        facts: bytes,
         describe: Callable[..., object],
         compare: Callable[..., None],
         classify: Callable[..., int],
@@ -24,19 +26,17 @@ class Walker:
         record_item: Callable[..., None],
         record_bare_item: Callable[..., None],
         similarity: Callable[[str, str], float],
-        matched: object,
+        fold: Callable[[str], str],
+        outcomes: type[Outcomes],
+        matched: Comparison,
+        different: Comparison,
+        wrong_type: Comparison,
         missing: object,
         /,
     ) -> Walker: ...
     def compare(
-        self,
-        expected: Document,
-        candidate: Document,
-        outcomes: object,
-        cells: list[int],
-        items: list[tuple[int, str, int | str | None, int | str | None, float | None]],
-        /,
-    ) -> bool: ...
+        self, pairs: list[UnparsedDocuments], otherwise: Callable[[UnparsedDocuments], Outcomes], /
+    ) -> list[Outcomes]: ...
 
 def read(
     raw: bytes,
@@ -50,4 +50,8 @@ def read(
 ) -> tuple[list[str | None], list[Document | bytes], list[int]]: ...
 def is_strict(raw: bytes, depth: int, key_characters: int, path_characters: int, /) -> bool: ...
 def document(raw: bytes, /) -> Document | None: ...
+def find_document(
+    documents: list[JsonValue | Missing | Document], start: int, keys: tuple[bytes, ...], /
+) -> int: ...
+def count_lines(raw: bytes, /) -> int: ...
 def count(cells: list[int], plain: int, /) -> tuple[dict[int, int], list[int]]: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -127,8 +127,10 @@ class Outcomes:
         self.fallback = fallback
         self.times = None
 
-    def records(self, table: AttributeTable) -> Iterator[FieldOutcome]:
-        """Yield every outcome with its concrete path."""
+    def records(
+        self, table: AttributeTable, facts: Container[int] | None = None
+    ) -> Iterator[FieldOutcome]:
+        """Yield every outcome with its concrete path, or only those with one of the `facts`."""
         marks = iter(self.items)
         upcoming = next(marks, None)
         ours: dict[str, str] = {}
@@ -136,6 +138,8 @@ class Outcomes:
         labels: dict[str, str] = {}
         reordered = any(mark[3] is not None and mark[2] != mark[3] for mark in self.items)
         for position, cell in enumerate(self.cells):
+            if facts is not None and cell & FACT_MASK not in facts:
+                continue
             while upcoming is not None and upcoming[0] <= position:
                 _, attribute, expected, candidate, _ = upcoming
                 ours[attribute] = item_step(candidate if expected is None else expected, attribute)

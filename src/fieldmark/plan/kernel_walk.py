@@ -12,31 +12,44 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import orjson
 
+from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import min_weight_of, text_similarity
 from fieldmark.align.limits import TooMuchWork
 from fieldmark.align.similarity_alignment import select_few, select_pairs
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.kernel import kernel
+from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.attribute_node import AttributeNode, NodeMode
-from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS
+from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS, VALUE_FACTS
+from fieldmark.values.text import folded
 
 if TYPE_CHECKING:
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.item_similarity import Edge
     from fieldmark.align.optimal import Optimal
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.case import UnparsedDocuments
     from fieldmark.plan.walk import Walk
 
 __all__ = ["KernelWalk"]
 
-_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED = (1 << bit for bit in range(7))
+_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY, _EXACT = (
+    1 << bit for bit in range(9)
+)
 """What the kernel may do with an attribute, see `_kernel.c`."""
-_FACTS: Final = bytes(chain.from_iterable(PRESENCE_FACTS))
+_FACTS: Final = bytes(
+    [
+        *chain.from_iterable(PRESENCE_FACTS),
+        VALUE_FACTS[Outcome.WRONG_VALUE],
+        VALUE_FACTS[Outcome.FORMAT_ERROR],
+    ]
+)
 _UNSUPPORTED: Final = -1.0
 """The minimum weight of items whose similarity the kernel does not compute."""
-_NO_LIMITS: Final = (-1.0, -1.0)
+_NO_LIMITS: Final = (-1.0, -1.0, -1.0)
 _PATH_SYNTAX: Final = frozenset(".[]*\"'")
 
 _AlignRest: TypeAlias = (
@@ -65,17 +78,21 @@ class KernelWalk:
             walk.record_unmatched_item,
             walk.record_bare_item,
             text_similarity,
+            folded,
+            Outcomes,
             MATCHED,
+            DIFFERENT,
+            WRONG_TYPE,
             MISSING,
         )
 
-    def compare(self, expected: Document, candidate: Document) -> Outcomes | None:
-        """Compare two documents; `None` if one of them is empty."""
-        outcomes = Outcomes()
-        compared = self._walker.compare(
-            expected, candidate, outcomes, outcomes.cells, outcomes.items
-        )
-        return outcomes if compared else None
+    def compare(
+        self,
+        pairs: list[UnparsedDocuments],
+        otherwise: Callable[[UnparsedDocuments], Outcomes],
+    ) -> list[Outcomes]:
+        """Compare pairs in order; `otherwise` compares those that are not unparsed, or empty."""
+        return self._walker.compare(pairs, otherwise)
 
     def _describe(self, node: AttributeNode) -> tuple[object, ...]:
         """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
@@ -92,6 +109,7 @@ class KernelWalk:
                 flags |= _RULED
                 rules = node.item_node
                 flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
+            flags |= _GREEDY if aligner.selection is GREEDY else 0
             select = partial(select_few, method=aligner.selection)
             align_rest = _rest_alignment(aligner, rules)
             match_fields, threshold, measure, equality = aligner.item_similarity
@@ -103,24 +121,26 @@ class KernelWalk:
         is_leaf = node.walks or node.mode is NodeMode.LEAF
         if is_leaf and self._plain_presence and not (node.ignored or node.any_of):
             flags |= _LEAF
+        flags |= _EXACT if type(node.comparator) is Exact else 0
         flags |= _WALKS if node.walks else 0
         flags |= _TRUTH_ONLY if node.truth_only else 0
         flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0
         rule = node.leaf_comparator
         leaf_rule = None if rule is None else getattr(rule, "item_leaves", False)
-        absolute, relative = getattr(rule, "leaf_limits", _NO_LIMITS)
+        limits = getattr(rule, "leaf_limits", _NO_LIMITS)
         return (
             flags,
             node.base,
             bool(node.equal_text_cell),
             bool(node.equal_number_cell),
+            getattr(node.comparator, "matches_iso_dates", False),
             min_weight,
             getattr(rule, "keeps_text_leaves", False),
-            absolute,
-            relative,
+            *limits,
             node.base | MATCH_FACT,
             node.comparator.compare if node.compares_values else None,
             leaf_rule,
+            None if rule is None else rule.compare,
             node.item_path if compares_items else None,
             node.item_node,
             fields,

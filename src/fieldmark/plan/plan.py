@@ -10,8 +10,9 @@ import orjson
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner
+from fieldmark.model.case import UnparsedDocuments
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed, unparsed
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
@@ -128,11 +129,14 @@ class Plan:
         """Compare one pair of documents."""
         return self.compare_all([(expected, candidate)])[0]
 
-    def compare_all(
-        self, pairs: Iterable[tuple[JsonValue | Document, JsonValue | Missing | Document]]
-    ) -> list[Outcomes]:
+    def compare_all(self, pairs: Iterable[UnparsedDocuments]) -> list[Outcomes]:
         """Compare pairs of documents; batch comparators are called once for all of them."""
-        results = [self._compare(expected, candidate) for expected, candidate in pairs]
+        if self._takes_unparsed:
+            if self._kernel is None:
+                self._kernel = self._kernel_walk()
+            results = self._kernel.compare(list(pairs), self._compare_other)
+        else:
+            results = [self._compare_parsed(pair) for pair in pairs]
         self._walk.resolve_deferred()
         return results
 
@@ -140,20 +144,13 @@ class Plan:
         """Drop the deferred comparisons that are left after an exception."""
         self._walk.discard_deferred()
 
-    def _compare(
-        self, expected: JsonValue | Document, candidate: JsonValue | Missing | Document
-    ) -> Outcomes:
-        """Compare two documents, with the kernel if it can read both."""
-        if self._takes_unparsed:
-            one = _for_kernel(expected) if isinstance(expected, dict) else unparsed(expected)
-            other = _for_kernel(candidate) if isinstance(candidate, dict) else unparsed(candidate)
-            if one is not None and other is not None:
-                if self._kernel is None:
-                    self._kernel = self._kernel_walk()
-                outcomes = self._kernel.compare(one, other)
-                if outcomes is not None:
-                    return outcomes
-        return self._compare_parsed(cast("JsonValue", parsed(expected)), parsed(candidate))
+    def _compare_other(self, pair: UnparsedDocuments) -> Outcomes:
+        """Compare a pair that is not unparsed, with the kernel if it can read both documents."""
+        read = _for_kernel(pair[0]), _for_kernel(pair[1])
+        if self._kernel is None or read[0] is None or read[1] is None:
+            return self._compare_parsed(pair)
+        documents = cast("UnparsedDocuments", read)
+        return self._kernel.compare([documents], lambda _: self._compare_parsed(pair))[0]
 
     def _kernel_walk(self) -> KernelWalk:
         from fieldmark.plan.kernel_walk import KernelWalk
@@ -163,7 +160,8 @@ class Plan:
         plain = rules.empty_blanks and not (rules.empty_tokens or rules.empty_containers)
         return KernelWalk(self._walk, root, plain_presence=plain)
 
-    def _compare_parsed(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
+    def _compare_parsed(self, pair: UnparsedDocuments) -> Outcomes:
+        expected, candidate = cast("JsonValue", parsed(pair[0])), parsed(pair[1])
         outcomes = Outcomes()
         if self._lookups:
             expected, candidate = self._look_up(expected, candidate, outcomes)
@@ -214,8 +212,10 @@ def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
     return Plan(rules, table)
 
 
-def _for_kernel(document: JsonObject) -> Document | None:
+def _for_kernel(document: JsonValue | Missing | Document) -> Document | None:
     """Return a document as the kernel reads it; `None` if it cannot."""
+    if not isinstance(document, dict):
+        return unparsed(document)
     try:
         text = orjson.dumps(document)
     except TypeError:  # a number, string or depth that orjson does not support

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
@@ -20,7 +20,7 @@ from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.kernel import unparsed
+from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.values.paths import (
@@ -56,7 +56,6 @@ _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
 _KEY: Final = re.compile(r"\.|\[\"")
-_NEITHER: Final = [MISSING, MISSING]
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
 _MAX_ATTRIBUTES: Final = 10_000
@@ -154,13 +153,12 @@ class CaseWarnings:
 
     def _find_paths(self, cases: Sequence[Case]) -> None:
         """Remove the paths that the documents of these cases have."""
+        pairs = [case.unparsed or (case.expected, case.candidate) for case in cases]
+        documents = list(chain.from_iterable(pairs))
         keys = first_keys(self.unseen.values())
-        for case in cases:
-            both = [
-                _document(each, keys) for each in case.unparsed or (case.expected, case.candidate)
-            ]
-            if both == _NEITHER:
-                continue
+        place = _find_document(documents, 0, keys)
+        while place < len(documents) and self.unseen:
+            both = [parsed(each) for each in pairs[place // 2]]
             unseen = {
                 (text, truth_only): path
                 for (text, truth_only), path in self.unseen.items()
@@ -170,8 +168,7 @@ class CaseWarnings:
             }
             if len(unseen) < len(self.unseen):
                 self.unseen, keys = unseen, first_keys(unseen.values())
-            if not unseen:
-                return
+            place = _find_document(documents, place // 2 * 2 + 2, keys)
 
     def merge(self, other: CaseWarnings) -> None:
         """Add the warnings of the next part of the run."""
@@ -236,16 +233,25 @@ class CaseWarnings:
         return reason or "error"
 
 
-def _document(
-    document: JsonValue | Missing | Document, keys: frozenset[str] | None
-) -> JsonValue | Missing:
-    """Return a document, or `MISSING` if it has none of the keys."""
-    line = unparsed(document)
-    if line is not None:
-        return MISSING if keys is not None and line.lacks(tuple(keys)) else line.value()
-    if isinstance(document, dict) and keys is not None and keys.isdisjoint(document):
-        return MISSING
-    return cast("JsonValue | Missing", document)
+def _find_document(
+    documents: list[JsonValue | Missing | Document], start: int, keys: frozenset[str] | None
+) -> int:
+    """Return the place of the first document from `start` on that may have one of the keys."""
+    if keys is None:
+        return start
+    raw_keys = tuple(key.encode("utf-8", "surrogatepass") for key in keys) if COMPILED else ()
+    while start < len(documents):
+        if COMPILED:
+            start = kernel.find_document(documents, start, raw_keys)
+        document = documents[start] if start < len(documents) else None
+        if isinstance(document, dict):
+            lacks_keys = keys.isdisjoint(document)
+        else:
+            lacks_keys = document is MISSING
+        if not lacks_keys:
+            return start
+        start += 1
+    return start
 
 
 def _named(case: Case) -> str:

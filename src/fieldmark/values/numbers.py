@@ -257,9 +257,15 @@ class Tolerance:
         object.__setattr__(self, "_nearby", max(self._absolute, _TINY) * _MARGIN)
 
     @property
-    def as_floats(self) -> tuple[float, float]:
-        """The absolute and the relative limit; negative if there is a period."""
-        return (self._absolute, self._relative) if self.period is None else (-1.0, -1.0)
+    def as_floats(self) -> tuple[float, float, float]:
+        """The absolute and the relative limit, and that of zero; negative if there is a period."""
+        if self.period is not None:
+            return -1.0, -1.0, -1.0
+        return self._absolute, self._relative, self._at_zero
+
+    @property
+    def _at_zero(self) -> float:
+        return self._relative if self.absolute is None else self._absolute
 
     def admits(self, expected: Number, candidate: Number) -> bool:
         """Return whether the candidate is within the tolerance.
@@ -275,10 +281,7 @@ class Tolerance:
             return self._admits_exactly(expected, candidate)
         size = abs(want)
         gap = abs(want - got)
-        if size:
-            limit = max(self._absolute, self._relative * size)
-        else:
-            limit = self._relative if self.absolute is None else self._absolute
+        limit = max(self._absolute, self._relative * size) if size else self._at_zero
         slack = (size + abs(got) + limit) * _SLACK + _TINY
         # Written so that infinity and NaN are left to exact arithmetic.
         if gap + slack < limit:

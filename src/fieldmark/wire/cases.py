@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 import orjson
@@ -124,15 +125,9 @@ class CaseEncoder:
         known = self._cache.get(id(stats))
         if known is not None and known[1] == cells:
             return known[2]
-        record: dict[str, object] = {
-            "score": stats.score,
-            "verdict": stats.verdict,
-            "status": result.status,
-            "counts": stats.counts._asdict(),
-            "errors_by_type": stats.errors._asdict(),
-            "quality": stats.quality._asdict(),
-            "totals": [stats.hits, stats.misses, stats.skipped, stats.errors_count],
-        }
+        head = {"score": stats.score, "verdict": stats.verdict, "status": result.status}
+        totals = stats.hits, stats.misses, stats.skipped, stats.errors_count
+        record: dict[str, object] = {}
         if stats.vacuous:
             record["vacuous"] = True
         if stats.safety is not None:
@@ -143,12 +138,27 @@ class CaseEncoder:
         if result.overall and own != rates(stats.counts, result.convention.counting):
             record["rates"] = own
         record["cells"] = self.numbers.cells(cells)
-        text = b"," + orjson.dumps(record)[1:-1]
+        sums = _sums_json(stats.counts, stats.errors, stats.quality, totals)
+        text = b",".join((b"", orjson.dumps(head)[1:-1], sums, orjson.dumps(record)[1:-1]))
         if len(text) <= _CACHED_BYTES:
             if len(self._cache) >= _CACHED:
                 self._cache.clear()
             self._cache[id(stats)] = stats, cells, text
         return text
+
+
+@lru_cache(maxsize=_CACHED)
+def _sums_json(
+    counts: Counts, errors: ErrorCounts, quality: QualityCounts, totals: tuple[int, ...]
+) -> bytes:
+    """Return the sums of a case as members of its record; many cases have the same."""
+    record = {
+        "counts": counts._asdict(),
+        "errors_by_type": errors._asdict(),
+        "quality": quality._asdict(),
+        "totals": totals,
+    }
+    return orjson.dumps(record)[1:-1]
 
 
 def _non_finite(result: CaseResult) -> frozenset[int]:

@@ -75,7 +75,12 @@ ITEM = {"name": "Blue bolt, long", "price": 2.5, "number": 7}
         pytest.param({"a": 1, "n": {"b": "x"}}, {"a": 1, "n": {"b": "x"}}, [], id="equal-fields"),
         pytest.param({"a": 1, "b": "x"}, {"a": None}, [], id="empty-fields"),
         pytest.param({"a": 1}, {"b": "x", "a": 2.5}, [], id="extra-and-different-fields"),
-        pytest.param({"a": "é"}, {"a": "\u00a0"}, ["compare"], id="wide-white-space"),
+        pytest.param({"a": "é"}, {"a": "日"}, [], id="wide-letters"),
+        *(
+            pytest.param({"a": "é"}, {"a": blank}, ["compare"], id=f"white-space-{ord(blank):x}")
+            for blank in map(chr, range(0x80, 0x3001))
+            if blank.isspace()
+        ),
         pytest.param({"a": {"b": 1}}, {"a": [1]}, ["compare"], id="other-container"),
         pytest.param({"l": [ITEM, {"b": 1}]}, {"l": [{"b": 1}, ITEM]}, [], id="equal-items"),
         pytest.param(
@@ -86,7 +91,12 @@ ITEM = {"name": "Blue bolt, long", "price": 2.5, "number": 7}
             {"l": [ITEM]}, {"l": [{**ITEM, "price": 1}, {**ITEM, "price": 2}]}, ["select_few"],
             id="contested-items",
         ),
-        pytest.param({"l": [{"a": "é"}]}, {"l": [{"a": "è"}]}, ["select_pairs"], id="wide-items"),
+        pytest.param({"l": [{"a": "né"}]}, {"l": [{"a": "nè"}]}, [], id="wide-items"),
+        pytest.param(
+            {"l": [{"a": "".join(map(chr, range(0x4E00, 0x4E81)))}]}, {"l": [{"a": "è"}]},
+            ["select_pairs"], id="too-many-wide-characters",
+        ),
+        pytest.param({"l": [{"é": "a"}]}, {"l": [{"é": "b"}]}, ["select_pairs"], id="wide-keys"),
         pytest.param(
             {"l": [{"a": {"b": 1}}]}, {"l": [{"a": {"b": 2}}]}, ["select_pairs"], id="nested-items"
         ),
@@ -100,6 +110,76 @@ def test_python_is_called_for(calls, expected, candidate, called):
     assert found[:1] == called  # leaves without counterpart may follow
 
 
+@pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param("a", "b", id="texts"),
+        pytest.param("é", "e\u0301", id="forms-of-a-letter"),
+        pytest.param("1", 1, id="text-and-number"),
+        pytest.param(1, 1.0, id="equal-numbers"),
+        pytest.param(1, 2, id="integers"),
+        pytest.param(1.5, -1.5, id="floats"),
+        pytest.param(0, -0.0, id="zeros"),
+        pytest.param(1, 1.5, id="integer-and-float"),
+        pytest.param(2**53 + 1, 2.0**53, id="integer-beyond-floats"),
+        pytest.param(True, True, id="equal-booleans"),
+        pytest.param(True, False, id="booleans"),
+        pytest.param(1, True, id="number-and-boolean"),
+        pytest.param("true", True, id="text-and-boolean"),
+    ],
+)
+def test_values_are_compared_exactly(monkeypatch, expected, candidate):
+    agreeing(Rules(), ({"a": expected}, {"a": candidate}), ({"a": candidate}, {"a": expected}))
+    plan = compile_plan(Rules())
+    plan.compare({"a": "x"}, {"a": "x"})  # now the attribute is known
+    monkeypatch.setattr(Walk, "compare", None)
+    if abs(expected if isinstance(expected, int) else 0) <= 2**53:
+        monkeypatch.setattr(Exact, "compare", None)
+    plan.compare({"a": expected}, {"a": candidate})
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        pytest.param("2024-02-29", [], id="leap-day"),
+        pytest.param("2000-02-29", [], id="leap-day-of-a-century"),
+        pytest.param("9999-12-31", [], id="last-day"),
+        pytest.param("1900-02-29", ["compare"], id="no-leap-day"),
+        pytest.param("2024-04-31", ["compare"], id="no-such-day"),
+        pytest.param("2024-13-01", ["compare"], id="no-such-month"),
+        pytest.param("2024-00-01", ["compare"], id="month-zero"),
+        pytest.param("2024-01-00", ["compare"], id="day-zero"),
+        pytest.param("0000-01-01", ["compare"], id="year-zero"),
+        pytest.param("2024-1-011", ["compare"], id="other-digits"),
+        pytest.param("2024-01-0x", ["compare"], id="no-digit"),
+        pytest.param("2024/01/02", ["compare"], id="slashes"),
+        pytest.param("02.01.2024", ["compare"], id="day-first"),
+    ],
+)
+def test_equal_dates_in_iso_format_match(monkeypatch, text, called):
+    calls = []
+    compare = DateMatch.compare
+
+    def counted(self, *values):
+        calls.append("compare")
+        return compare(self, *values)
+
+    agreeing(Rules(default=DateMatch()), ({"a": text}, {"a": text}))
+    monkeypatch.setattr(DateMatch, "compare", counted)
+    plan = compile_plan(Rules(default=DateMatch()))
+    plan.compare({"a": "x"}, {"a": "y"})  # now the attribute is known
+    calls.clear()
+    plan.compare({"a": text}, {"a": text})
+    assert calls == called
+
+
+def test_dates_in_iso_format_are_read_by_the_formats_of_the_rule():
+    rules = Rules(default=DateMatch(formats=("DD.MM.YYYY",)))
+    ((cells, *_),) = agreeing(rules, ({"a": "2024-01-02"}, {"a": "2024-01-02"}))
+    ((others, *_),) = agreeing(rules, ({"a": "02.01.2024"}, {"a": "02.01.2024"}))
+    assert cells != others
+
+
 RULED = {"l": [{"t": "blue bolt", "n": 1.0}, {"t": "red nut", "n": 5.0}]}
 
 
@@ -107,7 +187,7 @@ RULED = {"l": [{"t": "blue bolt", "n": 1.0}, {"t": "red nut", "n": 5.0}]}
     ("rule", "candidate", "called"),
     [
         pytest.param(Fuzzy(), {"t": "blue bold", "n": 1.0}, [], id="text"),
-        pytest.param(Fuzzy(), {"t": "blue  bold", "n": 1.0}, ["select_pairs"], id="two-blanks"),
+        pytest.param(Fuzzy(), {"t": "blue  bold", "n": 1.0}, [], id="two-blanks"),
         pytest.param(Fuzzy(), {"t": "2024-01-02", "n": 1.0}, ["select_pairs"], id="perhaps-a-date"),
         pytest.param(Fuzzy(), {"t": 1, "n": 1.0}, ["select_pairs"], id="number-among-texts"),
         pytest.param(Fuzzy(case_sensitive=True), {"t": "blue", "n": 1.0}, ["select_pairs"], id="case"),
@@ -125,7 +205,8 @@ def test_rules_of_text_in_items(calls, rule, candidate, called):
     ("number", "called"),
     [
         pytest.param(1.6, [], id="beyond-the-tolerance"),
-        pytest.param(1.5, ["select_pairs"], id="within-the-tolerance"),
+        pytest.param(1.5, [], id="within-the-tolerance"),
+        pytest.param(5.4, [], id="within-the-tolerance-of-another"),
         pytest.param("1", ["select_pairs"], id="text-among-numbers"),
         pytest.param(True, ["select_pairs"], id="boolean-among-numbers"),
     ],
@@ -202,3 +283,56 @@ def test_wide_objects_take_no_longer_than_in_python():
     keys = [f"{number}" for number in range(20_000)]
     expected, candidate = dict.fromkeys(keys, 1), dict.fromkeys(keys[::-1], 1)
     agreeing(Rules(), (expected, candidate))
+
+
+CHAINS = {
+    "gaps at the limit": ([1.0, 1.1, 1.2, 1.3, 7.0], [1.2, 1.4, 7.1, 1.1]),
+    "zeros": ([0, 0.0, 0.1, 0.2], [0.1, -0.1, 0.3, 0]),
+    "integers": ([1, 2, 3, 4, 10], [3, 4, 5, 11]),
+    "large numbers": ([2**53 - 1, 2**53 - 2, 9e15], [2**53 - 2, 2**53, 9e15 + 1]),
+}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        NumericTolerance(tolerance=0.1),
+        NumericTolerance(tolerance=1),
+        NumericTolerance(tolerance=0.1, relative=True),
+        NumericTolerance(absolute=0.1, relative_tolerance=0.05),
+    ],
+)
+@pytest.mark.parametrize("numbers", CHAINS.values(), ids=CHAINS)
+def test_rules_decide_how_similar_items_are(calls, rule, numbers):
+    fields = (Rule(path="l[*].n", comparator=rule), Rule(path="l[*].t", comparator=Fuzzy()))
+    rules = Rules(fields=(*fields, Rule(path="l", aligner=Greedy(threshold=0.3))))
+    expected, candidate = (
+        {"l": [{"n": n, "t": f"{word} {place}", "x": place} for place, n in enumerate(side)]}
+        for side, word in zip(numbers, ("Größe  10", "grösse 10"), strict=True)
+    )
+    agreeing(rules, (expected, candidate))
+    assert "select_pairs" not in compare_again(rules, expected, candidate, calls)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "candidate", "called"),
+    [
+        pytest.param(0.3, ["abcd", "abcx"], [], id="the-most-similar"),
+        pytest.param(0.3, ["abxy", "abyz"], ["select_few"], id="equally-similar"),
+        pytest.param(0.3, ["abce", "abxy", "abyz"], [], id="equally-similar-but-less"),
+    ],
+)
+def test_most_similar_items_are_paired_first(calls, threshold, candidate, called):
+    rules = Rules(aligner=Greedy(threshold=threshold))
+    expected = {"l": [{"a": "abcd"}]}
+    found = {"l": [{"a": text, "b": place} for place, text in enumerate(candidate)]}
+    agreeing(rules, (expected, found))
+    assert compare_again(rules, expected, found, calls)[:1] == called
+
+
+def test_first_list_of_a_plan_is_compared_by_the_kernel(calls):
+    expected, candidate = {"l": [{"a": "blue"}]}, {"l": [{"a": "blau"}]}
+    agreeing(Rules(), (expected, candidate))
+    calls.clear()
+    compile_plan(Rules()).compare(expected, candidate)
+    assert "select_pairs" not in calls
