@@ -17,8 +17,8 @@ from proving import PROVING
 # No deadline: tests must not fail on a busy machine.
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-settings.register_profile("dev", STEADY, max_examples=50)
-settings.register_profile("ci", STEADY, max_examples=100, derandomize=True, database=None)
+settings.register_profile("dev", STEADY, max_examples=30)
+settings.register_profile("ci", STEADY, max_examples=50, derandomize=True, database=None)
 settings.register_profile("prove", STEADY, max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
