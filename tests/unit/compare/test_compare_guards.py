@@ -77,6 +77,11 @@ def test_guard_rejects_a_match_with_a_reason(guard, expected, candidate, reason)
     assert comparison.note == reason
 
 
+def test_thirteenth_month_is_not_a_date():
+    comparison = Semantic(provider=Gullible()).compare("on 2024-13-05", "on 2024-05-13")
+    assert comparison.note == "dates differ: none vs. 2024-05-13"
+
+
 @pytest.mark.parametrize(("guard", "expected", "candidate", "reason"), DIFFERENT)
 def test_each_guard_can_be_switched_off(guard, expected, candidate, reason):
     comparison = Semantic(provider=Gullible(), guards={guard: False}).compare(expected, candidate)
