@@ -73,6 +73,7 @@ NAN = float("nan")
         ),
         pytest.param(['x",', "y"], ["y", 'x",'], [(0, 1), (1, 0)], id="quotes-like-a-separator"),
         pytest.param(["x\\", ',"y'], ['x",', "y"], [], id="quotes-like-another-string"),
+        pytest.param(["y"], ['x",', "y"], [(0, 1)], id="quotes-in-candidates-only"),
         pytest.param([{}, {}], [{}], [(0, 0)], id="empty-objects-are-equal"),
         pytest.param([], [], [], id="two-empty-lists"),
         pytest.param([], [1], [], id="empty-list"),
@@ -116,6 +117,13 @@ def test_set_aligns_only_deeply_equal_items(expected, candidate, pairs):
         ),
         pytest.param(
             ["a", 1], [{"b": 1}], {"threshold": 0}, [(0, 0)], id="at-threshold-0-everything-pairs"
+        ),
+        pytest.param(
+            [{"d": "x", "n": 2**53 + 1}],
+            [{"d": "x", "n": 2**53}],
+            {"threshold": 0.6},
+            [],
+            id="long-integers-are-exact",
         ),
         pytest.param(
             ["aaaa", "aaab"], ["aaab", "aabb"], {}, [(0, 1), (1, 0)], id="equal-items-first"

@@ -102,6 +102,17 @@ def test_guard_rejects_a_match_with_a_reason(guard, expected, candidate, reason)
     assert comparison.note == reason
 
 
+@pytest.mark.parametrize(
+    ("expected", "candidate", "reason"),
+    [
+        pytest.param("on 2024-13-05", "on 2024-05-13", "dates differ: none vs. 2024-05-13", id="thirteenth-month-is-not-a-date"),
+        pytest.param("on 3.5.0100", "on 3.5.2100", "dates differ: 3.5.0100 vs. 3.5.2100", id="four-digits-are-the-whole-year"),
+    ],
+)  # fmt: skip
+def test_dates_at_the_limits_of_the_calendar(expected, candidate, reason):
+    assert Semantic(provider=Gullible()).compare(expected, candidate).note == reason
+
+
 @pytest.mark.parametrize(("guard", "expected", "candidate", "reason"), DIFFERENT)
 def test_each_guard_can_be_switched_off(guard, expected, candidate, reason):
     comparison = Semantic(provider=Gullible(), guards={guard: False}).compare(expected, candidate)

@@ -61,6 +61,20 @@ def test_best_threshold_is_not_the_one_without_agreement():
     assert best_threshold([right(0.2), wrong(0.8)]).agreement.share == 0.5
 
 
+def test_interval_ends_at_thresholds_without_agreement():
+    best = best_threshold([right(0.2), wrong(0.8), wrong(0.8)])
+    assert best.low == best.agreement.threshold == best.high > 0.8
+    best = best_threshold([right(0.2), right(0.2), wrong(0.8)])
+    assert best.low == best.agreement.threshold == best.high <= 0.2
+
+
+def test_best_threshold_has_the_highest_agreement_before_the_highest_kappa():
+    judged = [*[right(0.1)] * 3, *[right(0.9)] * 6, wrong(0.1), wrong(0.1)]
+    best = best_threshold(judged).agreement
+    assert best.share == max(row.share for row in sweep(judged)) == pytest.approx(9 / 11)
+    assert best.kappa == 0.0 < max(row.kappa for row in sweep(judged))
+
+
 def test_best_threshold_if_there_is_no_agreement():
     best = best_threshold([wrong(1.0)])
     assert (best.agreement.share, best.low) == (0.0, best.high)

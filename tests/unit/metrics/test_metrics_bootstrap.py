@@ -48,6 +48,13 @@ def test_interval_of_normal_resamples_is_that_of_students_t(cases):
     assert (-low, high) == pytest.approx((want, want), abs=3 / freedom**4)
 
 
+def test_intervals_do_not_depend_on_the_number_of_attributes_in_a_block(monkeypatch):
+    run = Run(drawn(60))
+    want = run.intervals()
+    monkeypatch.setattr(bootstrap, "_ATTRIBUTE_BLOCK", 2)
+    assert run.intervals() == want
+
+
 def test_each_resample_draws_as_many_cases_as_there_are():
     weights = resampling_weights(7, 50, seed=0)
     assert (weights[0] == 1).all()

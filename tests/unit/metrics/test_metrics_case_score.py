@@ -99,7 +99,7 @@ def test_taxonomies_score_f1_with_zero_for_undefined(convention, fields, metrics
     assert (stats.score, stats.vacuous) == (metrics[2], vacuous)
 
 
-@pytest.mark.parametrize(
+single_field = pytest.mark.parametrize(
     ("word", "score", "vacuous"),
     [
         pytest.param("null-null", 1.0, True, id="nothing-expected"),
@@ -107,6 +107,15 @@ def test_taxonomies_score_f1_with_zero_for_undefined(convention, fields, metrics
         pytest.param("match", 1.0, False, id="one-match"),
     ],
 )
+
+
+@single_field
+def test_undefined_f1_counts_in_a_mean_unless_there_is_nothing_to_count(word, score, vacuous):
+    stats = stats_of("confusion", [("a", word)], options={"f1_when_no_match": "undefined"})
+    assert stats.f1_in_mean == (None if vacuous else score)
+
+
+@single_field
 def test_by_case_with_undefined_rates(word, score, vacuous):
     options = {"zero": "undefined", "both_empty": "true_negative"}
     stats = stats_of("taxonomy", [("a", word)], options=options)

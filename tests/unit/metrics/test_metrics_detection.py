@@ -280,6 +280,7 @@ def test_invalid_pascal_threshold_is_rejected():
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 8), "a", 0.1), DetectedRegion((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="higher-score-first"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a", crowd=True)], [DetectedRegion((1, 1, 2, 2), "a")] * 2, 9, [], [], [], id="inside-a-crowd"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((30, 0, 9, 9), "a", 0.9), DetectedRegion((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="above-the-detection-limit"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "a", 1.0), DetectedRegion((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [1], id="score-is-1-by-default"),
         pytest.param([TruthRegion((0.1, 0.1, 0.2, 0.2), "a")], [DetectedRegion((0.1, 0.1, 0.2, 0.2), "a")], 9, [(0, 0)], [], [], id="coordinates-from-0-to-1"),
         pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
     ],

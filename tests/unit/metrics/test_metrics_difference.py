@@ -206,6 +206,10 @@ def test_same_seed_gives_the_same_result():
     assert metrics_of(*cases) != metrics_of(*cases, effort=ResamplingOptions(resamples=200, seed=5))
 
 
+def test_default_seed_is_0():
+    assert ResamplingOptions() == ResamplingOptions(seed=0)
+
+
 def test_p_values_of_many_attributes_are_adjusted():
     names = [f"f{number}" for number in range(20)]
     right = dict.fromkeys(names, "match")
@@ -341,6 +345,13 @@ def test_fields_that_changed_in_the_direction_of_the_case_come_first():
     )
     [worse] = pairs.changed(Direction.WORSE)
     assert [change.path for change in worse.fields] == ["b", "c", "a", "d"]
+
+
+def test_other_changed_fields_keep_their_order():
+    before = {"a": "match", "b": "null-null", "c": "wrong", "d": "wrong"}
+    pairs, _ = pairs_of((before, {"a": "wrong", "c": "match", "d": "match"}))
+    [improved] = pairs.changed(Direction.IMPROVED)
+    assert [change.path for change in improved.fields] == ["c", "d", "a", "b"]
 
 
 def test_all_changed_cases_are_listed_largest_change_first():

@@ -51,6 +51,21 @@ def test_case_without_a_readable_candidate_is_scored_and_never_perfect(read, exp
     assert tally_of((("a", "null-absent"),), read=read).sums().cases == expected
 
 
+def test_quality_metrics_of_an_evaluator_are_means_by_case():
+    table = AttributeTable()
+    counter = CaseCounter(CONVENTIONS["confusion"], table)
+    tally = Tally(table)
+    for fields, rqs in ((PERFECT, 0.5), (PERFECT, 0.5), (PARTLY, 0.2)):
+        block = block_of(fields, table)
+        tally.add(block, counter.stats(block)._replace(rqs=rqs))
+    assert tally.sums().qualities.means() == {
+        "completeness": 1.0,
+        "hallucination": 0.0,
+        "accuracy": pytest.approx((1 + 1 + 0.5) / 3),
+        "rqs": pytest.approx(1.2 / 3),
+    }
+
+
 def test_unscored_cases_are_counted():
     tally = tally_of()
     tally.add_invalid_truth()

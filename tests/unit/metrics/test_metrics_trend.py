@@ -44,6 +44,9 @@ def steps(*values):
             [0.7, 0.705, 0.711, 0.712], "run-3", TrendConclusion.CONTINUE, id="small-gains-add-up"
         ),
         pytest.param(
+            [0.7, 0.71, 0.71, 0.71], "run-1", TrendConclusion.CONTINUE, id="smallest-gain-counts"
+        ),
+        pytest.param(
             [0.7, 0.6, 0.6, 0.72], "run-3", TrendConclusion.CONTINUE, id="gain-after-losses"
         ),
         pytest.param(

@@ -250,6 +250,21 @@ def test_ties_are_broken_as_in_python(aligner):
     agreeing(rules, ({"l": items}, {"l": [{**item, "c": 3} for item in items[::-1]]}))
 
 
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate"),
+    [
+        pytest.param({"similarity": "equality"}, {"t": "blue bolt", "n": 1}, {"t": "blue bold", "n": 2}, id="equality"),
+        pytest.param({"similarity": "iou"}, {"b": [0, 0, 9, 9], "t": "x"}, {"b": [0, 0, 9, 8], "t": "x"}, id="boxes"),
+        pytest.param({"match_fields": ("a.b",)}, {"a": {"b": "blue bolt"}}, {"a": {"b": "blue bold"}}, id="path-of-a-match-field"),
+    ],
+)  # fmt: skip
+def test_other_similarities_are_left_to_python(calls, options, expected, candidate):
+    rules = Rules(fields=(Rule(path="l", aligner=Greedy(**options)),))
+    documents = {"l": [expected]}, {"l": [candidate]}
+    agreeing(rules, documents)
+    assert compare_again(rules, *documents, calls)[:1] == ["select_pairs"]
+
+
 # --- hostile documents ----------------------------------------------------------------------------
 
 

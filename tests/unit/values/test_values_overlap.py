@@ -42,6 +42,7 @@ def shape(value):
         pytest.param(UNEVEN, UNEVEN, 1.0, id="identical-polygons-whose-intersection-is-rounded"),
         pytest.param(TRIANGLE, [[10, 10], [10, 0], [0, 10]], 0.0, id="triangles-that-share-an-edge"),
         pytest.param([[0, 0], [5, 5], [10, 10]], DIAMOND, 0.0, id="polygon-that-is-a-line"),
+        pytest.param([[0, 0], [5, 5], [10, 10]], [[0, 0], [5, 5], [10, 10]], 0.0, id="identical-polygons-without-an-area"),
         pytest.param(DIAMOND, [100, 100, 110, 110], 0.0, id="polygon-far-away"),
     ],
 )  # fmt: skip

@@ -182,6 +182,7 @@ def test_value_at_a_path(document, path, value):
         pytest.param("x", " ", 'x[" "]', id="blank-key-needs-quotes"),
         pytest.param("x", "a b", "x.a b", id="space-inside-needs-no-quotes"),
         pytest.param("x", "é", "x.é", id="letters-of-any-script"),
+        pytest.param("x", "é.", 'x["é."]', id="letters-of-any-script-in-quotes"),
     ],
 )
 def test_key_is_joined_to_its_parent(parent, key, path):

@@ -165,6 +165,7 @@ CONVERTED = [
     pytest.param(np.datetime64("2024-05-03T04:05:06", "ns"), "2024-05-03T04:05:06", id="numpy-moment"),
     pytest.param(np.datetime64("2024-05-03T04:05:06.5", "ns"), "2024-05-03T04:05:06.500000", id="numpy-microseconds"),
     pytest.param(np.datetime64("2024-05-03T04:05:06.000000007", "ns"), "2024-05-03T04:05:06.000000007", id="numpy-nanoseconds"),
+    pytest.param(np.datetime64("1970-01-02T04:05:06.000000007", "ps"), "1970-01-02T04:05:06.000000007", id="numpy-picoseconds-up-to-nine-digits"),
     pytest.param(np.array(["2024-05-03", "NaT"], dtype="M8[ns]"), ["2024-05-03T00:00:00", None], id="numpy-array-of-moments"),
     pytest.param(pd.Timestamp(MOMENT), "2024-05-03T04:05:06", id="pandas-timestamp"),
     pytest.param(pd.Timestamp("2024-05-03T04:05:06.000000007Z"), "2024-05-03T04:05:06.000000007+00:00", id="pandas-nanoseconds"),
