@@ -2299,6 +2299,8 @@ fold_by_python(Search *search, Leaf *leaf, const Document *document)
     }
     if (folded != NULL && PyUnicode_Check(folded)) {
         done = set_text(search, leaf, folded);
+    } else if (folded != NULL) {
+        PyErr_SetString(PyExc_TypeError, "folded text must be a string");
     }
     Py_XDECREF(text);
     Py_XDECREF(folded);

@@ -33,7 +33,7 @@ __all__ = [
 
 SEGMENT: Final = 512
 """The maximum number of cases that are compared, written and counted together."""
-_SEGMENT_BYTES: Final = 4 << 20
+_SEGMENT_BYTES: Final = 1 << 20
 """The approximate size of a segment as JSON; Python objects take about eight times as much."""
 _READ: Final = frozenset({CaseInput.OK})
 _FAILED: Final = CaseStats(
@@ -46,7 +46,7 @@ def segment_size(case_bytes: int) -> int:
     """Return how many cases of about this size fit in a segment, which is held in memory.
 
     >>> segment_size(1_000), segment_size(100_000), segment_size(10**9)
-    (512, 41, 1)
+    (512, 10, 1)
     """
     return max(1, min(SEGMENT, _SEGMENT_BYTES // max(1, case_bytes)))
 
