@@ -24,6 +24,7 @@ from fieldmark.metrics.summary import (
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.run.remote_runs import local_copy
 from fieldmark.run.result import RunResult
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.wire.attributes import StoredAttributes
@@ -54,7 +55,7 @@ def stored_run(run: RunLike) -> StoredRun:
             hint = "save it with fm.score(..., out=directory)"
             raise ConfigError.of("the run was not saved", hint=hint)
         run = run.path
-    return open_run(run)
+    return open_run(local_copy(run))
 
 
 def attribute_weights(run: StoredRun) -> AttributeWeights:

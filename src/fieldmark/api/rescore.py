@@ -11,6 +11,7 @@ from typing import Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
+from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
@@ -23,8 +24,8 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Scope
 from fieldmark.run.gates import RunGates, parse_gates
 from fieldmark.run.result import RunResult
+from fieldmark.run.resume import new_run_directory
 from fieldmark.store.reader import StoredRun
-from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
@@ -50,7 +51,7 @@ def rescore(
 
     Only counting options can change: a convention that compares values differently needs the
     inputs and is rejected. `max_errors` is the number of cases that may have evaluation errors.
-    `out` is a new directory for the resulting run.
+    `out` is a new directory, or a new prefix of an object store, for the resulting run.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -63,7 +64,7 @@ def rescore(
     gates = RunGates(gates=tuple(parse_gates(at_least, at_most)))
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
-    directory = None if out is None else RunDirectory(Path(out), _manifest(stored, applied))
+    directory = None if out is None else new_run_directory(out, _manifest(stored, applied))
     with directory or nullcontext():
         sample = None if directory is None else CaseSample(recounted.table)
         encoder = CaseEncoder(RowNumbers(recounted.table))
@@ -88,7 +89,8 @@ def rescore(
     note = f"{stored.path.name} rescored with convention {applied.name}"
     if directory is None:
         return RunResult(summary, (note,), case_source=_RescoredCases(stored, target))
-    return RunResult(summary, (note,), directory.path)
+    url = redacted_url(out) if is_url(out) else ""
+    return RunResult(summary, (note,), directory.path, url=url)
 
 
 @dataclass(frozen=True, slots=True)

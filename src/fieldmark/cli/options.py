@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
-from fieldmark.data.files import STDIN
+from fieldmark.data.files import STDIN, is_url
 from fieldmark.data.inputs import (
     CandidateJson,
     Duplicates,
@@ -346,13 +346,13 @@ class RunArguments(TypedDict, total=False):
     at_least: Mapping[str, float]
     at_most: Mapping[str, float]
     max_errors: int | None
-    out: Path | None
+    out: str | Path | None
     save: bool
     values: bool
     offline: bool
     baseline: str | None
     max_drop: Mapping[str, float]
-    resume: Path | None
+    resume: str | Path | None
     accept_changes: bool
     allow_code: bool
     output: OutputOptions
@@ -457,11 +457,22 @@ def set_option(example: str) -> CommandDecorator:
     )
 
 
-def out_option(help_text: str, metavar: str = "DIR", group: str = OUTPUT) -> CommandDecorator:
-    """Return the option `--out` for the directory or file to write."""
-    return option(
-        "--out", group=group, type=click.Path(path_type=Path), metavar=metavar, help=help_text
-    )
+class _PathOrUrl(click.ParamType[str | Path]):
+    """A path, or a URL, which must stay a string."""
+
+    name = "path"
+
+    def convert(self, value: object, *_: object) -> str | Path:
+        """Return the value as a path, unless it is a URL."""
+        return value if is_url(value) else Path(str(value))
+
+
+def out_option(
+    help_text: str, metavar: str = "DIR", group: str = OUTPUT, *, urls: bool = False
+) -> CommandDecorator:
+    """Return the option `--out` for the directory, file or URL to write."""
+    kind = _PathOrUrl() if urls else click.Path(path_type=Path)
+    return option("--out", group=group, type=kind, metavar=metavar, help=help_text)
 
 
 def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
@@ -571,7 +582,7 @@ run_options: Final = combine(
     option(
         "--resume",
         group=RUN,
-        type=click.Path(path_type=Path),
+        type=_PathOrUrl(),
         metavar="RUN",
         help="Resume an interrupted run, with its stored inputs and options.",
     ),
@@ -610,7 +621,7 @@ _RESUME_PARAMETERS: Final = frozenset({
 """The parameters that are not stored with a run and can be given with `--resume`."""
 
 
-def check_resume(resume: Path | None) -> None:
+def check_resume(resume: str | Path | None) -> None:
     """Reject inputs and options that `--resume` would ignore, or that require it."""
     if resume is None:
         reject_options({"accept_changes"}, "requires --resume")
@@ -637,7 +648,7 @@ def check_baseline(baseline: str | None, max_drop: Mapping[str, float]) -> None:
         reject_options({"max_drop"}, "requires --baseline")
 
 
-def check_save(out: Path | None, *, save: bool) -> None:
+def check_save(out: str | Path | None, *, save: bool) -> None:
     """Reject `--out` together with `--no-save`."""
     if out is not None and not save:
         raise click.UsageError("--out and --no-save cannot be combined")

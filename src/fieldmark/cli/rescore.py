@@ -53,7 +53,7 @@ __all__ = ["command"]
 @set_option("wrong_value=fp")
 @gate_options
 @root_option
-@out_option("Directory for the new run.  [default: do not save]")
+@out_option("Directory for the new run, or its URL (s3://).  [default: do not save]", urls=True)
 @top_option()
 @output_options
 def command(
@@ -64,7 +64,7 @@ def command(
     at_least: Mapping[str, float],
     at_most: Mapping[str, float],
     max_errors: int | None,
-    out: Path | None,
+    out: str | Path | None,
     root: Path,
     output: OutputOptions,
 ) -> int:

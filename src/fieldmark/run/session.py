@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.compare.provider_lookup import is_repeatable
+from fieldmark.data.files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
@@ -31,7 +32,7 @@ from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, spl
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.kept_cases import SAVE_HINT, KeptCases
-from fieldmark.run.options import PROCESSES, RunOptions
+from fieldmark.run.options import PARQUET, PROCESSES, RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
@@ -58,6 +59,8 @@ Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 
 _PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
+_OUTCOMES: Final = "outcomes"
+"""The directory of the Parquet files of a run."""
 _LOCAL_FUNCTION: Final = (
     "the rules or evaluators contain a function that cannot be sent to other processes"
 )
@@ -142,13 +145,39 @@ def run_session(
         summary = summary if options.values else summary.without_classes()
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
-            directory.finish(summary, lists=lists, spent=prepared.providers.spent())
+            directory.finish(
+                summary,
+                lists=lists,
+                spent=prepared.providers.spent(),
+                before_end=partial(_write_outcomes, directory, summary, options),
+            )
     notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:
         notes.append(_UNNAMED.format(", ".join(unnamed)))
     path = None if directory is None else directory.path
-    return RunResult(summary, tuple(notes), path, case_source=session.kept)
+    url = redacted_url(options.out) if is_url(options.out) else ""
+    return RunResult(summary, tuple(notes), path, case_source=session.kept, url=url)
+
+
+def _write_outcomes(directory: RunDirectory, summary: Summary, options: RunOptions) -> None:
+    """Write the results as Parquet files too, if the options say so."""
+    if options.results != PARQUET:
+        return
+    from fieldmark.report.exports.parquet import write_parquet_shards
+    from fieldmark.report.shown_run import ShownRun
+    from fieldmark.store.reader import StoredRun
+
+    run = StoredRun(directory.path, directory.manifest)
+    shown = ShownRun(
+        name=directory.path.name,
+        manifest=run.manifest,
+        summary=summary,
+        cases=run.cases,
+        attributes=run.compared_attributes,
+    )
+    shown = shown if options.values else shown.without_values()
+    write_parquet_shards(shown, directory.path / _OUTCOMES)
 
 
 def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) -> KeptCases:

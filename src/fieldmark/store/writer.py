@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final, NamedTuple, Self
+from typing import IO, Final, NamedTuple, Protocol, Self
 
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.summary import Summary
@@ -30,6 +30,7 @@ __all__ = [
     "RESULTS",
     "SUMMARY",
     "USAGE_LOG",
+    "RunCopy",
     "RunDirectory",
     "WholeResults",
     "new_run_id",
@@ -64,6 +65,19 @@ class WholeResults(NamedTuple):
     next_segment: int = 0
 
 
+class RunCopy(Protocol):
+    """A copy of a run elsewhere, which is updated while the run is written."""
+
+    def write_manifest(self, content: bytes, *, complete: bool) -> None:
+        """Write the manifest; everything that it describes is already copied."""
+
+    def add_rows(self, size: int, *, at_once: bool = False) -> None:
+        """Copy the rows up to this size in bytes with their attributes, if it is time to."""
+
+    def finish(self) -> None:
+        """Copy all other files of a finished run."""
+
+
 class RunDirectory:
     """The directory of one run, written by one process.
 
@@ -78,6 +92,7 @@ class RunDirectory:
         manifest: Manifest,
         *,
         stored: Sequence[NumberedAttribute] | None = None,
+        copy: RunCopy | None = None,
         disk: Disk = DISK,
     ) -> None:
         self.path = path
@@ -87,12 +102,13 @@ class RunDirectory:
         self.whole = WholeResults()
         self.after_rows: Callable[[], None] | None = None
         self._stored = stored
+        self._copy = copy
         self._disk = disk
         self._lock = RunLock(path)
         self._ours = False
         self._tree = AttributeTreeWriter()
         self._attributes = self._results = -1
-        self._size = self._pending = 0
+        self._size = self._pending = self._appended = 0
         self._has_usage_log = False
         self._synced = time.monotonic()
         self._stack = ExitStack()
@@ -118,7 +134,7 @@ class RunDirectory:
             self._check_empty()
         else:
             self.whole = _cut_torn_tail(self.path / RESULTS, self._disk)
-            self._size = self.whole.size
+            self._size = self._appended = self.whole.size
         for left in self.path.glob(f".*{PART}"):
             # A temporary file of an interrupted write; only the owner of the lock may remove it.
             with suppress(OSError):
@@ -178,8 +194,11 @@ class RunDirectory:
                     self._sync()
         except OSError as error:
             raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
+        self._appended = self._size
         if self.after_rows is not None:
             self.after_rows()
+        if self._copy is not None:
+            self._copy.add_rows(self._appended)
 
     def _described(self, attributes: Iterable[NumberedAttribute]) -> bytes:
         try:
@@ -210,11 +229,17 @@ class RunDirectory:
         return [each for each in usage if isinstance(each, dict)] if isinstance(usage, list) else []
 
     def finish(
-        self, summary: Summary, *, lists: JsonObject, spent: Sequence[JsonObject] = ()
+        self,
+        summary: Summary,
+        *,
+        lists: JsonObject,
+        spent: Sequence[JsonObject] = (),
+        before_end: Callable[[], object] = lambda: None,
     ) -> None:
         """Close the results, write the summary, and mark the run complete.
 
-        A list of runs reads only the manifest if the files have the sizes recorded in it.
+        `before_end` is called when everything but the manifest is written. A list of runs reads
+        only the manifest if the files have the sizes recorded in it.
         """
         self._close()
         self._rewrite_attributes(self._tree.attributes.items())
@@ -229,6 +254,9 @@ class RunDirectory:
             lists=lists,
             spent=tuple(spent),
         )
+        before_end()
+        if self._copy is not None:
+            self._copy.finish()
         self._write_manifest()
         if self._has_usage_log:
             # The summary contains it now.
@@ -245,6 +273,9 @@ class RunDirectory:
             # The original error is more important than a manifest that cannot be written.
             with suppress(StorageError):
                 self._close()
+            if self._copy is not None:
+                with suppress(StorageError):
+                    self._copy.add_rows(self._appended, at_once=True)
             try:
                 self._write_manifest()
             except StorageError:
@@ -280,6 +311,8 @@ class RunDirectory:
     def _write_manifest(self) -> None:
         content = pretty_json(manifest_to_json(self.manifest))
         write_atomic(self.path / MANIFEST, content, self._disk)
+        if self._copy is not None:
+            self._copy.write_manifest(content, complete=self.manifest.status == "complete")
 
 
 def _joined(rows: Iterable[bytes]) -> Iterator[bytes]:
