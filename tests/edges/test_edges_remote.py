@@ -88,7 +88,7 @@ def test_objects_give_the_same_results_as_files(suffix, s3, folder, tmp_path):
 
 @pytest.mark.slow
 def test_workers_read_ranges_of_objects(s3, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
     names = [f"s3://{BUCKET}/{side}.jsonl" for side in ("truth", "found")]
     fm.score(*names, out=tmp_path / "run", workers=2)
     assert content(tmp_path / "run") == content(folder / "run")
@@ -109,7 +109,7 @@ def test_manifest_names_the_version_and_the_run_can_be_resumed_by_name(s3, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_object_that_changes_during_the_run_is_an_error(workers, s3, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
     changing = (folder / "found.jsonl").read_bytes()
     s3.put_object(Bucket=BUCKET, Key="changing.jsonl", Body=changing)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from partitioned_runs import content, rows, written
 
 @pytest.fixture(autouse=True)
 def _small_files_are_shared_too(monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,21 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, missing, paired, tmp_
         result = fm.score(*inputs, inputs=options, out=out, workers=workers)
         runs.append([*content(out), result.notes])
     assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.parametrize("cases", [1, SEGMENT, 3 * SEGMENT + 5])
+def test_any_number_of_workers_rescores_to_the_same_bytes(cases, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[fm.rescore.__module__], "PARALLEL_BYTES", 0)
+    run = fm.score(*written(tmp_path, list(rows(cases, seed=cases))), out=tmp_path / "run")
+    options = {"wrong_value": "fp"}
+    unsaved = fm.rescore(run, options=options)
+    rescored = []
+    for workers in (1, 2):
+        out = tmp_path / f"rescored-{workers}"
+        fm.rescore(run, options=options, out=out, workers=workers)
+        rescored.append([*content(out), (out / "attributes.jsonl").read_bytes()])
+        assert fm.rescore(run, options=options, workers=workers).summary == unsaved.summary
+    assert rescored[0] == rescored[1]
 
 
 def test_work_is_shared_between_workers(tmp_path):

@@ -72,7 +72,7 @@ class RecountedRun:
     `weights` are the weights of another run. Runs that share a `table` number attributes equally.
     """
 
-    __slots__ = ("_attributes", "_counter", "convention", "failed", "run", "table", "tally")
+    __slots__ = ("_counter", "attributes", "convention", "failed", "run", "table", "tally")
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class RecountedRun:
             if weights and attribute.path in weights:
                 weight, required = weights[attribute.path]
                 stored[number] = replace(attribute, weight=weight, required=required)
-        self._attributes = StoredAttributes(stored, self.table)
+        self.attributes = StoredAttributes(stored, self.table)
 
     def cases(self) -> Iterator[CaseResult]:
         """Yield the compared cases in order, and collect the ids of other cases in `failed`."""
@@ -104,10 +104,14 @@ class RecountedRun:
 
     def all_cases(self) -> Iterator[CaseResult]:
         """Yield all cases in order, counted again."""
-        for _, case in self.run.rows(self._attributes):
-            if case.case.input is not CaseInput.FAILED:
-                case.stats, case.convention = self._recounted(case), self.convention
-            yield case
+        for _, case in self.run.rows(self.attributes):
+            yield self.counted(case)
+
+    def counted(self, case: CaseResult) -> CaseResult:
+        """Count a case again."""
+        if case.case.input is not CaseInput.FAILED:
+            case.stats, case.convention = self._recounted(case), self.convention
+        return case
 
     def add(self, case: CaseResult) -> None:
         """Add a case to the totals of the run."""

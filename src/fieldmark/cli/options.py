@@ -49,6 +49,7 @@ __all__ = [
     "check_save",
     "check_single_stdin",
     "combine",
+    "engine_options",
     "force_option",
     "format_option",
     "gate_options",
@@ -558,8 +559,7 @@ results_option: Final[CommandDecorator] = option(
     help="Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
 )
 
-run_options: Final = combine(
-    allow_code_option,
+engine_options: Final = combine(
     option(
         "--workers",
         group=RUN,
@@ -578,6 +578,12 @@ run_options: Final = combine(
         help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local one), "
         "or ray://HOST:PORT.",
     ),
+)
+"""What processes large inputs."""
+
+run_options: Final = combine(
+    allow_code_option,
+    engine_options,
     results_option,
     option(
         "--resume",

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 from fieldmark.errors import ConfigError, DataError, FieldmarkError
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.partition_worker import (
+    Job,
     NumberedPartition,
     PartitionResult,
     Task,
-    WorkerJob,
     group_tasks,
-    open_worker,
 )
 from fieldmark.run.process_pool import WorkersDiedError
 from fieldmark.version import VERSION
@@ -51,7 +50,7 @@ _SHARED: Final = "every worker must be able to read the inputs, for example on a
 
 
 def run_on_ray(
-    job: WorkerJob,
+    job: Job,
     partitions: Iterable[NumberedPartition],
     *,
     engine: str,
@@ -91,18 +90,18 @@ def run_on_ray(
             pending.popleft()
 
 
-def _work(job: WorkerJob, version: str, task: Task) -> tuple[PartitionResult, bytes]:
+def _work(job: Job, version: str, task: Task) -> tuple[PartitionResult, bytes]:
     """Process a task on a worker; its rows are one bytes object, which Ray does not copy."""
     if version != VERSION:
         message = f"the workers have fieldmark {VERSION}, but the run was started with {version}"
         raise ConfigError.of(message, hint="install the same version on all nodes")
     try:
-        job.opener.check_readable()
+        job.check_readable()
     except DataError as error:
         message = f"{error.message} on {socket.gethostname()}; {_SHARED}"
         raise DataError(message, error.location) from None
     rows: list[bytes] = []
-    with relaxed_gc(), open_worker(job) as worker:
+    with relaxed_gc(), job.open() as worker:
         result = worker.work(task, rows.extend)
     return result, b"".join(rows)
 

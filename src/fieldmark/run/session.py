@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from fieldmark.store.writer import RunDirectory
     from fieldmark.wire.manifest import Manifest
 
-__all__ = ["Observer", "PreparedRun", "Progress", "run_session"]
+__all__ = ["PARALLEL_BYTES", "Observer", "PreparedRun", "Progress", "run_session"]
 
 Progress: TypeAlias = Callable[[int, int, int | None], None]
 """Called regularly with the cases processed, the bytes read, and the total bytes if known."""
 Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 """Called with the results of each segment, and its cases with invalid ground truth."""
 
-_PARALLEL_BYTES: Final = 4 << 20
+PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
 _OUTCOMES: Final = "outcomes"
 """The directory of the Parquet files of a run."""
@@ -450,7 +450,7 @@ class _Session:
         options = self._options
         if options.engine != PROCESSES:
             return True
-        if options.worker_count == 1 or self._stream.bytes_total < _PARALLEL_BYTES:
+        if options.worker_count == 1 or self._stream.bytes_total < PARALLEL_BYTES:
             return False
         reason = _why_indivisible(self._prepared, self._observers)
         if not reason and self.kept is not None and not self.kept.is_droppable:
