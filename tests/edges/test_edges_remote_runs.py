@@ -145,10 +145,11 @@ def test_interrupted_run_is_resumed_from_the_store_alone(error, memory, tmp_path
     with pytest.raises(fm.DataError, match="has no summary; resume it to finish it"):
         fm.open_run(URL)
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "elsewhere"))
+    memory.pipe_file("/runs/one/usage.json", b'{"usage": []}')
     run = score(URL, resume=True)
     assert content(run.path) == content(score(tmp_path / "one").path)
     assert downloaded(memory, tmp_path / "copy") == content(run.path)
-    assert not [name for name in files(memory) if name.startswith("parts/")]
+    assert not [name for name in files(memory) if name.startswith(("parts/", "usage"))]
     with pytest.raises(fm.ConfigError, match="memory://runs/one is already complete"):
         score(URL, resume=True)
 

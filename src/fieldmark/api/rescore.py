@@ -85,6 +85,7 @@ def rescore(
         job = _RescoreJob(
             run=stored,
             convention=target,
+            path=str(Path(stored.name).absolute()),
             bytes=Path(stored.name).stat().st_size if Path(stored.name).exists() else 0,
             keep_rows=directory is not None,
         )
@@ -112,9 +113,13 @@ def rescore(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RescoreJob:
-    """Everything that a worker needs to count rows of a run again; `bytes` is their size."""
+    """Everything that a worker needs to count rows of a run again.
+
+    `path` is the file with the rows, and `bytes` its size.
+    """
 
     run: StoredRun
+    path: str
     convention: Convention
     bytes: int
     seeds: tuple[Attribute, ...] | None = None
@@ -126,7 +131,7 @@ class _RescoreJob:
             return
         size = self.run.manifest.segment_size
         try:
-            edges = pairwise(nth_line_offsets(self.run.name, size, LONGEST_ROW))
+            edges = pairwise(nth_line_offsets(self.path, size, LONGEST_ROW))
             for number, edge in enumerate(edges):
                 yield number, Partition(LineRange(*edge, 1 + number * size))
         except IrregularLinesError:
@@ -135,7 +140,7 @@ class _RescoreJob:
 
     def check_readable(self) -> None:
         """Raise an error if this machine does not have the run."""
-        opened = open_file(self.run.name)
+        opened = open_file(self.path)
         opened.close()
         if opened.size != self.bytes:
             message = f"the file has {opened.size:,} bytes, expected {self.bytes:,}"
@@ -185,7 +190,7 @@ class _RescoreWorker:
 
     def _cases(self, part: LineRange) -> list[CaseResult]:
         run, recounted = self._job.run, self._recounted
-        opened = open_file(run.name)
+        opened = open_file(self._job.path)
         try:
             opened.stream.seek(part.start)
             raw = opened.stream.read(part.end - part.start)

@@ -200,10 +200,10 @@ def read_inputs(given: InputsLike) -> Inputs:
 
 def options_of_run(path: str | Path, command: str) -> RunOptions:
     """Return the options of an interrupted run."""
-    from fieldmark.run.remote_runs import local_copy
+    from fieldmark.run.remote_runs import fetch_manifest
     from fieldmark.store.reader import open_run  # only a resumed run needs them
 
-    manifest = open_run(local_copy(path)).manifest
+    manifest = fetch_manifest(path) if is_url(path) else open_run(path).manifest
     if manifest.command != command:
         raise ConfigError.of(
             f"{path} was not started by `fieldmark {command}`",

@@ -23,7 +23,7 @@ from fieldmark.store.writer import ATTRIBUTES, MANIFEST, RESULTS, SUMMARY, USAGE
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 
-__all__ = ["RunUpload", "fetch_run", "local_copy"]
+__all__ = ["RunUpload", "fetch_manifest", "fetch_run", "local_copy"]
 
 _PARTS: Final = "parts"
 """The directory of the rows of a run that is not complete, in files named after their offset."""
@@ -66,6 +66,8 @@ class RunUpload:
         if complete:
             for name in self._remote.list(_PARTS):
                 self._remote.remove(f"{_PARTS}/{name}")
+            if (self.path / USAGE_LOG).exists():
+                self._remote.remove(USAGE_LOG)
 
     def add_rows(self, size: int, *, at_once: bool = False) -> None:
         """Upload the rows up to this size in bytes with their attributes, if it is time to."""
@@ -109,13 +111,7 @@ def fetch_run(url: str) -> Path:
     The rows of a run that is not complete are put together from their parts.
     """
     remote = RemoteDirectory(url)
-    content = remote.read(MANIFEST)
-    if content is None:
-        raise DataError(f"run not found; there is no {MANIFEST}", Location(remote.name))
-    try:
-        manifest = manifest_from_json(read_document(content))
-    except ValueError as error:
-        raise DataError(str(error), Location(f"{remote.name}/{MANIFEST}")) from error
+    content, manifest = _read_manifest(remote)
     path = _cache(url)
     try:
         with directory_lock(path.parent):
@@ -134,6 +130,21 @@ def fetch_run(url: str) -> Path:
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return path
+
+
+def fetch_manifest(url: str) -> Manifest:
+    """Return the manifest of a run."""
+    return _read_manifest(RemoteDirectory(url))[1]
+
+
+def _read_manifest(remote: RemoteDirectory) -> tuple[bytes, Manifest]:
+    content = remote.read(MANIFEST)
+    if content is None:
+        raise DataError(f"run not found; there is no {MANIFEST}", Location(remote.name))
+    try:
+        return content, manifest_from_json(read_document(content))
+    except ValueError as error:
+        raise DataError(str(error), Location(f"{remote.name}/{MANIFEST}")) from error
 
 
 def _check_sizes(name: str, path: Path, manifest: Manifest) -> None:

@@ -41,6 +41,7 @@ from fieldmark.wire.case_result import CaseResult
 
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
+    from fieldmark.data.partitions import Partitions
     from fieldmark.model.outcomes import Attribute, AttributeTable
     from fieldmark.run.detection import RegionTotals
     from fieldmark.run.eval_setup import CaseSelection
@@ -256,12 +257,7 @@ class _Session:
                 seeds = self._stored.attributes.seeds
             self._rows = _RowWriter(directory, self._plan.table, seeds, values=options.values)
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
-        self._totals = RunTotals(
-            self._plan.table,
-            values=options.values,
-            sampled=options.wants_intervals,
-            rule_sets=self._settings.rule_sets,
-        )
+        self._totals = self._new_totals()
         self._runner: EvaluatorRunner | None = None
         self._regions: RegionTotals | None = None
         if self._stream.format_in is not None:
@@ -470,7 +466,10 @@ class _Session:
 
         read = _PartsRead()
         for careful in (False, True):
-            found = partition(self._stream, self._size, careful=careful)
+            if careful and self._is_joined():
+                found: Partitions | None = self._joined()
+            else:
+                found = partition(self._stream, self._size, careful=careful)
             if found is None:
                 return False
             job = WorkerJob(
@@ -483,6 +482,7 @@ class _Session:
             )
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):
+                    self._forget_attributes()
                     break
                 self._take(result)
                 read.add(result)
@@ -492,6 +492,41 @@ class _Session:
                 read.finish(self._stream)
                 return True
         return False
+
+    def _forget_attributes(self) -> None:
+        """Forget the attributes of the first segment, if its rows were not in the same order.
+
+        Otherwise the numbers of attributes would depend on the number of workers.
+        """
+        if self._next or self._rows is None or self._stored is not None:
+            return
+        options = self._options
+        self._plan = compile_plan(self._settings.rules)
+        table = self._plan.table
+        self._rows = _RowWriter(self._rows.directory, table, None, values=options.values)
+        self._totals = self._new_totals()
+
+    def _new_totals(self) -> RunTotals:
+        return RunTotals(
+            self._plan.table,
+            values=self._options.values,
+            sampled=self._options.wants_intervals,
+            rule_sets=self._settings.rule_sets,
+        )
+
+    def _is_joined(self) -> bool:
+        """Whether the rows of both sides are joined on a cluster, not by this process."""
+        if self._options.engine == PROCESSES:
+            return False
+        from fieldmark.run.ray_engine import can_join
+
+        return can_join(self._options.engine, self._stream)
+
+    def _joined(self) -> Partitions:
+        from fieldmark.run.ray_engine import connection, join_on_ray
+
+        self._stack.enter_context(connection(self._options.engine, self._options.workers))
+        return join_on_ray(self._stream, self._size)
 
     def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
         """Take the results of all partitions, which are the whole run."""
