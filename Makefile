@@ -75,7 +75,7 @@ bench: $(READY) ## Measure speed against the lower bound and other tools
 
 .PHONY: prove
 prove: $(READY) fuzz ## Run extended tests: more examples, fuzzing, all faults, a million cases, ten thousand runs (takes an hour)
-	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults tests/edges/test_edges_server.py $(ARGS)
+	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults tests/edges/test_edges_server.py tests/edges/test_edges_remote_runs.py $(ARGS)
 	@FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) -m prove tests/unit tests/edges tests/browser tests/docs
 	@FIELDMARK_PROVE=1 $(BIN)/python -m benchmarks --workers --engines --listing
 	@$(BIN)/python -m benchmarks.nulls

@@ -1,7 +1,9 @@
 """Runs on a Ray cluster of several nodes on this machine, some of which die.
 
 The arguments are a directory with `truth.jsonl` and `found.jsonl`, the number of nodes, and what
-happens when the first results arrive: nothing, a worker or a node is killed, or this process is.
+happens when the first results arrive: nothing, a worker or a node is killed, or this process is;
+then the directory of the run, and another name of the predictions. A file `joined` is written if
+Ray Data joins the rows.
 """
 
 from __future__ import annotations
@@ -24,9 +26,17 @@ from fieldmark.run import ray_engine
 STORE = 80 << 20
 
 
-def main(directory: Path, nodes: int, fault: str, out: str) -> None:
+def main(directory: Path, nodes: int, fault: str, out: str, found: str = "found.jsonl") -> None:
     os.chdir(directory)
     ray_engine._TASK_SEGMENTS = 2
+    ray_engine._JOIN_LINES = 1_000
+    join = ray_engine.join_on_ray
+
+    def join_on_ray(*given):
+        Path("joined").touch()
+        return join(*given)
+
+    ray_engine.join_on_ray = join_on_ray
     head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     others = [cluster.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(nodes - 1)]
@@ -41,9 +51,7 @@ def main(directory: Path, nodes: int, fault: str, out: str) -> None:
 
     try:
         resume = Path(out).exists()
-        fm.score(
-            "truth.jsonl", "found.jsonl", out=out, resume=resume, engine="ray", progress=progress
-        )
+        fm.score("truth.jsonl", found, out=out, resume=resume, engine="ray", progress=progress)
     finally:
         ray.shutdown()
         cluster.shutdown()

@@ -31,6 +31,7 @@ def main(directory: Path) -> None:
     fm.score(*inputs, out="ray-one", engine="ray", workers=1, values=False)
     Path("unsaved.json").write_text(json.dumps(fm.score(*inputs, engine="ray").to_dict()))
     fm.evaluate("eval.yaml", out="ray-eval", engine="ray")
+    fm.rescore("ray", options={"wrong_value": "fp"}, out="ray-rescored", engine="ray")
     errors = {}
     for failing in (duplicates, unreadable, other_version):
         try:

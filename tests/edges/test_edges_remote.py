@@ -8,17 +8,16 @@ import os
 import re
 from contextlib import contextmanager
 
-import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
 
 import fieldmark as fm
 from fieldmark.data import files, remote_files
 from fieldmark.run import session
 from loopback_server import Answer, loopback
 from published.command_line import fieldmark
+from s3_server import s3_server
 
 CASES = 1_200
 BUCKET = "extractions"
@@ -62,39 +61,19 @@ def content(run):
 
 @pytest.fixture(scope="module")
 def store(folder):
-    """An S3 server with the files, and a client."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        endpoint = f"http://{host}:{port}"
-        client = boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            region_name="us-east-1",
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",
-        )
+    """An S3 server with the files."""
+    with s3_server() as (client, environment):
         client.create_bucket(Bucket=BUCKET)
         for file in folder.glob("*.*"):
             client.upload_file(str(file), BUCKET, file.name)
-        yield client, endpoint
-        client.close()
-    finally:
-        server.stop()
+        yield client, environment
 
 
 @pytest.fixture
 def s3(store, monkeypatch):
     """The client of a server that the environment names."""
-    client, endpoint = store
-    variables = {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    for name, value in variables.items():
+    client, environment = store
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     return client
 
@@ -109,7 +88,7 @@ def test_objects_give_the_same_results_as_files(suffix, s3, folder, tmp_path):
 
 @pytest.mark.slow
 def test_workers_read_ranges_of_objects(s3, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
     names = [f"s3://{BUCKET}/{side}.jsonl" for side in ("truth", "found")]
     fm.score(*names, out=tmp_path / "run", workers=2)
     assert content(tmp_path / "run") == content(folder / "run")
@@ -130,7 +109,7 @@ def test_manifest_names_the_version_and_the_run_can_be_resumed_by_name(s3, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_object_that_changes_during_the_run_is_an_error(workers, s3, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
     changing = (folder / "found.jsonl").read_bytes()
     s3.put_object(Bucket=BUCKET, Key="changing.jsonl", Body=changing)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,8 +35,8 @@ def serial(folder, monkeypatch):
     return content(folder / "serial")
 
 
-def on_cluster(folder, nodes, fault, out):
-    command = [sys.executable, TESTS / "ray_cluster.py", folder, str(nodes), fault, out]
+def on_cluster(folder, nodes, fault, out, found="found.jsonl"):
+    command = [sys.executable, TESTS / "ray_cluster.py", folder, str(nodes), fault, out, found]
     done = subprocess.run(
         command, env=ENVIRONMENT, capture_output=True, check=False, timeout=10 * TIMEOUT
     )
@@ -46,6 +48,32 @@ def test_any_number_of_nodes_gives_the_same_bytes(nodes, folder, serial):
     code, errors = on_cluster(folder, nodes, "none", f"nodes-{nodes}")
     assert code == 0, errors
     assert content(folder / f"nodes-{nodes}") == serial
+
+
+@pytest.mark.parametrize("change", ["shuffled", "missing", "extra", "duplicate"])
+def test_rows_in_any_order_are_joined_to_the_same_bytes(change, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    lines = Path("found.jsonl").read_text().splitlines(keepends=True)
+    random.Random(5).shuffle(lines)
+    if change == "missing":
+        del lines[:50]
+    elif change == "extra":
+        lines.insert(100, '{"id": "unknown", "candidate": {}}\n')
+    elif change == "duplicate":
+        lines.append(lines[0])
+    Path(f"{change}.jsonl").write_text("".join(lines))
+    Path("joined").unlink(missing_ok=True)
+    code, errors = on_cluster(folder, 2, "none", f"ray-{change}", f"{change}.jsonl")
+    assert Path("joined").exists()
+    if change == "duplicate":
+        with pytest.raises(fm.DataError, match="duplicate id"):
+            fm.score("truth.jsonl", f"{change}.jsonl", out=f"serial-{change}")
+        assert code == 1
+        assert "duplicate id" in errors
+        return
+    assert code == 0, errors
+    fm.score("truth.jsonl", f"{change}.jsonl", out=f"serial-{change}")
+    assert content(folder / f"ray-{change}") == content(folder / f"serial-{change}")
 
 
 @pytest.mark.parametrize("fault", ["worker", "node"])

@@ -66,6 +66,8 @@ def test_cluster_gives_the_same_bytes_as_one_process(folder, errors, monkeypatch
     assert unsaved == fm.score("truth.jsonl", "found.jsonl").to_dict()
     fm.evaluate("eval.yaml", out="serial-eval")
     assert content(Path("ray-eval")) == content(Path("serial-eval"))
+    fm.rescore("ray", options={"wrong_value": "fp"}, out="serial-rescored")
+    assert content(Path("ray-rescored")) == content(Path("serial-rescored"))
 
 
 @pytest.mark.slow

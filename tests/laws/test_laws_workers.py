@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -12,7 +13,15 @@ import pytest
 import fieldmark as fm
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
-from fieldmark.data.partitions import partition
+from fieldmark.data.partitions import (
+    JoinedLine,
+    LineRange,
+    Partitions,
+    joined_partitions,
+    partition,
+    partition_opener,
+    read_ids,
+)
 from fieldmark.run import engines, process_pool, session
 from fieldmark.run.case_processor import SEGMENT
 from partitioned_runs import content, rows, written
@@ -20,7 +29,7 @@ from partitioned_runs import content, rows, written
 
 @pytest.fixture(autouse=True)
 def _small_files_are_shared_too(monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,22 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, missing, paired, tmp_
     assert runs[0] == runs[1] == runs[2]
 
 
+@pytest.mark.parametrize("cases", [1, SEGMENT, 3 * SEGMENT + 5])
+def test_any_number_of_workers_rescores_to_the_same_bytes(cases, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[fm.rescore.__module__], "PARALLEL_BYTES", 0)
+    run = fm.score(*written(tmp_path, list(rows(cases, seed=cases))), out=tmp_path / "run")
+    options = {"wrong_value": "fp"}
+    monkeypatch.chdir(tmp_path)
+    unsaved = fm.rescore("run", options=options)
+    rescored = []
+    for workers in (1, 2):
+        out = tmp_path / f"rescored-{workers}"
+        fm.rescore(run, options=options, out=out, workers=workers)
+        rescored.append([*content(out), (out / "attributes.jsonl").read_bytes()])
+        assert fm.rescore(run, options=options, workers=workers).summary == unsaved.summary
+    assert rescored[0] == rescored[1]
+
+
 def test_work_is_shared_between_workers(tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=1)))
     stream = open_pairs(*inputs)
@@ -59,13 +84,14 @@ def test_work_is_shared_between_workers(tmp_path):
     "change",
     [
         pytest.param(lambda lines: lines[::-1], id="in-another-order"),
+        pytest.param(lambda lines: random.Random(1).sample(lines, len(lines)), id="shuffled"),
         pytest.param(lambda lines: [*lines, lines[0].replace('"0"', '"new"')], id="one-extra"),
         pytest.param(lambda lines: [lines[0], "", *lines[1:]], id="blank-line"),
         pytest.param(lambda lines: ["{" + lines[0][10:], *lines[1:]], id="no-id-in-front"),
     ],
 )
 def test_files_that_cannot_be_partitioned_have_the_same_result(change, tmp_path):
-    inputs = written(tmp_path, list(rows(SEGMENT + 5, seed=3)))
+    inputs = written(tmp_path, list(rows(3 * SEGMENT + 5, seed=3)))
     lines = inputs[1].read_text().splitlines()
     inputs[1].write_text("".join(line + "\n" for line in change(lines)))
     runs = []
@@ -213,3 +239,52 @@ def test_file_that_changes_during_a_run_is_an_error(tmp_path):
     with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has [\d,]+ bytes, expected"):
         found.opener.check_readable()
     stream.close()
+
+
+def joined_lines(inputs):
+    """Return the lines of both files joined by id, in the order of the truth."""
+    sides = []
+    for path in inputs:
+        part = LineRange(0, path.stat().st_size, 1)
+        sides.append(read_ids(str(path), part, "id"))
+    found = {each.id: each for each in sides[1]}
+    for own in sides[0]:
+        theirs = found.get(own.id)
+        candidate = (None, None, None) if theirs is None else theirs[1:]
+        yield JoinedLine(*own[1:], *candidate)
+
+
+def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(tmp_path):
+    inputs = written(tmp_path, list(rows(2 * SEGMENT + 5, seed=3, missing=0.1)))
+    lines = inputs[1].read_text().splitlines(keepends=True)
+    lines[-1] = lines[-1].rstrip("\n")
+    inputs[1].write_text("".join(random.Random(2).sample(lines[:-1], len(lines) - 1) + lines[-1:]))
+    stream = open_pairs(*inputs)
+    opener = partition_opener(stream)
+    parts = list(joined_partitions(joined_lines(inputs), SEGMENT))
+    assert len(parts) == 3
+    assert sum(part.size for part in parts) == sum(path.stat().st_size for path in inputs)
+    cases = [case for part in parts for batch in opener.open(part).batches() for case in batch]
+    assert repr(cases) == repr([case for batch in stream.batches() for case in batch])
+
+
+@pytest.mark.parametrize(
+    "line", ["", "[1]", '{"n": 1, "id": "a"}', '{"id": 1.5}', '{"id": "a\\u0062"}', '{"id": null}']
+)
+def test_line_without_an_id_in_front_is_not_joined(line, tmp_path):
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"id": "1", "n": 1}\n' + line + '\n{"id": 2}\n')
+    found = read_ids(str(path), LineRange(0, path.stat().st_size, 1), "id")
+    assert [each.number for each in found] == [-1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "complete"),
+    [([1, 2, 3], 2), ([-1, 1, 2], 0), ([1, 1, 2], 0), ([1, 2, 2], 1), ([1, 2, 4], 1), ([], 0)],
+    ids=["in-order", "extra-candidate", "duplicate", "duplicate-later", "gap", "empty"],
+)
+def test_partitions_end_before_a_line_that_cannot_be_joined(numbers, complete):
+    lines = [JoinedLine(number, 10, 20, number, 30, 40) for number in numbers]
+    found = Partitions(SimpleNamespace(), joined_partitions(lines, 2))
+    assert len(list(found)) == complete
+    assert found.whole == (numbers in ([1, 2, 3], []))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.score import save_results
 from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
@@ -146,12 +145,12 @@ def evaluate_with(
     run = run_session(
         prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
     )
-    save_results(run, options)
     return EvalResult(
         run.summary,
         run.notes,
         run.path,
         case_source=run.case_source,
+        url=run.url,
         name=spec.name,
         unmet=tuple(map(str, selection.unmatched())),
     )

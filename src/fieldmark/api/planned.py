@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.score import prepare_score, save_results
+from fieldmark.api.score import prepare_score
 from fieldmark.data.partitions import Partition, PartitionOpener, partition, why_indivisible
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.outcomes import Attribute
@@ -113,7 +113,7 @@ def work_on(path: Path, number: int) -> bool:
 
 
 def merge_plan(
-    path: Path, out: Path, *, results: str = JSONL, progress: Progress | None = None
+    path: Path, out: str | Path, *, results: str = JSONL, progress: Progress | None = None
 ) -> RunResult:
     """Merge the results of all partitions into one run, the same as without a plan."""
     plan = read_plan(path)
@@ -128,9 +128,7 @@ def merge_plan(
     )
     prepared = _prepare(plan, options)
     parts = _results(plan, prepared, values=options.values)
-    run = run_session(replace(prepared, parts=parts), options, progress=progress)
-    save_results(run, options)
-    return run
+    return run_session(replace(prepared, parts=parts), options, progress=progress)
 
 
 def _results(plan: RunPlan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:

@@ -24,6 +24,7 @@ from fieldmark.metrics.summary import (
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.run.remote_runs import local_copy
 from fieldmark.run.result import RunResult
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.wire.attributes import StoredAttributes
@@ -54,7 +55,7 @@ def stored_run(run: RunLike) -> StoredRun:
             hint = "save it with fm.score(..., out=directory)"
             raise ConfigError.of("the run was not saved", hint=hint)
         run = run.path
-    return open_run(run)
+    return open_run(local_copy(run))
 
 
 def attribute_weights(run: StoredRun) -> AttributeWeights:
@@ -71,7 +72,7 @@ class RecountedRun:
     `weights` are the weights of another run. Runs that share a `table` number attributes equally.
     """
 
-    __slots__ = ("_attributes", "_counter", "convention", "failed", "run", "table", "tally")
+    __slots__ = ("_counter", "attributes", "convention", "failed", "run", "table", "tally")
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class RecountedRun:
             if weights and attribute.path in weights:
                 weight, required = weights[attribute.path]
                 stored[number] = replace(attribute, weight=weight, required=required)
-        self._attributes = StoredAttributes(stored, self.table)
+        self.attributes = StoredAttributes(stored, self.table)
 
     def cases(self) -> Iterator[CaseResult]:
         """Yield the compared cases in order, and collect the ids of other cases in `failed`."""
@@ -103,10 +104,14 @@ class RecountedRun:
 
     def all_cases(self) -> Iterator[CaseResult]:
         """Yield all cases in order, counted again."""
-        for _, case in self.run.rows(self._attributes):
-            if case.case.input is not CaseInput.FAILED:
-                case.stats, case.convention = self._recounted(case), self.convention
-            yield case
+        for _, case in self.run.rows(self.attributes):
+            yield self.counted(case)
+
+    def counted(self, case: CaseResult) -> CaseResult:
+        """Count a case again."""
+        if case.case.input is not CaseInput.FAILED:
+            case.stats, case.convention = self._recounted(case), self.convention
+        return case
 
     def add(self, case: CaseResult) -> None:
         """Add a case to the totals of the run."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
+from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
@@ -17,7 +18,7 @@ from fieldmark.report.html.page import page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.run.result import RunResult
+from fieldmark.run.remote_runs import local_copy
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.reader import StoredRun, open_run
@@ -28,8 +29,6 @@ __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 HTML: Final = "html"
 _MAX_CASES_FOR_INTERVALS: Final = 2_000
 """Intervals require reading all cases again, and are narrow if there are more cases."""
-OUTCOMES: Final = "outcomes"
-"""The directory of the Parquet files of a run."""
 _MAX_EARLIER_RUNS: Final = 11
 """The number of earlier runs in the trend chart."""
 
@@ -87,6 +86,9 @@ def write_report(
     >>> write_report("runs/reported").name
     'report.html'
     """
+    if out is None and is_url(run):
+        raise ConfigError.of("out is required for a report of a run at a URL")
+    run, against = local_copy(run), None if against is None else local_copy(against)
     path = Path(run) / file_name(kind) if out is None else Path(out)
     if kind == HTML:
         write_atomic(path, html_report(run, against=against, values=values))
@@ -97,15 +99,6 @@ def write_report(
     module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
     getattr(module, export.function)(_shown_run(stored_run(run), values=values), path)
     return path
-
-
-def write_outcomes(run: RunResult, *, values: bool = True) -> None:
-    """Write the outcomes of a saved run as Parquet files to its directory."""
-    from fieldmark.report.exports.parquet import write_parquet_shards
-
-    if run.path is not None:
-        shown = _shown_run(stored_run(run.path), values=values)
-        write_parquet_shards(shown, run.path / OUTCOMES)
 
 
 def html_report(

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
-from fieldmark.errors import ConfigError, OptionError
+from fieldmark.data.files import is_url, open_file, redacted_url
+from fieldmark.data.inputs import Coverage
+from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
+from fieldmark.data.pairing import ReadStatistics
+from fieldmark.data.partitions import LineRange, Partition
+from fieldmark.errors import ConfigError, DataError, Location, OptionError
 from fieldmark.metrics.bootstrap import run_intervals
-from fieldmark.metrics.case_sample import CaseSample
+from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import canonical_sha256, described
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcomes import Attribute
 from fieldmark.model.rule import Scope
+from fieldmark.run.case_processor import RunTotals
+from fieldmark.run.engines import run_partitions
 from fieldmark.run.gates import RunGates, parse_gates
+from fieldmark.run.gc_tuning import relaxed_gc
+from fieldmark.run.options import PROCESSES, RunOptions
+from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, Task
 from fieldmark.run.result import RunResult
-from fieldmark.store.reader import StoredRun
-from fieldmark.store.writer import RunDirectory
+from fieldmark.run.resume import new_run_directory
+from fieldmark.run.session import PARALLEL_BYTES
+from fieldmark.store.reader import StoredRun, parse_row, read_row
+from fieldmark.store.writer import LONGEST_ROW
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
@@ -45,12 +58,15 @@ def rescore(
     at_most: Mapping[str, float] | None = None,
     max_errors: int = 0,
     out: str | Path | None = None,
+    engine: str = "processes",
+    workers: int | str = 1,
 ) -> RunResult:
     """Apply another convention, or other options, to the outcomes of a run.
 
     Only counting options can change: a convention that compares values differently needs the
     inputs and is rejected. `max_errors` is the number of cases that may have evaluation errors.
-    `out` is a new directory for the resulting run.
+    `out` is a new directory, or a new prefix of an object store, for the resulting run.
+    Large runs are counted by `workers` processes or by the `engine`, as for `score`.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -58,26 +74,29 @@ def rescore(
     >>> run.micro.fn, fm.rescore(run, options={"wrong_value": "fp"}).micro.fn
     (1, 0)
     """
+    run_options = RunOptions(engine=engine, workers=workers)
     stored = stored_run(run)
     target = _target(stored, convention, options or {})
     gates = RunGates(gates=tuple(parse_gates(at_least, at_most)))
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
-    directory = None if out is None else RunDirectory(Path(out), _manifest(stored, applied))
+    directory = None if out is None else new_run_directory(out, _manifest(stored, applied))
     with directory or nullcontext():
+        job = _RescoreJob(
+            run=stored,
+            convention=target,
+            path=str(Path(stored.name).absolute()),
+            bytes=Path(stored.name).stat().st_size if Path(stored.name).exists() else 0,
+            keep_rows=directory is not None,
+        )
         sample = None if directory is None else CaseSample(recounted.table)
-        encoder = CaseEncoder(RowNumbers(recounted.table))
-        all_cases, size = recounted.all_cases(), stored.manifest.segment_size
-        for number, cases in enumerate(iter(lambda: list(islice(all_cases, size)), [])):
-            for case in cases:
-                if case.case.input is CaseInput.FAILED:
-                    recounted.tally.add_failed()
-                    continue
-                recounted.add(case)
-                if sample is not None:
-                    sample.add(case.id, case.outcomes, case.stats)
+        files = () if directory is None else directory.files
+        for result in _results(job, run_options, files):
+            recounted.tally.merge(result.totals.tally)
+            if sample is not None and result.totals.sample is not None:
+                sample.merge(result.totals.sample)
             if directory is not None:
-                directory.append(encoder.encode(number, cases), encoder.numbers.take_new())
+                directory.append(result.rows, result.attributes)
         summary = _summary(recounted, applied)
         if sample is not None:
             intervals = run_intervals(sample, summary, target.counting)
@@ -88,7 +107,119 @@ def rescore(
     note = f"{stored.path.name} rescored with convention {applied.name}"
     if directory is None:
         return RunResult(summary, (note,), case_source=_RescoredCases(stored, target))
-    return RunResult(summary, (note,), directory.path)
+    url = redacted_url(out) if is_url(out) else ""
+    return RunResult(summary, (note,), directory.path, url=url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RescoreJob:
+    """Everything that a worker needs to count rows of a run again.
+
+    `path` is the file with the rows, and `bytes` its size.
+    """
+
+    run: StoredRun
+    path: str
+    convention: Convention
+    bytes: int
+    seeds: tuple[Attribute, ...] | None = None
+    keep_rows: bool = True
+
+    def partitions(self) -> Iterator[NumberedPartition]:
+        """Yield the segments of the run."""
+        if not self.bytes:
+            return
+        size = self.run.manifest.segment_size
+        try:
+            edges = pairwise(nth_line_offsets(self.path, size, LONGEST_ROW))
+            for number, edge in enumerate(edges):
+                yield number, Partition(LineRange(*edge, 1 + number * size))
+        except IrregularLinesError:
+            message = f"a row exceeds the limit of {LONGEST_ROW:,} bytes"
+            raise DataError(message, Location(self.run.name)) from None
+
+    def check_readable(self) -> None:
+        """Raise an error if this machine does not have the run."""
+        opened = open_file(self.path)
+        opened.close()
+        if opened.size != self.bytes:
+            message = f"the file has {opened.size:,} bytes, expected {self.bytes:,}"
+            raise DataError(message, Location(self.run.name))
+
+    @contextmanager
+    def open(self) -> Iterator[_RescoreWorker]:
+        """Start a worker in this process."""
+        yield _RescoreWorker(self)
+
+
+class _RescoreWorker:
+    """Counts rows of a run again."""
+
+    def __init__(self, job: _RescoreJob) -> None:
+        self._job = job
+        self._recounted = RecountedRun(job.run, job.convention)
+        self.numbers = RowNumbers(self._recounted.table, job.seeds)
+        self._encoder = CaseEncoder(self.numbers)
+        self._threshold = Threshold()
+
+    def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
+        """Read and count the rows of a task, and write the new ones."""
+        job, table = self._job, self._recounted.table
+        totals = RunTotals(table, values=False, sampled=job.keep_rows, threshold=self._threshold)
+        for number, partition in task:
+            cases = self._cases(partition.truth)
+            for case in cases:
+                if case.case.input is CaseInput.FAILED:
+                    totals.tally.add_failed()
+                    continue
+                totals.tally.add(case.outcomes, case.stats, case.case.input)
+                if totals.sample is not None:
+                    totals.sample.add(case.id, case.outcomes, case.stats)
+            if job.keep_rows:
+                write(self._encoder.encode(number, cases))
+        return PartitionResult(
+            number=task[0][0],
+            after=task[-1][0] + 1,
+            totals=totals,
+            statistics=ReadStatistics(Coverage(), ()),
+            lists={},
+            attributes=self.numbers.take_new(),
+            size=sum(partition.size for _, partition in task),
+            ids=(),
+        )
+
+    def _cases(self, part: LineRange) -> list[CaseResult]:
+        run, recounted = self._job.run, self._recounted
+        opened = open_file(self._job.path)
+        try:
+            opened.stream.seek(part.start)
+            raw = opened.stream.read(part.end - part.start)
+        finally:
+            opened.close()
+        cases: list[CaseResult] = []
+        # An incomplete last line was being written when the run was interrupted.
+        for number, line in enumerate(raw.split(b"\n")[:-1], part.first):
+            location = Location(run.name, number)
+            row = parse_row(line, location)
+            case = read_row(row, recounted.attributes, run.convention, location)
+            cases.append(recounted.counted(case))
+        return cases
+
+
+def _results(
+    job: _RescoreJob, options: RunOptions, files: Sequence[int]
+) -> Iterator[PartitionResult]:
+    """Yield the results of all segments; this process does the first one, workers the rest."""
+    small = options.worker_count == 1 or job.bytes < PARALLEL_BYTES
+    alone = options.engine == PROCESSES and small
+    todo = job.partitions()
+    with relaxed_gc():
+        local = _RescoreWorker(job)
+        for numbered in todo if alone else islice(todo, 1):
+            rows: list[bytes] = []
+            yield local.work([numbered], rows.extend)._replace(rows=rows)
+        job = replace(job, seeds=tuple(local.numbers.seeds or ()) if job.keep_rows else None)
+        yield from run_partitions(options, job, todo, files=files) if not alone else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.api.arguments import checked
+from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.store.index import COMPLETE, ROOT, find_run, list_runs
+from fieldmark.store import index
+from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
 from fieldmark.values.presence import is_blank
 from fieldmark.wire.manifest import RunEntry
@@ -166,12 +168,21 @@ def runs(
         )
 
 
+def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
+    """Return the directory of a run, named as for `open_run`; a run at a URL is downloaded."""
+    if is_url(name):
+        from fieldmark.run.remote_runs import fetch_run
+
+        return fetch_run(name)
+    return index.find_run(name, root)
+
+
 @checked
 def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
     """Open a saved run, named by its directory, its id or the start of it, a tag, or `latest`.
 
-    `latest~1` is the run before the latest in `root`. The cases are read from the directory when
-    they are used.
+    A run at a URL is downloaded. `latest~1` is the run before the latest in `root`. The cases are
+    read from the directory when they are used.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 11})], out="opened")
@@ -182,9 +193,10 @@ def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
     from fieldmark.store import reader
 
     stored = reader.open_run(find_run(run, root))
+    summary, url = stored.complete_summary, redacted_url(run) if is_url(run) else ""
     if stored.manifest.command == "eval":
-        return EvalResult(stored.complete_summary, path=stored.path, name=stored.manifest.eval)
-    return RunResult(stored.complete_summary, path=stored.path)
+        return EvalResult(summary, path=stored.path, name=stored.manifest.eval, url=url)
+    return RunResult(summary, path=stored.path, url=url)
 
 
 def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
@@ -221,7 +233,7 @@ def annotate(
     note: str | None = None,
 ) -> RunNotes:
     """Set the tags and the note of a run; its results do not change."""
-    path = find_run(name, root)
+    path = index.find_run(name, root)
     for tag in add:
         if is_blank(tag) or tag != tag.strip():
             hint = "a tag must not be empty, or start or end with whitespace"

@@ -13,7 +13,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
 from fieldmark.run.case_processor import segment_size
 from fieldmark.run.gates import RunGates, resolve_baseline
-from fieldmark.run.options import PARQUET, InputsLike, RunOptions, read_inputs
+from fieldmark.run.options import InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
@@ -21,7 +21,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.wire.manifest import ManifestInput
 
-__all__ = ["prepare_score", "save_results", "score", "score_with"]
+__all__ = ["prepare_score", "score", "score_with"]
 
 
 @checked
@@ -59,7 +59,8 @@ def score(
     `truth` and `candidate` are files, directories, data frames or iterables of documents, which may
     be models and dataclasses; without `candidate`, rows contain both sides. The default convention
     is that of the rules, otherwise `confusion`; gates of the rules are checked too. `out` is a new
-    directory for the run, or with `resume` the directory of an interrupted run. With `offline`,
+    directory for the run, or a new prefix of an object store such as `s3://bucket/run`, or with
+    `resume` that of an interrupted run. With `offline`,
     only cached responses of models are used. `max_errors` is the number of cases that may have
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
     which is named as for `diff`. Large files are processed by `workers` processes, with `"auto"`
@@ -109,17 +110,7 @@ def score_with(
 ) -> RunResult:
     """Score with run options; with `keep_cases`, the result has the cases of an unsaved run."""
     prepared = prepare_score(options)
-    run = run_session(prepared, options, progress=progress, keep_cases=keep_cases)
-    save_results(run, options)
-    return run
-
-
-def save_results(run: RunResult, options: RunOptions) -> None:
-    """Write the results of a saved run as Parquet files too, if the options say so."""
-    if options.results == PARQUET:
-        from fieldmark.api.report import write_outcomes
-
-        write_outcomes(run, values=options.values)
+    return run_session(prepared, options, progress=progress, keep_cases=keep_cases)
 
 
 def prepare_score(

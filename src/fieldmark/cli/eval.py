@@ -34,6 +34,7 @@ from fieldmark.cli.progress import show_progress
 from fieldmark.config.context import Code
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
+from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.gates import RunFailure
 from fieldmark.model.case import Case, CaseInput
@@ -79,7 +80,9 @@ _FAILURES = {
     help="Run cases with this id; * and ? are wildcards.",
 )
 @gate_options
-@out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
+@out_option(
+    "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
+)
 @save_options
 @option(
     "--concurrency",
@@ -195,7 +198,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
     return run_exit_code(run)
 
 
-def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None]:
+def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[str | Path | None]:
     """Return a directory for the run of each file, with a number if names are not unique."""
     if not given["save"]:
         return [None] * len(specs)
@@ -205,12 +208,15 @@ def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | 
     if len(specs) == 1:
         return [parent]
     uses: Counter[str] = Counter()
-    directories: list[Path | None] = []
+    directories: list[str | Path | None] = []
     for spec in specs:
         plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in spec.name)
         name = plain.lstrip(".") or "eval"
         uses[name] += 1
-        directories.append(parent / (name if uses[name] == 1 else f"{name}-{uses[name]}"))
+        name = name if uses[name] == 1 else f"{name}-{uses[name]}"
+        directories.append(
+            f"{parent.rstrip('/')}/{name}" if is_url(parent) else Path(parent) / name
+        )
     return directories
 
 

@@ -22,11 +22,13 @@ __all__ = ["command"]
     exit_codes=tuple(MEANINGS),
 )
 @click.argument("plan", type=click.Path(path_type=Path))
-@out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
+@out_option(
+    "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
+)
 @results_option
 @top_option()
 @output_options
-def command(plan: Path, *, out: Path | None, results: str, output: OutputOptions) -> int:
+def command(plan: Path, *, out: str | Path | None, results: str, output: OutputOptions) -> int:
     """Merge the results of all partitions of PLAN into a run.
 
     The run is the same as that of `fieldmark score`, with the gates of the plan. A partition

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
-from fieldmark.data.files import STDIN
+from fieldmark.data.files import STDIN, is_url
 from fieldmark.data.inputs import (
     CandidateJson,
     Duplicates,
@@ -49,6 +49,7 @@ __all__ = [
     "check_save",
     "check_single_stdin",
     "combine",
+    "engine_options",
     "force_option",
     "format_option",
     "gate_options",
@@ -346,13 +347,13 @@ class RunArguments(TypedDict, total=False):
     at_least: Mapping[str, float]
     at_most: Mapping[str, float]
     max_errors: int | None
-    out: Path | None
+    out: str | Path | None
     save: bool
     values: bool
     offline: bool
     baseline: str | None
     max_drop: Mapping[str, float]
-    resume: Path | None
+    resume: str | Path | None
     accept_changes: bool
     allow_code: bool
     output: OutputOptions
@@ -457,11 +458,22 @@ def set_option(example: str) -> CommandDecorator:
     )
 
 
-def out_option(help_text: str, metavar: str = "DIR", group: str = OUTPUT) -> CommandDecorator:
-    """Return the option `--out` for the directory or file to write."""
-    return option(
-        "--out", group=group, type=click.Path(path_type=Path), metavar=metavar, help=help_text
-    )
+class _PathOrUrl(click.ParamType[str | Path]):
+    """A path, or a URL, which must stay a string."""
+
+    name = "path"
+
+    def convert(self, value: object, *_: object) -> str | Path:
+        """Return the value as a path, unless it is a URL."""
+        return value if is_url(value) else Path(str(value))
+
+
+def out_option(
+    help_text: str, metavar: str = "DIR", group: str = OUTPUT, *, urls: bool = False
+) -> CommandDecorator:
+    """Return the option `--out` for the directory, file or URL to write."""
+    kind = _PathOrUrl() if urls else click.Path(path_type=Path)
+    return option("--out", group=group, type=kind, metavar=metavar, help=help_text)
 
 
 def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
@@ -547,8 +559,7 @@ results_option: Final[CommandDecorator] = option(
     help="Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
 )
 
-run_options: Final = combine(
-    allow_code_option,
+engine_options: Final = combine(
     option(
         "--workers",
         group=RUN,
@@ -567,11 +578,17 @@ run_options: Final = combine(
         help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local one), "
         "or ray://HOST:PORT.",
     ),
+)
+"""What processes large inputs."""
+
+run_options: Final = combine(
+    allow_code_option,
+    engine_options,
     results_option,
     option(
         "--resume",
         group=RUN,
-        type=click.Path(path_type=Path),
+        type=_PathOrUrl(),
         metavar="RUN",
         help="Resume an interrupted run, with its stored inputs and options.",
     ),
@@ -610,7 +627,7 @@ _RESUME_PARAMETERS: Final = frozenset({
 """The parameters that are not stored with a run and can be given with `--resume`."""
 
 
-def check_resume(resume: Path | None) -> None:
+def check_resume(resume: str | Path | None) -> None:
     """Reject inputs and options that `--resume` would ignore, or that require it."""
     if resume is None:
         reject_options({"accept_changes"}, "requires --resume")
@@ -637,7 +654,7 @@ def check_baseline(baseline: str | None, max_drop: Mapping[str, float]) -> None:
         reject_options({"max_drop"}, "requires --baseline")
 
 
-def check_save(out: Path | None, *, save: bool) -> None:
+def check_save(out: str | Path | None, *, save: bool) -> None:
     """Reject `--out` together with `--no-save`."""
     if out is not None and not save:
         raise click.UsageError("--out and --no-save cannot be combined")

@@ -279,4 +279,4 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
         csv=lambda: text_tables.csv_table(run.summary),
     ).print(output)
     if run.path is not None and not output.quiet:
-        print_message(f"saved run to {run.path}")
+        print_message(f"saved run to {run.url or run.path}")

@@ -13,6 +13,7 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice, values_option
 from fieldmark.cli.output import print_message, write_stdout
+from fieldmark.data.files import is_url
 
 __all__ = ["command"]
 
@@ -51,6 +52,8 @@ def command(run: str, *, kind: str, out: str | None, against: str | None, values
     An HTML report is one self-contained file. RUN is a directory, an id or the start of an id, a
     tag, or `latest`.
     """
+    if out is None and is_url(run):
+        raise click.UsageError("--out is required for a run at a URL")
     directory = find_run(run)
     other = None if against is None else find_run(against)
     if out == _STDOUT:

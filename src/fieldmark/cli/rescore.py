@@ -14,6 +14,7 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     SuggestingChoice,
+    engine_options,
     gate_options,
     out_option,
     output_options,
@@ -53,7 +54,8 @@ __all__ = ["command"]
 @set_option("wrong_value=fp")
 @gate_options
 @root_option
-@out_option("Directory for the new run.  [default: do not save]")
+@out_option("Directory for the new run, or its URL (s3://).  [default: do not save]", urls=True)
+@engine_options
 @top_option()
 @output_options
 def command(
@@ -64,8 +66,10 @@ def command(
     at_least: Mapping[str, float],
     at_most: Mapping[str, float],
     max_errors: int | None,
-    out: Path | None,
+    out: str | Path | None,
     root: Path,
+    engine: str,
+    workers: int | str,
     output: OutputOptions,
 ) -> int:
     """Apply another convention to RUN, without the inputs.
@@ -82,6 +86,8 @@ def command(
         at_most=at_most,
         max_errors=max_errors or 0,
         out=out,
+        engine=engine,
+        workers=workers,
     )
     print_run(rescored, output)
     return run_exit_code(rescored)

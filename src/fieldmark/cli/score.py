@@ -100,7 +100,9 @@ comparison_options: Final = combine(
 @comparison_options
 @input_options
 @gate_options
-@out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
+@out_option(
+    "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
+)
 @save_options
 @run_options
 def command(**given: Unpack[RunArguments]) -> int:

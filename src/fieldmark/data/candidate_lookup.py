@@ -169,6 +169,9 @@ class StreamedCandidates:
             except _OutOfOrderError:
                 self._waiting.clear()
                 lines = spill_to_lines(self._source)
+                if lines is self._source:
+                    # Its rows are read from the start again, so what was counted is counted again.
+                    lines.dialect.non_finite = lines.dialect.repeated_keys = 0
                 self._index = OffsetIndex(lines, self._layout, self._duplicates)
         return self._index.fetch(ids)
 
@@ -268,7 +271,10 @@ class OffsetIndex:
             self._source.line_at(starts[row], starts[row + 1] if row < last else self._end)
             for row in rows
         ]
-        parsed = parse_lines(b"\n".join(lines), lines, self._source.dialect)
+        dialect = self._source.dialect
+        counted = dialect.non_finite, dialect.repeated_keys
+        parsed = parse_lines(b"\n".join(lines), lines, dialect)
+        dialect.non_finite, dialect.repeated_keys = counted
         return apply_layout(RowBlock(parsed, rows), self._layout)
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:

@@ -23,6 +23,7 @@ __all__ = [
     "IrregularLinesError",
     "LineBlock",
     "LineOffsets",
+    "id_pattern",
     "nth_line_offsets",
     "nth_lines",
     "read_line_blocks",
@@ -132,11 +133,7 @@ def read_line_offsets(path: str | Path, id_key: str | None, limit: int) -> LineO
     """
     import numpy as np
 
-    match_id = None
-    if id_key is not None:  # a line starts with its id, a string or an integer
-        key = re.escape(orjson.dumps(id_key))
-        line = rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])'
-        match_id = re.compile(line).match
+    match_id = None if id_key is None else id_pattern(id_key).match
     starts: list[NDArray[np.int64]] = []
     ids: list[int] = []
     end = 0
@@ -161,6 +158,12 @@ def read_line_offsets(path: str | Path, id_key: str | None, limit: int) -> LineO
         opened.close()
     hashes = None if match_id is None else np.array(ids, dtype=np.int64)
     return LineOffsets(np.concatenate([*starts, [end]]).astype(np.int64), hashes)
+
+
+def id_pattern(id_key: str) -> re.Pattern[bytes]:
+    """Return a pattern for a line that starts with its id, a string or an integer."""
+    key = re.escape(orjson.dumps(id_key))
+    return re.compile(rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])')
 
 
 def nth_lines(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:

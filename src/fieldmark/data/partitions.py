@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import pairwise
@@ -17,6 +17,7 @@ from fieldmark.data.line_offsets import (
     IrregularLinesError,
     LineBlock,
     LineOffsets,
+    id_pattern,
     nth_line_offsets,
     read_line_blocks,
     read_line_offsets,
@@ -30,7 +31,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Partition", "PartitionOpener", "Partitions", "partition", "why_indivisible"]
+__all__ = [
+    "IdLine",
+    "JoinedLine",
+    "LineRange",
+    "Partition",
+    "PartitionOpener",
+    "Partitions",
+    "joined_partitions",
+    "partition",
+    "partition_opener",
+    "read_ids",
+    "why_indivisible",
+]
 
 
 class LineRange(NamedTuple):
@@ -40,6 +53,45 @@ class LineRange(NamedTuple):
     end: int
     first: int
 
+    @property
+    def size(self) -> int:
+        """The size of the lines in bytes."""
+        return self.end - self.start
+
+
+class LineList(NamedTuple):
+    """Single lines of a file in any order: the start, end and number of each."""
+
+    lines: tuple[tuple[int, int, int], ...]
+
+    @property
+    def size(self) -> int:
+        """The size of the lines in bytes."""
+        return sum(end - start for start, end, _ in self.lines)
+
+
+class IdLine(NamedTuple):
+    """The id, number, start and end of a line; the number is -1 if it must be read otherwise."""
+
+    id: str
+    number: int
+    start: int
+    end: int
+
+
+class JoinedLine(NamedTuple):
+    """The number, start and end of a line of the truth, and those of its candidate if it has one.
+
+    A candidate without truth has the number -1 on the side of the truth.
+    """
+
+    number: int
+    start: int | None
+    end: int | None
+    candidate: int | None
+    candidate_start: int | None
+    candidate_end: int | None
+
 
 class Partition(NamedTuple):
     """Some cases: the lines of the truth, and of the candidate if it is a separate file.
@@ -48,23 +100,26 @@ class Partition(NamedTuple):
     """
 
     truth: LineRange
-    candidate: LineRange | None = None
+    candidate: LineRange | LineList | None = None
     cases: int = 0
 
     @property
     def size(self) -> int:
         """The size of both sides in bytes."""
-        return sum(each.end - each.start for each in (self.truth, self.candidate) if each)
+        return sum(each.size for each in (self.truth, self.candidate) if each)
 
 
 @dataclass(slots=True)
 class _PartitionSource(JsonlSource):
     """The rows of some lines of a file."""
 
-    part: LineRange = field(default=LineRange(0, 0, 1))
+    part: LineRange | LineList = field(default=LineRange(0, 0, 1))
 
     def line_blocks(self) -> Iterator[LineBlock]:
-        """Yield the lines in blocks of the same size as for a whole file."""
+        """Yield the lines in blocks of the same size as for a whole file, or one by one."""
+        if isinstance(self.part, LineList):
+            yield from self._single_lines(self.part)
+            return
         start, end, first = self.part
         if start == end:
             return
@@ -80,6 +135,19 @@ class _PartitionSource(JsonlSource):
         for block in read_line_blocks(BytesIO(raw), self.dialect.limits.line_bytes, self.name):
             yield LineBlock(block.raw, first + block.first - 1, start + block.offset)
 
+    def _single_lines(self, part: LineList) -> Iterator[LineBlock]:
+        opened = self.open_unchanged()
+        try:
+            for start, end, number in part.lines:
+                opened.stream.seek(start)
+                raw = opened.stream.read(end - start)
+                if opened.size != self.bytes_total or len(raw) < end - start:
+                    raise changed_error(self.name)
+                self.bytes_read += len(raw)
+                yield LineBlock(raw, number, start)
+        finally:
+            opened.close()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SideOpener:
@@ -90,7 +158,7 @@ class _SideOpener:
     layout: Layout
     role: Role
 
-    def open(self, part: LineRange, options: Inputs) -> InputSide:
+    def open(self, part: LineRange | LineList, options: Inputs) -> InputSide:
         dialect = make_dialect(self.role, options)
         source = _PartitionSource(self.name, dialect, part=part, path=self.path)
         source.version, source.bytes_total = self.version, self.size
@@ -164,15 +232,8 @@ def why_indivisible(stream: PairStream) -> str:
     return ""
 
 
-def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
-    """Divide a stream into partitions of `size` cases; return `None` if this is not possible.
-
-    Unless `careful` is true, both sides are assumed to be in the same order, which is verified when
-    the partitions are read. With `careful`, the ids are read: the candidates must be in the order
-    of the truth, but some may be missing.
-    """
-    if why_indivisible(stream):
-        return None
+def partition_opener(stream: PairStream) -> PartitionOpener:
+    """Return what opens partitions of a stream of JSONL files."""
     openers = [
         _SideOpener(
             name=side.source.name,
@@ -184,13 +245,25 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
         )
         for side in stream.sides
     ]
-    opener = PartitionOpener(
+    return PartitionOpener(
         truth=openers[0],
         candidate=openers[1] if len(openers) > 1 else None,
         by_id=stream.by_id,
         options=stream.options,
         quotes=stream.quotes,
     )
+
+
+def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
+    """Divide a stream into partitions of `size` cases; return `None` if this is not possible.
+
+    Unless `careful` is true, both sides are assumed to be in the same order, which is verified when
+    the partitions are read. With `careful`, the ids are read: the candidates must be in the order
+    of the truth, but some may be missing.
+    """
+    if why_indivisible(stream):
+        return None
+    opener = partition_opener(stream)
     if not careful:
         return Partitions(opener, _parts_in_step(stream, size))
     id_keys = [side.layout.id_key if stream.by_id else None for side in stream.sides]
@@ -228,6 +301,59 @@ def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
             candidate = LineRange(begin, end, first)
         yield Partition(truth, candidate, 0 if upcoming is None else size)
         first += size
+
+
+def read_ids(path: str, part: LineRange, id_key: str) -> list[IdLine]:
+    """Return the ids of some lines of a file; each line must start with its id."""
+    match_id = id_pattern(id_key).match
+    opened = open_file(path)
+    try:
+        opened.stream.seek(part.start)
+        raw = opened.stream.read(part.size)
+    finally:
+        opened.close()
+    lines: list[IdLine] = []
+    start = 0
+    pieces = raw.split(b"\n")
+    if not pieces[-1]:
+        pieces.pop()
+    for number, line in enumerate(pieces, part.first):
+        found, end = match_id(line), min(start + len(line) + 1, part.size)
+        if found is None:
+            return [IdLine("", -1, part.start, part.start)]
+        text = found[1].strip(b'"').decode("latin-1")  # the same text for the same bytes
+        lines.append(IdLine(text, number, part.start + start, part.start + end))
+        start = end
+    return lines
+
+
+def joined_partitions(lines: Iterable[JoinedLine], size: int) -> Iterator[Partition]:
+    """Yield partitions of `size` cases from lines in the order of the truth.
+
+    `IrregularLinesError` is raised at the first line that has no truth or several candidates.
+    """
+    held: list[JoinedLine] = []
+    for number, line in enumerate(lines, 1):
+        if line.number != number:
+            raise IrregularLinesError
+        held.append(line)
+        if len(held) == size:
+            yield _joined_partition(held)
+            held = []
+    if held:
+        yield _joined_partition(held)
+
+
+def _joined_partition(lines: list[JoinedLine]) -> Partition:
+    truth = LineRange(int(lines[0].start or 0), int(lines[-1].end or 0), lines[0].number)
+    candidates = [
+        (each.candidate_start, each.candidate_end, each.candidate)
+        for each in lines
+        if each.candidate_start is not None
+        and each.candidate_end is not None
+        and each.candidate is not None
+    ]
+    return Partition(truth, LineList(tuple(candidates)))
 
 
 def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from fieldmark.run.options import PROCESSES, RunOptions
-from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, WorkerJob
+from fieldmark.run.partition_worker import Job, NumberedPartition, PartitionResult
 
 __all__ = ["run_partitions"]
 
 
 def run_partitions(
     options: RunOptions,
-    job: WorkerJob,
+    job: Job,
     partitions: Iterable[NumberedPartition],
     *,
     files: Sequence[int] = (),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
+from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
 from fieldmark.metrics.gates import (
@@ -75,9 +76,14 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
     name, out = options.baseline, options.out
     if name is None:
         return options
+    if is_url(name):
+        from fieldmark.run.remote_runs import fetch_run
+
+        return replace(options, baseline=fetch_run(name))
     from fieldmark.store.index import COMPLETE, LATEST, ROOT, find_run
 
-    roots = [Path(ROOT)] if out is None else [Path(out).absolute().parent, Path(ROOT)]
+    local = out is not None and not is_url(out)
+    roots = [*([Path(cast("str | Path", out)).absolute().parent] if local else []), Path(ROOT)]
 
     def accept(entry: RunEntry) -> bool:
         written = out is not None and entry.id == Path(out).name

@@ -198,11 +198,12 @@ def read_inputs(given: InputsLike) -> Inputs:
         raise ConfigError.of(f"inputs: {error}") from error
 
 
-def options_of_run(path: Path, command: str) -> RunOptions:
+def options_of_run(path: str | Path, command: str) -> RunOptions:
     """Return the options of an interrupted run."""
-    from fieldmark.store.reader import open_run  # only a resumed run needs it
+    from fieldmark.run.remote_runs import fetch_manifest
+    from fieldmark.store.reader import open_run  # only a resumed run needs them
 
-    manifest = open_run(path).manifest
+    manifest = fetch_manifest(path) if is_url(path) else open_run(path).manifest
     if manifest.command != command:
         raise ConfigError.of(
             f"{path} was not started by `fieldmark {command}`",

@@ -107,7 +107,11 @@ def write_plan(plan: RunPlan, partitions: Sequence[NumberedPartition]) -> None:
     for number in range(plan.partitions):
         own = partitions[edges[number] : edges[number + 1]]
         segments: list[JsonValue] = [
-            [list(each.truth), None if each.candidate is None else list(each.candidate), each.cases]
+            [
+                list(each.truth),
+                list(each.candidate) if isinstance(each.candidate, LineRange) else None,
+                each.cases,
+            ]
             for _, each in own
         ]
         document = {"plan": plan.id, "first": own[0][0], "segments": segments}

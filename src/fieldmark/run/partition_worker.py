@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.evaluators.base import ConfiguredEvaluator
@@ -26,14 +26,37 @@ if TYPE_CHECKING:
     from fieldmark.run.evaluator_runner import EvaluatorRunner, EvaluatorState
 
 __all__ = [
+    "Job",
     "NumberedPartition",
     "PartitionResult",
     "PartitionWorker",
     "Task",
+    "Worker",
     "WorkerJob",
     "group_tasks",
     "open_worker",
 ]
+
+
+class Worker(Protocol):
+    """Processes tasks one after another."""
+
+    def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
+        """Process a task, and write the rows of each segment."""
+
+
+class Job(Protocol):
+    """What an engine sends to worker processes, which process the partitions of a run with it."""
+
+    @property
+    def keep_rows(self) -> bool:
+        """Whether workers write rows."""
+
+    def check_readable(self) -> None:
+        """Raise an error if this machine does not have the files that were opened elsewhere."""
+
+    def open(self) -> AbstractContextManager[Worker]:
+        """Start a worker in this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +73,14 @@ class WorkerJob:
     values: bool = True
     keep_rows: bool = True
     sampled: bool = False
+
+    def check_readable(self) -> None:
+        """Raise an error if this machine does not have the files that were opened elsewhere."""
+        self.opener.check_readable()
+
+    def open(self) -> AbstractContextManager[PartitionWorker]:
+        """Start a worker in this process."""
+        return open_worker(self)
 
 
 NumberedPartition: TypeAlias = "tuple[int, Partition]"

@@ -23,12 +23,11 @@ from fieldmark.errors import FieldmarkError, StorageError
 from fieldmark.judges.managed_process import end_with_parent
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.partition_worker import (
+    Job,
     NumberedPartition,
     PartitionResult,
     Task,
-    WorkerJob,
     group_tasks,
-    open_worker,
 )
 
 __all__ = ["WorkersDiedError", "run_in_processes"]
@@ -74,7 +73,7 @@ class _SpooledResult(NamedTuple):
 
 
 def run_in_processes(
-    job: WorkerJob,
+    job: Job,
     partitions: Iterable[NumberedPartition],
     *,
     workers: int,
@@ -112,7 +111,7 @@ class _PendingTask:
 class _WorkerPool:
     """A process pool that is replaced when a worker dies."""
 
-    def __init__(self, workers: int, job: tuple[WorkerJob, str], files: Sequence[int]) -> None:
+    def __init__(self, workers: int, job: tuple[Job, str], files: Sequence[int]) -> None:
         self._workers = workers
         self._job = job
         self._files = tuple(files)
@@ -214,7 +213,7 @@ _open: Final = ExitStack()
 """What a worker keeps open until its process ends."""
 
 
-def _start_worker(job: WorkerJob, spools: str, parent: int, files: Sequence[int]) -> None:
+def _start_worker(job: Job, spools: str, parent: int, files: Sequence[int]) -> None:
     """Prepare a worker process."""
     global _worker  # noqa: PLW0603 - an initializer has no other way to pass state
     # Interrupts are handled by the parent.
@@ -224,7 +223,7 @@ def _start_worker(job: WorkerJob, spools: str, parent: int, files: Sequence[int]
         # A lock is held while any process has its file open.
         os.close(file)
     end_with_parent(parent)
-    worker = _open.enter_context(open_worker(job))
+    worker = _open.enter_context(job.open())
     names = (str(Path(spools) / f"{os.getpid()}-{number}") for number in count())
 
     def work(task: Task) -> _SpooledResult:

@@ -12,18 +12,29 @@ import socket
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from importlib.util import find_spec
+from itertools import count, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
+from fieldmark.data.line_offsets import nth_line_offsets
+from fieldmark.data.pairing import PairStream
+from fieldmark.data.partitions import (
+    IdLine,
+    JoinedLine,
+    LineRange,
+    Partitions,
+    joined_partitions,
+    partition_opener,
+    read_ids,
+)
 from fieldmark.errors import ConfigError, DataError, FieldmarkError
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.partition_worker import (
+    Job,
     NumberedPartition,
     PartitionResult,
     Task,
-    WorkerJob,
     group_tasks,
-    open_worker,
 )
 from fieldmark.run.process_pool import WorkersDiedError
 from fieldmark.version import VERSION
@@ -31,7 +42,7 @@ from fieldmark.version import VERSION
 if TYPE_CHECKING:
     from ray import ObjectRef
 
-__all__ = ["run_on_ray"]
+__all__ = ["can_join", "connection", "join_on_ray", "run_on_ray"]
 
 _Value = TypeVar("_Value")
 _Result: TypeAlias = "tuple[ObjectRef[PartitionResult], ObjectRef[bytes]]"
@@ -47,11 +58,17 @@ _MAX_RETRIES: Final = 5
 """How often a task is repeated after its worker or node was lost."""
 _MAX_STARTS: Final = 5
 """How often it is tried to start a cluster on this machine."""
+_CHECK_ADDRESS: Final = "check the address, and RAY_AUTH_TOKEN if the cluster requires a token"
+_JOIN_LINES: Final = 16_384
+"""The number of lines whose ids a task reads."""
+_JOIN_BYTES: Final = 256 << 20
+"""The input size in bytes for each partition of a join, which holds only ids and offsets."""
+_JOIN_BATCH: Final = 4096
 _SHARED: Final = "every worker must be able to read the inputs, for example on a shared file system"
 
 
 def run_on_ray(
-    job: WorkerJob,
+    job: Job,
     partitions: Iterable[NumberedPartition],
     *,
     engine: str,
@@ -67,7 +84,7 @@ def run_on_ray(
 
     tasks = group_tasks(partitions, segments=_TASK_SEGMENTS, size=_TASK_BYTES)
     pending: deque[_Result] = deque()
-    with _connection(engine, workers):
+    with connection(engine, workers):
         work = ray.remote(num_returns=2, max_retries=_MAX_RETRIES)(_work)
         shared = ray.put(job)
         # Tasks that are left when the run ends early are not cancelled: they write nothing, are few
@@ -91,18 +108,98 @@ def run_on_ray(
             pending.popleft()
 
 
-def _work(job: WorkerJob, version: str, task: Task) -> tuple[PartitionResult, bytes]:
+def can_join(engine: str, stream: PairStream) -> bool:
+    """Return whether the rows of both sides can be joined by Ray Data."""
+    libraries = all(find_spec(name) is not None for name in ("pandas", "polars", "pyarrow"))
+    has_ids = stream.by_id and all(side.layout.id_key for side in stream.sides)
+    return libraries and has_ids and "://" not in engine
+
+
+def join_on_ray(stream: PairStream, size: int) -> Partitions:
+    """Divide a stream into partitions whose rows are in any order, within a `connection`.
+
+    Ray Data joins the ids of both sides and sorts them by the order of the truth. Only the offsets
+    of lines reach this process, a few at a time.
+    """
+    opener = partition_opener(stream)
+    return Partitions(opener, joined_partitions(_joined_lines(stream), size))
+
+
+def _joined_lines(stream: PairStream) -> Iterator[JoinedLine]:
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+    from ray import data
+    from ray.exceptions import RayError
+
+    data.DataContext.get_current().enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    truth, candidate = (
+        data.from_items(_line_ranges(stream, side)).map_batches(_read_ids, batch_size=1)
+        for side in range(2)
+    )
+    candidate = candidate.rename_columns({name: f"candidate_{name}" for name in IdLine._fields})
+    joined = truth.join(
+        candidate,
+        "full_outer",
+        num_partitions=1 + stream.bytes_total // _JOIN_BYTES,
+        on=("id",),
+        right_on=("candidate_id",),
+    )
+    # Candidates without truth come first.
+    joined = joined.map_batches(
+        lambda table: table.set_column(
+            table.schema.get_field_index("number"), "number", pc.fill_null(table["number"], -1)
+        ),
+        batch_format="pyarrow",
+    ).sort("number")
+    columns = [*IdLine._fields[1:], *(f"candidate_{name}" for name in IdLine._fields[1:])]
+    try:
+        for batch in joined.iter_batches(batch_size=_JOIN_BATCH, batch_format="pyarrow"):
+            rows = zip(*(cast("Any", batch)[name].to_pylist() for name in columns), strict=True)
+            yield from map(JoinedLine._make, rows)
+    except RayError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(getattr(cause, "cause", cause), FieldmarkError):
+                raise getattr(cause, "cause", cause) from None
+            cause = cause.__cause__
+        raise
+
+
+def _line_ranges(stream: PairStream, number: int) -> list[dict[str, object]]:
+    """Return ranges of the lines of a side, with what a task needs to read their ids."""
+    side, limit = stream.sides[number], stream.options.limits.line_bytes
+    opener = partition_opener(stream)
+    path = (opener.truth, opener.candidate or opener.truth)[number].path
+    edges = pairwise(nth_line_offsets(path, _JOIN_LINES, limit))
+    return [
+        {"path": path, "key": side.layout.id_key, "start": start, "end": end, "first": first}
+        for first, (start, end) in zip(count(1, _JOIN_LINES), edges, strict=False)
+    ]
+
+
+def _read_ids(batch: Any) -> Any:  # noqa: ANN401 - types of Ray
+    """Return the ids of a range of lines as columns."""
+    start, end, first = (int(batch[name][0]) for name in ("start", "end", "first"))
+    part = LineRange(start, end, first)
+    lines = read_ids(str(batch["path"][0]), part, str(batch["key"][0]))
+    return {
+        name: list(each)
+        for name, each in zip(IdLine._fields, zip(*lines, strict=True), strict=True)
+    }
+
+
+def _work(job: Job, version: str, task: Task) -> tuple[PartitionResult, bytes]:
     """Process a task on a worker; its rows are one bytes object, which Ray does not copy."""
     if version != VERSION:
         message = f"the workers have fieldmark {VERSION}, but the run was started with {version}"
         raise ConfigError.of(message, hint="install the same version on all nodes")
     try:
-        job.opener.check_readable()
+        job.check_readable()
     except DataError as error:
         message = f"{error.message} on {socket.gethostname()}; {_SHARED}"
         raise DataError(message, error.location) from None
     rows: list[bytes] = []
-    with relaxed_gc(), open_worker(job) as worker:
+    with relaxed_gc(), job.open() as worker:
         result = worker.work(task, rows.extend)
     return result, b"".join(rows)
 
@@ -151,7 +248,7 @@ def _most_running(workers: int | str) -> int:
 
 
 @contextmanager
-def _connection(engine: str, workers: int | str) -> Iterator[None]:
+def connection(engine: str, workers: int | str) -> Iterator[None]:
     """Join the cluster of the engine, or start one on this machine; keep an open connection."""
     # Nothing may leave this machine unless it is configured.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -175,7 +272,8 @@ def _connection(engine: str, workers: int | str) -> Iterator[None]:
             if attempt == 1:
                 reason = str(error).strip().partition("\n")[0]
                 where = f"connect to {address}" if address else "start a cluster on this machine"
-                raise ConfigError.of(f"engine ray: cannot {where}: {reason}") from error
+                hint = _CHECK_ADDRESS if address else ""
+                raise ConfigError.of(f"engine ray: cannot {where}: {reason}", hint=hint) from error
     try:
         yield
     finally:

@@ -28,7 +28,8 @@ _SHOW_ALL: Final = "run.attributes shows all"
 class RunResult:
     """The result of a run over many cases.
 
-    `case_source` is where the cases of a run are read from that is not saved at `path`.
+    `case_source` is where the cases of a run are read from that is not saved at `path`. A run at a
+    `url` has a local copy at `path`.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10}), ({"total": 10}, {"total": 11})])
@@ -44,6 +45,7 @@ class RunResult:
     notes: tuple[str, ...] = ()
     path: Path | None = field(default=None)
     case_source: CaseSource | None = field(default=None, kw_only=True, compare=False)
+    url: str = field(default="", kw_only=True)
 
     @property
     def cases(self) -> CaseFrame:

@@ -7,17 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.options import RunOptions
+from fieldmark.run.remote_runs import RunUpload
 from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import Manifest, ManifestInput
 
-__all__ = ["StoredResults", "open_run_directory"]
+__all__ = ["StoredResults", "new_run_directory", "open_run_directory"]
 
 _SAME: Final = (
     "command", "convention", "providers", "inputs", "evaluators", "limits", "eval", "options",
@@ -34,13 +36,16 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
     """
     if options.out is None:
         raise ConfigError.of("resume: out is required", hint="set it to the directory of the run")
-    path = Path(options.out)
     if not options.resume:
-        return RunDirectory(path, manifest)
+        return new_run_directory(options.out, manifest)
+    name, copy, path = options.out, None, Path(options.out)
+    if is_url(options.out):
+        name, copy = redacted_url(options.out), RunUpload(options.out, resume=True)
+        path = copy.path
     stored = open_run(path)
     if stored.status == "complete":
         hint = "start a new run in another directory"
-        raise ConfigError.of(f"{path} is already complete", hint=hint)
+        raise ConfigError.of(f"{name} is already complete", hint=hint)
     changed = [
         "request" if key == "options" else key
         for key in _SAME
@@ -54,11 +59,19 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
             names += [name for name in {**old, **new} if old.get(name) != new.get(name)]
         named = ", ".join(names)
         raise ConfigError.of(
-            f"{path} was started with different settings or files: {named}",
+            f"{name} was started with different settings or files: {named}",
             hint="restore them, start a new run, or resume with --accept-changes",
         )
     resumed = replace(stored.manifest, accepted_changes=tuple(changed))
-    return RunDirectory(path, resumed, stored=list(stored.attributes.items()))
+    return RunDirectory(path, resumed, stored=list(stored.attributes.items()), copy=copy)
+
+
+def new_run_directory(out: str | Path, manifest: Manifest) -> RunDirectory:
+    """Return the directory of a new run; a run at a URL has a local one and is uploaded."""
+    if not is_url(out):
+        return RunDirectory(Path(out), manifest)
+    copy = RunUpload(out, resume=False)
+    return RunDirectory(copy.path, manifest, copy=copy)
 
 
 def _comparable(value: object) -> object:

@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.compare.provider_lookup import is_repeatable
+from fieldmark.data.files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
@@ -31,7 +32,7 @@ from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, spl
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.kept_cases import SAVE_HINT, KeptCases
-from fieldmark.run.options import PROCESSES, RunOptions
+from fieldmark.run.options import PARQUET, PROCESSES, RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
@@ -40,6 +41,7 @@ from fieldmark.wire.case_result import CaseResult
 
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
+    from fieldmark.data.partitions import Partitions
     from fieldmark.model.outcomes import Attribute, AttributeTable
     from fieldmark.run.detection import RegionTotals
     from fieldmark.run.eval_setup import CaseSelection
@@ -49,15 +51,17 @@ if TYPE_CHECKING:
     from fieldmark.store.writer import RunDirectory
     from fieldmark.wire.manifest import Manifest
 
-__all__ = ["Observer", "PreparedRun", "Progress", "run_session"]
+__all__ = ["PARALLEL_BYTES", "Observer", "PreparedRun", "Progress", "run_session"]
 
 Progress: TypeAlias = Callable[[int, int, int | None], None]
 """Called regularly with the cases processed, the bytes read, and the total bytes if known."""
 Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 """Called with the results of each segment, and its cases with invalid ground truth."""
 
-_PARALLEL_BYTES: Final = 4 << 20
+PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
+_OUTCOMES: Final = "outcomes"
+"""The directory of the Parquet files of a run."""
 _LOCAL_FUNCTION: Final = (
     "the rules or evaluators contain a function that cannot be sent to other processes"
 )
@@ -142,13 +146,38 @@ def run_session(
         summary = summary if options.values else summary.without_classes()
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
-            directory.finish(summary, lists=lists)
+            directory.finish(
+                summary,
+                lists=lists,
+                before_end=partial(_write_outcomes, directory, summary, options),
+            )
     notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:
         notes.append(_UNNAMED.format(", ".join(unnamed)))
     path = None if directory is None else directory.path
-    return RunResult(summary, tuple(notes), path, case_source=session.kept)
+    url = redacted_url(options.out) if is_url(options.out) else ""
+    return RunResult(summary, tuple(notes), path, case_source=session.kept, url=url)
+
+
+def _write_outcomes(directory: RunDirectory, summary: Summary, options: RunOptions) -> None:
+    """Write the results as Parquet files too, if the options say so."""
+    if options.results != PARQUET:
+        return
+    from fieldmark.report.exports.parquet import write_parquet_shards
+    from fieldmark.report.shown_run import ShownRun
+    from fieldmark.store.reader import StoredRun
+
+    run = StoredRun(directory.path, directory.manifest)
+    shown = ShownRun(
+        name=directory.path.name,
+        manifest=run.manifest,
+        summary=summary,
+        cases=run.cases,
+        attributes=run.compared_attributes,
+    )
+    shown = shown if options.values else shown.without_values()
+    write_parquet_shards(shown, directory.path / _OUTCOMES)
 
 
 def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) -> KeptCases:
@@ -227,12 +256,7 @@ class _Session:
                 seeds = self._stored.attributes.seeds
             self._rows = _RowWriter(directory, self._plan.table, seeds, values=options.values)
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
-        self._totals = RunTotals(
-            self._plan.table,
-            values=options.values,
-            sampled=options.wants_intervals,
-            rule_sets=self._settings.rule_sets,
-        )
+        self._totals = self._new_totals()
         self._runner: EvaluatorRunner | None = None
         self._regions: RegionTotals | None = None
         if self._stream.format_in is not None:
@@ -424,7 +448,7 @@ class _Session:
         options = self._options
         if options.engine != PROCESSES:
             return True
-        if options.worker_count == 1 or self._stream.bytes_total < _PARALLEL_BYTES:
+        if options.worker_count == 1 or self._stream.bytes_total < PARALLEL_BYTES:
             return False
         reason = _why_indivisible(self._prepared, self._observers)
         if not reason and self.kept is not None and not self.kept.is_droppable:
@@ -444,7 +468,10 @@ class _Session:
 
         read = _PartsRead()
         for careful in (False, True):
-            found = partition(self._stream, self._size, careful=careful)
+            if careful and self._is_joined():
+                found: Partitions | None = self._joined()
+            else:
+                found = partition(self._stream, self._size, careful=careful)
             if found is None:
                 return False
             job = WorkerJob(
@@ -457,6 +484,7 @@ class _Session:
             )
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):
+                    self._forget_attributes()
                     break
                 self._take(result)
                 read.add(result)
@@ -466,6 +494,41 @@ class _Session:
                 read.finish(self._stream)
                 return True
         return False
+
+    def _forget_attributes(self) -> None:
+        """Forget the attributes of the first segment, if its rows were not in the same order.
+
+        Otherwise the numbers of attributes would depend on the number of workers.
+        """
+        if self._next or self._rows is None or self._stored is not None:
+            return
+        options = self._options
+        self._plan = compile_plan(self._settings.rules)
+        table = self._plan.table
+        self._rows = _RowWriter(self._rows.directory, table, None, values=options.values)
+        self._totals = self._new_totals()
+
+    def _new_totals(self) -> RunTotals:
+        return RunTotals(
+            self._plan.table,
+            values=self._options.values,
+            sampled=self._options.wants_intervals,
+            rule_sets=self._settings.rule_sets,
+        )
+
+    def _is_joined(self) -> bool:
+        """Whether the rows of both sides are joined on a cluster, not by this process."""
+        if self._options.engine == PROCESSES:
+            return False
+        from fieldmark.run.ray_engine import can_join
+
+        return can_join(self._options.engine, self._stream)
+
+    def _joined(self) -> Partitions:
+        from fieldmark.run.ray_engine import connection, join_on_ray
+
+        self._stack.enter_context(connection(self._options.engine, self._options.workers))
+        return join_on_ray(self._stream, self._size)
 
     def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
         """Take the results of all partitions, which are the whole run."""

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final, NamedTuple, Self
+from typing import IO, Final, NamedTuple, Protocol, Self
 
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.summary import Summary
@@ -26,6 +26,7 @@ from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
     "ATTRIBUTES",
+    "LOGS",
     "LONGEST_ROW",
     "MANIFEST",
     "RESULTS",
@@ -33,6 +34,7 @@ __all__ = [
     "SUMMARY",
     "TARGET_CACHE",
     "USAGE_LOG",
+    "RunCopy",
     "RunDirectory",
     "WholeResults",
     "new_run_id",
@@ -44,6 +46,8 @@ RESULTS: Final = "results.jsonl"
 SUMMARY: Final = "summary.json"
 USAGE_LOG: Final = "usage.json"
 SPENT_LOG: Final = "spent.jsonl"
+LOGS: Final = (USAGE_LOG, SPENT_LOG)
+"""The files that only a run has that is not complete; then its summary contains them."""
 TARGET_CACHE: Final = "target-cache"
 LONGEST_ROW: Final = 256 << 20
 """The maximum size of a row: two documents of maximum size, with all outcomes."""
@@ -69,6 +73,19 @@ class WholeResults(NamedTuple):
     next_segment: int = 0
 
 
+class RunCopy(Protocol):
+    """A copy of a run elsewhere, which is updated while the run is written."""
+
+    def write_manifest(self, content: bytes, *, complete: bool) -> None:
+        """Write the manifest; everything that it describes is already copied."""
+
+    def add_rows(self, size: int, *, at_once: bool = False) -> None:
+        """Copy the rows up to this size in bytes with their attributes, if it is time to."""
+
+    def finish(self) -> None:
+        """Copy all other files of a finished run."""
+
+
 class RunDirectory:
     """The directory of one run, written by one process.
 
@@ -83,6 +100,7 @@ class RunDirectory:
         manifest: Manifest,
         *,
         stored: Sequence[NumberedAttribute] | None = None,
+        copy: RunCopy | None = None,
         disk: Disk = DISK,
     ) -> None:
         self.path = path
@@ -92,13 +110,14 @@ class RunDirectory:
         self.whole = WholeResults()
         self.after_rows: Callable[[], None] | None = None
         self._stored = stored
+        self._copy = copy
         self._disk = disk
         self._lock = RunLock(path)
         self._ours = False
         self._tree = AttributeTreeWriter()
         self._attributes = self._results = self._spent = -1
         self._spent_lock = threading.Lock()
-        self._size = self._pending = 0
+        self._size = self._pending = self._appended = 0
         self._synced = time.monotonic()
         self._stack = ExitStack()
 
@@ -123,7 +142,7 @@ class RunDirectory:
             self._check_empty()
         else:
             self.whole = _cut_torn_tail(self.path / RESULTS, self._disk)
-            self._size = self.whole.size
+            self._size = self._appended = self.whole.size
         for left in self.path.glob(f".*{PART}"):
             # A temporary file of an interrupted write; only the owner of the lock may remove it.
             with suppress(OSError):
@@ -190,8 +209,11 @@ class RunDirectory:
                     self._sync()
         except OSError as error:
             raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
+        self._appended = self._size
         if self.after_rows is not None:
             self.after_rows()
+        if self._copy is not None:
+            self._copy.add_rows(self._appended)
 
     def _described(self, attributes: Iterable[NumberedAttribute]) -> bytes:
         try:
@@ -250,10 +272,17 @@ class RunDirectory:
                 changes += [change] if isinstance(change, dict) else []
         return changes
 
-    def finish(self, summary: Summary, *, lists: JsonObject) -> None:
+    def finish(
+        self,
+        summary: Summary,
+        *,
+        lists: JsonObject,
+        before_end: Callable[[], object] = lambda: None,
+    ) -> None:
         """Close the results, write the summary, and mark the run complete.
 
-        A list of runs reads only the manifest if the files have the sizes recorded in it.
+        `before_end` is called when everything but the manifest is written. A list of runs reads
+        only the manifest if the files have the sizes recorded in it.
         """
         self._close()
         self._rewrite_attributes(self._tree.attributes.items())
@@ -267,9 +296,11 @@ class RunDirectory:
             headline=headline,
             lists=lists,
         )
+        before_end()
+        if self._copy is not None:
+            self._copy.finish()
         self._write_manifest()
-        for log in (USAGE_LOG, SPENT_LOG):
-            # The summary contains it now.
+        for log in LOGS:
             if (self.path / log).exists():
                 with suppress(OSError):
                     self._disk.remove(self.path / log)
@@ -289,6 +320,9 @@ class RunDirectory:
             # The original error is more important than a manifest that cannot be written.
             with suppress(StorageError):
                 self._close()
+            if self._copy is not None:
+                with suppress(StorageError):
+                    self._copy.add_rows(self._appended, at_once=True)
             try:
                 self._write_manifest()
             except StorageError:
@@ -325,6 +359,8 @@ class RunDirectory:
     def _write_manifest(self) -> None:
         content = pretty_json(manifest_to_json(self.manifest))
         write_atomic(self.path / MANIFEST, content, self._disk)
+        if self._copy is not None:
+            self._copy.write_manifest(content, complete=self.manifest.status == "complete")
 
 
 def _joined(rows: Iterable[bytes]) -> Iterator[bytes]:

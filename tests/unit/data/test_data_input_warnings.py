@@ -257,3 +257,16 @@ def test_first_nan_is_reported_if_lines_are_left_unparsed(tmp_path):
         (tmp_path / f"{name}.jsonl").write_text(lines)
     run = fm.score(tmp_path / "truth.jsonl", tmp_path / "candidate.jsonl")
     assert run.summary.warnings[0].endswith("which match nothing (1; first: case '70', total)")
+
+
+def test_numbers_and_keys_are_counted_once_if_predictions_are_in_another_order(tmp_path):
+    numbers = range(10_000)
+    truth = "".join(f'{{"id": "{n}", "a": {n}}}\n' for n in numbers)
+    found = "".join(
+        f'{{"id": "{n}", "a": {"NaN" if n % 1_000 == 0 else n}}}\n' for n in reversed(numbers)
+    )
+    (tmp_path / "truth.jsonl").write_text(truth)
+    (tmp_path / "found.jsonl").write_text(found)
+    run = fm.score(tmp_path / "truth.jsonl", tmp_path / "found.jsonl")
+    (warning,) = run.summary.warnings
+    assert warning.endswith("which match nothing (10; first: case '0', a)")

@@ -98,7 +98,7 @@ def test_an_open_file_is_not_read_again(files, tmp_path):
 
 
 def test_workers_return_no_results_and_the_files_are_read_again(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 1)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 1)
     parallel = fm.score(*files, workers=2)
     assert parallel.case_source._dropped
     monkeypatch.undo()
@@ -215,7 +215,7 @@ def test_what_is_not_built_in_is_not_called_again(files, comparator):
 
 
 def test_workers_are_not_used_if_cases_must_be_kept(files, monkeypatch):
-    monkeypatch.setattr(session, "_PARALLEL_BYTES", 1)
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 1)
     run = fm.score(*files, rules=Rules(default=PlugIn([])), workers=2)
     assert [case.id for case in run.cases] == [row["id"] for row in FLAT]
 
