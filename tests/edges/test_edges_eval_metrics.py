@@ -414,7 +414,7 @@ def test_intervals_contain_the_metrics_of_evaluators(tmp_path):
         assert high - low < 0.2
 
 
-# --- no pair is sent twice --------------------------------------------------------------------------
+# --- no question is sent twice ----------------------------------------------------------------------
 
 NOTES = [
     case(str(n), {"note": f"Bill {n % 4} was paid", "n": n}, {"note": f"It was paid: {n % 4}", "n": n})
@@ -423,33 +423,36 @@ NOTES = [
 NOTE = {"path": "note", "match": "semantic"}
 
 
-def pairs_of(server):
-    """Return how often each pair of strings was sent."""
+def questions_of(server):
+    """Return how often each pair of strings was sent, by the field that the question names."""
     prompts = (body["messages"][-1]["content"] for body in server.requests)
     data = (json.loads(NONCE.search(prompt)[2]) for prompt in prompts)
-    pairs = (pair for each in data for pair in each["pairs"])
-    return Counter(tuple(sorted((pair["first"], pair["second"]))) for pair in pairs)
+    pairs = ((each.get("field"), pair) for each in data for pair in each["pairs"])
+    return Counter((field, *sorted((pair["first"], pair["second"]))) for field, pair in pairs)
 
 
 @pytest.mark.parametrize(
-    "evaluators",
+    ("evaluators", "fields"),
     [
-        pytest.param([accuracy(NOTE)], id="one"),
-        pytest.param([accuracy(NOTE, name="a"), accuracy(NOTE, name="b", empty_tokens=["-"])], id="two"),
-        pytest.param([accuracy({**NOTE, "threshold": 0.5}, name="a"), accuracy(NOTE, name="b")], id="other-threshold"),
-        pytest.param([accuracy(NOTE), {"type": "response_quality"}], id="response-quality"),
+        pytest.param([accuracy(NOTE)], {"note"}, id="one"),
+        pytest.param([accuracy(NOTE, name="a"), accuracy(NOTE, name="b", empty_tokens=["-"])], {"note"}, id="two"),
+        pytest.param([accuracy({**NOTE, "threshold": 0.5}, name="a"), accuracy(NOTE, name="b")], {"note"}, id="other-threshold"),
+        # A question about a field with a rule of its own names the field.
+        pytest.param([accuracy(NOTE), {"type": "response_quality"}], {"note", None}, id="response-quality"),
         pytest.param(
             [{"type": "response_quality", "safety": {"type": "wordlist", "words": ["x"]}}],
+            {None},
             id="response-quality-in-threads",
         ),
         pytest.param(
             [accuracy(NOTE), {"type": "composite", "evaluators": [accuracy(NOTE), {"type": "extraction_metrics", "fields": [NOTE]}]}],
+            {"note"},
             id="composite",
         ),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("own_provider", [False, True])
-def test_no_pair_is_sent_twice(evaluators, own_provider):
+def test_no_question_is_sent_twice(evaluators, fields, own_provider):
     with serving() as server:
         provider = {
             "type": "openai", "model": "m", "base_url": server.url, "cache": False, "batch": 1,
@@ -461,8 +464,9 @@ def test_no_pair_is_sent_twice(evaluators, own_provider):
             ]
         run = evaluate(NOTES, *evaluators, provider=provider)
     assert run.summary.cases.errors == 0
-    assert set(pairs_of(server).values()) == {1}
-    assert len(pairs_of(server)) == 4
+    assert set(questions_of(server).values()) == {1}
+    assert {field for field, *_ in questions_of(server)} == fields
+    assert len(questions_of(server)) == 4 * len(fields)
 
 
 def test_pair_that_failed_is_not_sent_again():
@@ -471,7 +475,7 @@ def test_pair_that_failed_is_not_sent_again():
         one, two = accuracy(NOTE, name="one"), accuracy(NOTE, name="two")
         run = evaluate(NOTES[:4], one, two, provider=provider)
     assert run.summary.cases.errors == 4
-    assert set(pairs_of(server).values()) == {1}
+    assert set(questions_of(server).values()) == {1}
 
 
 def test_next_run_asks_again():
