@@ -79,9 +79,9 @@ def for_field(comparator: _Configured, path: str, description: str = "") -> _Con
     """Return a comparator whose providers know which field they compare, if they can use it."""
 
     def rebuilt(part: object, new: dict[str, object]) -> object:
-        told: Callable[[str, str], object] | None = getattr(part, "for_field", None)
-        if _is_provider(part) and told is not None:
-            return told(path, description)
+        specialize: Callable[[str, str], object] | None = getattr(part, "for_field", None)
+        if _is_provider(part) and specialize is not None:
+            return specialize(path, description)
         return replace(part, **new) if new else part  # type: ignore[type-var]
 
     return _transformed(comparator, rebuilt)
