@@ -79,7 +79,8 @@ def _says_none(one: Sequence[TextToken], other: Sequence[TextToken]) -> bool:
     return (
         len(one) == 1
         and one[0].written.lower() in _NAMES_NOTHING
-        and [token for token in other if token.word == NEGATION] == [*other[:1]]
+        and bool(other)
+        and [token for token in other if token.word == NEGATION] == [other[0]]
         and other[0].written.lower().split()[0] in _NAMES_NOTHING
         and not any(token.kind.is_value for token in other)
     )
