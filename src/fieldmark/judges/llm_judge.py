@@ -28,7 +28,7 @@ from fieldmark.judges.llm.images import (
 )
 from fieldmark.judges.llm.prompts import (
     TEMPLATE_VARIABLES,
-    Example,
+    FewShotExample,
     Prompt,
     check_template,
     rubric_prompt,
@@ -42,7 +42,7 @@ from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 
-__all__ = ["Aggregate", "Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
+__all__ = ["Criterion", "JudgedUnit", "LlmJudge", "SampleAggregation", "read_criteria"]
 
 _RUBRIC_NAME: Final = "rubric"
 _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
@@ -68,7 +68,7 @@ class Criterion:
     weight: float = 1.0
 
 
-class Aggregate(StrEnum):
+class SampleAggregation(StrEnum):
     """How the scores of several samples are combined."""
 
     MEAN = "mean"
@@ -123,7 +123,7 @@ class LlmJudge(GradingConnection):
     examples: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
     template: str | None = None
     samples: int = 1
-    aggregate: Aggregate = Aggregate.MEAN
+    aggregate: SampleAggregation = SampleAggregation.MEAN
     per: JudgedUnit = JudgedUnit.CASE
     fields: tuple[str, ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -140,7 +140,7 @@ class LlmJudge(GradingConnection):
         GradingConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
         object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
-        aggregate = checked_choice("aggregate", self.aggregate, Aggregate)
+        aggregate = checked_choice("aggregate", self.aggregate, SampleAggregation)
         object.__setattr__(self, "aggregate", aggregate)
         object.__setattr__(self, "fields", tuple(self.fields))
         object.__setattr__(self, "images", tuple(self.images))
@@ -201,7 +201,7 @@ class LlmJudge(GradingConnection):
             "images": list(self.images),
             "choices": dict(self._prompt.choices),
         }
-        if self.aggregate is not Aggregate.MEAN:
+        if self.aggregate is not SampleAggregation.MEAN:
             options["aggregate"] = self.aggregate.value
         if not self.ground_truth:
             options["judged_against"] = "input"
@@ -419,10 +419,10 @@ def _majority(scores: Sequence[float]) -> float:
     return min(scores, key=lambda score: (-counts[score], score))
 
 
-_AGGREGATES: Final[Mapping[Aggregate, Callable[[Sequence[float]], float]]] = {
-    Aggregate.MEAN: fmean,
-    Aggregate.MEDIAN: median,
-    Aggregate.MAJORITY: _majority,
+_AGGREGATES: Final[Mapping[SampleAggregation, Callable[[Sequence[float]], float]]] = {
+    SampleAggregation.MEAN: fmean,
+    SampleAggregation.MEDIAN: median,
+    SampleAggregation.MAJORITY: _majority,
 }
 
 
@@ -509,7 +509,7 @@ def _is_score(value: object) -> bool:
 
 def _read_example(
     given: Mapping[str, JsonValue], names: Sequence[str], choices: Mapping[str, float]
-) -> Example:
+) -> FewShotExample:
     """Return an example; `grade` and `reason` are for all criteria, or objects by criterion."""
     unknown = sorted(set(given) - _EXAMPLE_KEYS)
     if unknown:
@@ -533,4 +533,4 @@ def _read_example(
             raise OptionError("examples", f"the reason for {name!r} must be a string")
         grades[name] = cast("float | str", value), why
     data = {name: value for name, value in given.items() if name not in {"grade", "reason"}}
-    return Example(data, grades)
+    return FewShotExample(data, grades)

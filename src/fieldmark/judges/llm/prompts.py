@@ -18,7 +18,7 @@ __all__ = [
     "LATEST_VERSION",
     "TEMPLATE_VARIABLES",
     "DataBlock",
-    "Example",
+    "FewShotExample",
     "Prompt",
     "check_template",
     "data_block",
@@ -152,7 +152,7 @@ def fill_template(template: str, text_of: Callable[[str], str]) -> str:
     return _VARIABLE.sub(lambda found: text_of(found[1]), template)
 
 
-class Example(NamedTuple):
+class FewShotExample(NamedTuple):
     """An example of data, and the grades for it by id: a score or a choice, and a reason."""
 
     data: JsonObject
@@ -176,7 +176,7 @@ class Prompt:
     reasons: bool = False
     template: str = ""
     criteria: str = ""
-    examples: Sequence[Example] = ()
+    examples: Sequence[FewShotExample] = ()
 
     def messages(
         self, block: DataBlock, ids: Sequence[str], images: Sequence[str] = ()
