@@ -93,13 +93,21 @@ class FileResponseCache:
                 check_same_thread=False,
                 isolation_level=None,
             )
-        with closing(database):
+        with closing(cls(database, file)) as cache:
             if writable:
                 with _cache_errors(file):
                     database.execute("PRAGMA journal_mode=WAL")
                     database.execute("PRAGMA synchronous=NORMAL")
                     database.execute(_CREATE_TABLE)
-            yield cls(database, file)
+            yield cache
+
+    def close(self) -> None:
+        """Close the file; threads of an interrupted run that still use it get a `CacheError`.
+
+        Closing it while another thread uses it would end the process.
+        """
+        with self._lock:
+            self._database.close()
 
     def find(self, keys: Sequence[str]) -> dict[str, CachedResponse]:
         """Return the cached responses by key; keys without one are left out."""
