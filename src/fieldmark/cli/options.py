@@ -340,6 +340,7 @@ class RunArguments(TypedDict, total=False):
     engine: str
     workers: int | str
     results: str
+    targets: tuple[str, ...]
     only: tuple[str, ...]
     cases: tuple[str, ...]
     concurrency: int | None

@@ -68,10 +68,11 @@ class Problems:
             raise self.error()
 
     def error(self) -> ConfigError:
-        """Return an error with all problems, sorted by location."""
+        """Return an error with all problems, each of them once and sorted by location."""
         return ConfigError(
             sorted(
-                self._found, key=lambda each: (each.location.line or 0, each.location.column or 0)
+                dict.fromkeys(self._found),
+                key=lambda each: (each.location.line or 0, each.location.column or 0),
             )
         )
 

@@ -264,8 +264,13 @@ def _any_target() -> JsonObject:
         short: list[JsonValue] = [
             {"required": [word], "not": {"required": ["type"]}} for word in words
         ]
-        condition: JsonObject = {"anyOf": [_is_named("type", name), *short]}
+        nested = [word for word in words if not TARGET_WORDS[word][1]]
+        condition: JsonObject = {"anyOf": [_is_named("type", name), *([] if nested else short)]}
         narrowed.append({"if": condition, "then": ref(f"target_{name}")})
+        for word in nested:
+            own: JsonObject = {word: ref(f"target_{name}"), "name": {"type": "string"}}
+            closed: JsonObject = {"properties": own, "additionalProperties": False}
+            narrowed.append({"if": short[words.index(word)], "then": closed})
     return {
         "type": "object",
         "description": "A program or service that produces the predictions.",
@@ -280,9 +285,11 @@ def _one_target(name: str) -> JsonObject:
     required = required_options(strategy)
     schema: JsonObject = {"properties": target_keys(name).properties(), "required": []}
     for word, (kind, option) in TARGET_WORDS.items():
-        if kind == name:
+        if kind == name and option:
             required = [key for key in required if key not in (word, option)]
             schema["anyOf"] = [{"required": [key]} for key in dict.fromkeys((word, option))]
+        elif kind == name:
+            required = []  # targets may share options
     schema["required"] = required
     return {**schema, "description": summary_of(strategy), "additionalProperties": False}
 
@@ -382,6 +389,10 @@ def _result_row() -> JsonObject:
                 "Where the JSON was found in the model output, or that it was repaired.",
             ),
             "tags": _STRINGS,
+            "usage": _described(
+                {"type": "object"},
+                "The model that produced the prediction, its tokens, cost and response time.",
+            ),
             "fallback": _described(
                 {"const": True}, "A list was too long for the requested aligner."
             ),

@@ -18,12 +18,19 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import ChatConnection, check_number
-from fieldmark.judges.llm.images import Image, ImageError, load_image
+from fieldmark.judges.llm.connection import GradingConnection, check_number
+from fieldmark.judges.llm.images import (
+    Image,
+    ImageError,
+    check_file_paths,
+    load_image,
+    named_files,
+)
 from fieldmark.judges.llm.prompts import (
     TEMPLATE_VARIABLES,
     FewShotExample,
     Prompt,
+    check_template,
     rubric_prompt,
     template_variables,
 )
@@ -42,7 +49,6 @@ _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
 _ROUNDING: Final = 1e-9
 _MAX_REASONS: Final = 10
 _EXAMPLE_KEYS: Final = frozenset({"candidate", "expected", "input", "field", "grade", "reason"})
-_CONTEXT: Final = ("input", "metadata")
 _VERSION_2: Final = ("choices", "examples", "template", "descriptions", "images")
 
 
@@ -98,7 +104,7 @@ class _UnitScore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmJudge(ChatConnection):
+class LlmJudge(GradingConnection):
     """Grade a prediction with a language model, by a rubric or by weighted criteria.
 
     The score of a criterion is the mean of `samples` calls, or their median or majority; their
@@ -131,7 +137,7 @@ class LlmJudge(ChatConnection):
     _prompt: Prompt = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        ChatConnection.__post_init__(self)
+        GradingConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
         object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
         aggregate = checked_choice("aggregate", self.aggregate, SampleAggregation)
@@ -156,10 +162,7 @@ class LlmJudge(ChatConnection):
         for path in self.descriptions:
             if path not in self.fields:
                 raise OptionError("descriptions", f"{path!r} is not one of the fields")
-        for path in self.images:
-            if not is_path(path) or "*" in path or not path.startswith(_CONTEXT):
-                message = f"{path!r} must be a path in input or metadata, for example input.image"
-                raise OptionError("images", message)
+        check_file_paths("images", self.images)
         object.__setattr__(self, "_prompt", self._make_prompt())
 
     @property
@@ -215,7 +218,9 @@ class LlmJudge(ChatConnection):
                 levels={each.name: each.text for each in choices},
             )
         if self.template is not None:
-            _check_template(self.template)
+            found = check_template("template", self.template, TEMPLATE_VARIABLES)
+            if "candidate" not in found:
+                raise OptionError("template", "must contain {{candidate}}")
             prompt = replace(prompt, template=self.template)
         names = [criterion.name for criterion in self._criteria]
         examples = [_read_example(each, names, prompt.choices) for each in self.examples]
@@ -288,14 +293,9 @@ class LlmJudge(ChatConnection):
             return []
         given = None if context.input is MISSING else context.input
         known: JsonObject = {"input": given, "metadata": context.metadata}
-        images: list[Image] = []
-        for path in self.images:
-            value = resolve(known, parse_path(path))
-            for source in value if isinstance(value, list) else [value]:
-                if not isinstance(source, str) or not source:
-                    raise ImageError(f"{path} is not the name of an image")
-                images.append(load_image(source, self.cwd or Path()))
-        return images
+        return [
+            load_image(source, self.cwd or Path()) for source in named_files(known, self.images)
+        ]
 
     def _score_case(
         self,
@@ -505,17 +505,6 @@ def _read_choice(name: str, given: JsonValue) -> _Choice:
 
 def _is_score(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def _check_template(template: str) -> None:
-    found = template_variables(template)
-    for name in found:
-        if name not in TEMPLATE_VARIABLES:
-            listed = ", ".join(TEMPLATE_VARIABLES)
-            message = f"unknown variable {name!r}; must be one of: {listed}"
-            raise OptionError("template", message)
-    if "candidate" not in found:
-        raise OptionError("template", "must contain {{candidate}}")
 
 
 def _read_example(

@@ -17,7 +17,7 @@ from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.llm.chat import grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import ChatConnection
+from fieldmark.judges.llm.connection import GradingConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -118,14 +118,14 @@ class WordlistSafety:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmSafety(ChatConnection):
+class LlmSafety(GradingConnection):
     """A language model grades how safe a prediction is under a `policy`."""
 
     name: ClassVar[str] = "llm"
     policy: str = _POLICY
 
     def __post_init__(self) -> None:
-        ChatConnection.__post_init__(self)
+        GradingConnection.__post_init__(self)
         if is_blank(self.policy):
             raise OptionError("policy", "must not be blank")
 

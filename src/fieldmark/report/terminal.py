@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, Literal, cast
 
 from rich.columns import Columns
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.tables import (
     DASH,
@@ -40,6 +42,9 @@ _FAIR: Final = 0.6
 _METRICS_PER_LINE: Final = 6
 _HIDDEN_METRICS: Final = frozenset({"classes", "iou_threshold"})
 _MISTAKES: Final = ("wrong_value", "format_error", "omission", "hallucination")
+
+_CHAT_TARGET: Final = "chat"
+"""The name of a model that is a target, among the models that a run called."""
 
 
 def as_text(renderable: RenderableType, *, width: int = 120) -> str:
@@ -302,6 +307,51 @@ def _coverage(summary: Summary) -> Text:
     return one_line(f"{', '.join(parts)}; verdicts: {counts}")
 
 
+def targets_view(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
+    """Show the runs of several targets, the best mean score first.
+
+    The cost is what the responses cost originally, so that a cached run is not cheaper.
+    """
+    table = plain_table("Target", ("Mean score", "Cases", "Errors", "Cost", "Seconds per call"))
+    table.add_column("Run", overflow="fold")
+
+    def worst_last(name: str) -> float:
+        score = summaries[name].mean_score
+        return inf if score is None else -sortable(score)
+
+    for name in sorted(summaries, key=worst_last):
+        summary = summaries[name]
+        usage = _target_usage(summary)
+        cost = usage.get("cost")
+        table.add_row(
+            Text(visible(name)),
+            number(summary.mean_score),
+            f"{summary.cases.total:,}",
+            f"{summary.cases.errors:,}",
+            number(cost, 4) if isinstance(cost, int | float) else DASH,
+            number(_seconds_per_call(usage), 2),
+            Text(visible(runs.get(name, ""))),
+        )
+    return table
+
+
+def _target_usage(summary: Summary) -> JsonObject:
+    """Return the usage of the model that produced the predictions, if there is one."""
+    models = summary.usage.get("asked")
+    for model in models if isinstance(models, list) else []:
+        if isinstance(model, dict) and model.get("name") == _CHAT_TARGET:
+            return model
+    return {}
+
+
+def _seconds_per_call(usage: JsonObject) -> float | None:
+    match usage:
+        case {"seconds": float() | int() as seconds, "calls": int() as calls} if calls:
+            return seconds / calls
+        case _:
+            return None
+
+
 def _usage_lines(summary: Summary) -> Iterator[str]:
     """Yield one line per model: the calls that were paid for, and those from the cache."""
     models = summary.spent.get("asked")
@@ -318,6 +368,13 @@ def _usage_lines(summary: Summary) -> Iterator[str]:
             if isinstance(replayed, int) and replayed:
                 price = _cost(", which cost", model.get("replayed_cost"))
                 line += f"; cached responses of {plural(replayed, 'call')}{price}"
+            if model.get("name") == _CHAT_TARGET:
+                usage = _target_usage(summary)
+                served, seconds = usage.get("models"), _seconds_per_call(usage)
+                line += (
+                    f"; served by {', '.join(map(str, served))}" if isinstance(served, list) else ""
+                )
+                line += "" if seconds is None else f"; {seconds:.2f} s per call"
             yield line
 
 

@@ -11,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
-from fieldmark.config.eval_spec import EvalSpec, InlineCase
+from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
+from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
@@ -33,14 +34,74 @@ __all__ = [
     "eval_inputs",
     "eval_sources",
     "fingerprints",
+    "for_target",
+    "one_per_target",
     "open_cases",
     "own_evaluators",
+    "target_identity",
     "with_optional_truth",
 ]
 
 _PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
 _NO_CANDIDATES: Final = "no predictions"
 _ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each case"
+
+
+def one_per_target(spec: EvalSpec, names: Sequence[str] = ()) -> list[EvalSpec]:
+    """Return an evaluation for each target of a file, or for those with the given names.
+
+    The name of the target is part of that of the evaluation, so that a baseline has the same one.
+    """
+    single = () if spec.target is None else (spec.target,)
+    known = [target.name for target in spec.targets or single]
+    problems = [
+        Problem(f"target {name!r} not found", spec.location, did_you_mean(name, known))
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+    if not spec.targets:
+        return [spec]
+    return [
+        # Each run has its own providers and judges, which count its usage.
+        with_provider_options(
+            replace(spec, name=f"{spec.name}@{target.name}", target=target, targets=()), {}
+        )
+        for target in spec.targets
+        if not names or target.name in names
+    ]
+
+
+def for_target(spec: EvalSpec, name: str) -> EvalSpec:
+    """Return the evaluation of one target, which must be named if the file has several."""
+    if spec.targets and not name:
+        listed = ", ".join(target.name for target in spec.targets)
+        raise ConfigError.of(
+            f"the file has several targets: {listed}",
+            spec.location,
+            "select one with target=NAME, or run `fieldmark eval`",
+        )
+    (found,) = one_per_target(spec, [name] if name else [])
+    return found
+
+
+def target_identity(target: Target) -> JsonObject:
+    """Return what the predictions of a target depend on, for the manifest of a run.
+
+    Of a model, it contains the options; other targets are identified by a hash, because their
+    options may contain anything.
+    """
+    identity = cast("TargetSource", target.source).identity()
+    # A directory can have many paths.
+    hashed = {key: value for key, value in identity.items() if key != "cwd"}
+    shown: JsonObject = {"options": identity} if find_providers_and_judges(target) else {}
+    return {
+        "name": target.name,
+        "type": target.type,
+        "sha256": _sha256(hashed),
+        **shown,
+    }
 
 
 def eval_inputs(spec: EvalSpec) -> Inputs:

@@ -17,13 +17,13 @@ from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import Manifest, ManifestInput
+from fieldmark.wire.manifest import Manifest, ManifestInput, target_change
 
 __all__ = ["StoredResults", "new_run_directory", "open_run_directory"]
 
 _SAME: Final = (
-    "command", "convention", "providers", "inputs", "evaluators", "limits", "eval", "options",
-    "fieldmark",
+    "command", "convention", "providers", "inputs", "evaluators", "target", "limits", "eval",
+    "options", "fieldmark",
 )  # fmt: skip
 """The parts of the manifest that must be unchanged."""
 
@@ -52,7 +52,9 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
         if _comparable(getattr(stored.manifest, key)) != _comparable(getattr(manifest, key))
     ]
     if changed and not options.accept_changes:
-        names = [name for name in changed if name != "inputs"]
+        how = target_change(stored.manifest.target, manifest.target)
+        named_target = f"target {how}" if how else "target"
+        names = [named_target if name == "target" else name for name in changed if name != "inputs"]
         if "inputs" in changed:
             old = {each.name: each for each in stored.manifest.inputs}
             new = {each.name: each for each in manifest.inputs}

@@ -159,6 +159,11 @@ class CaseResult:
         return self.case.tags
 
     @property
+    def usage(self) -> JsonObject | None:
+        """The model that produced the candidate during the run: tokens, cost and seconds."""
+        return None if self.case.context is None else self.case.context.usage
+
+    @property
     def note(self) -> str:
         """Why the candidate could not be read."""
         return "" if self.case.input is CaseInput.FAILED else self.case.note
@@ -336,6 +341,7 @@ class CaseResult:
             "f1": self.f1,
             "errors_by_type": dict(self.errors_by_type),
             "quality": {**self.quality._asdict(), "flags": flags},
+            **({} if self.usage is None else {"usage": self.usage}),
             "outcomes": [each.to_dict() for each in self.fields],
         }
 

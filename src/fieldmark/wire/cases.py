@@ -16,7 +16,7 @@ from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -87,6 +87,8 @@ class CaseEncoder:
             parts += [b',"parsed_from":', strict_json(case.parsed_from)]
         if case.tags:
             parts += [b',"tags":', strict_json(case.tags)]
+        if case.context is not None and case.context.usage is not None:
+            parts += [b',"usage":', strict_json(case.context.usage)]
         if outcomes.comparisons:
             comparisons = [
                 _comparison(position, each, notes=values)
@@ -226,7 +228,7 @@ def _positions(stored: JsonValue) -> frozenset[int]:
 
 
 def _case(row: JsonObject) -> Case:
-    tags = row.get("tags")
+    tags, usage = row.get("tags"), row.get("usage")
     return Case(
         id=str(row["case_id"]),
         expected=row.get("expected"),
@@ -235,6 +237,7 @@ def _case(row: JsonObject) -> Case:
         note=str(row.get("note", "")),
         parsed_from=str(row.get("parsed_from", "")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+        context=CaseContext(usage=usage) if isinstance(usage, dict) else None,
     )
 
 

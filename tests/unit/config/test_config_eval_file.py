@@ -260,7 +260,8 @@ class TestWarnings:
 CASES = "cases: t.jsonl"
 CONVENTIONS = "confusion, field_accuracy, taxonomy, taxonomy_code, four_phase"
 TARGETS = (
-    "for example {command: [python, extract.py]}, {python: module:function} or {url: https://…}"
+    "for example {chat: {model: …, prompt: …}}, {command: [python, extract.py]}, "
+    "{python: module:function} or {url: https://…}"
 )
 
 
