@@ -43,6 +43,7 @@ MATCHING = [
     pytest.param("None", "No known allergies", id="none"),
     pytest.param("Tue, 5 March 2024", "5 March 2024", id="weekday-of-a-date"),
     pytest.param("every two weeks", "biweekly", id="frequency"),
+    pytest.param("1 lb", "454 g", id="converted-unit"),
     pytest.param("\u5317\u4eac\u5e02", "\u5317\u4eac \u5e02", id="script-without-spaces"),
 ]  # fmt: skip
 
@@ -57,6 +58,7 @@ DIFFERENT = [
     pytest.param("Portland, OR", "Portland, ME", id="other-state"),
     pytest.param("None", "No limit of 5 claims", id="none-beside-a-number"),
     pytest.param("None", "!", id="none-beside-a-text-without-words"),
+    pytest.param("boarding", "boasting", id="words-with-the-same-beginning-and-ending"),
 ]  # fmt: skip
 
 
