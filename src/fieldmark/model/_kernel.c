@@ -13,8 +13,9 @@
    7. Equal items  `pair_equal`
    8. Similarity   `all_leaves`, `drop_unshared` and `edges_of_few`
    9. Lists        `Walk._compare_lists`
-   10. Counting    `count_cells`
-   11. The module
+   10. Counting    `count_cells` and `_sum_cells`
+   11. Rows        `CaseEncoder` for common cases
+   12. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
    are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
@@ -720,7 +721,19 @@ typedef struct {
 } Document;
 
 static PyTypeObject DocumentType;
-static PyObject *loads; /* of orjson, when it is first needed */
+static PyObject *loads, *dumps; /* of orjson, when they are first needed */
+
+static int
+import_orjson(void)
+{
+    PyObject *orjson = PyImport_ImportModule("orjson");
+    if (orjson != NULL) {
+        Py_XSETREF(loads, PyObject_GetAttrString(orjson, "loads"));
+        Py_XSETREF(dumps, PyObject_GetAttrString(orjson, "dumps"));
+        Py_DECREF(orjson);
+    }
+    return loads != NULL && dumps != NULL;
+}
 
 #define BYTES(document) ((const Byte *)PyBytes_AS_STRING((document)->raw))
 
@@ -776,13 +789,8 @@ static PyObject *
 parse(const char *start, Py_ssize_t length)
 {
     PyObject *text, *value;
-    if (loads == NULL) {
-        PyObject *orjson = PyImport_ImportModule("orjson");
-        loads = orjson == NULL ? NULL : PyObject_GetAttrString(orjson, "loads");
-        Py_XDECREF(orjson);
-        if (loads == NULL) {
-            return NULL;
-        }
+    if (loads == NULL && !import_orjson()) {
+        return NULL;
     }
     text = PyBytes_FromStringAndSize(start, length);
     value = text == NULL ? NULL : PyObject_CallOneArg(loads, text);
@@ -3442,13 +3450,28 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
 
 /* ---- 10. Counting ---- */
 
-#define FACT_MASK 127 /* as in model/outcome.py */
+#define CELL_BITS 7 /* as in model/outcome.py, like the next two */
+#define FACTS (1 << CELL_BITS)
+#define FACT_MASK (FACTS - 1)
+#define LANES 20 /* as in metrics/case_score.py, like the next */
+#define SMALL_CASE 64
 
 typedef struct {
     long long cell;
     Py_ssize_t times; /* 0: a free place */
     Py_ssize_t first; /* where it occurs first */
 } Counted;
+
+/* A power of two that is at least twice a number. */
+static size_t
+table_size_for(Py_ssize_t number)
+{
+    size_t size = 16;
+    while (size < 2 * (size_t)number) {
+        size *= 2;
+    }
+    return size;
+}
 
 /* Count the cells of a list in a table; `places` are those of different cells, in order. Return
    their number, or -1 for an error. */
@@ -3474,26 +3497,21 @@ count_into(PyObject *cells, Counted *table, size_t size, size_t *places)
     return different;
 }
 
-PyDoc_STRVAR(count_doc,
-             "count(cells, plain) -> (times, odd)\n\n"
-             "How often each cell occurs, and the cells with another fact than `plain`,\n"
-             "both in the order in which they first occur.");
+PyDoc_STRVAR(count_doc, "count(cells) -> how often each cell occurs (`count_cells`)");
 
 static PyObject *
-count(PyObject *module, PyObject *args)
+count(PyObject *module, PyObject *cells)
 {
-    PyObject *cells, *times = NULL, *odd = NULL;
-    size_t size = 16, *places;
+    PyObject *times = NULL;
+    size_t size, *places;
     Py_ssize_t different = -1;
     Counted *table;
-    int plain;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &cells, &plain)) {
+    if (!PyList_Check(cells)) {
+        PyErr_SetString(PyExc_TypeError, "expected a list");
         return NULL;
     }
-    while (size < 2 * (size_t)PyList_GET_SIZE(cells)) {
-        size *= 2;
-    }
+    size = table_size_for(PyList_GET_SIZE(cells));
     table = PyMem_Calloc(size, sizeof *table);
     places = PyMem_New(size_t, size);
     if (table == NULL || places == NULL) {
@@ -3503,29 +3521,447 @@ count(PyObject *module, PyObject *args)
     }
     if (different >= 0) {
         times = PyDict_New();
-        odd = PyList_New(0);
     }
-    for (Py_ssize_t i = 0; times != NULL && odd != NULL && i < different; i++) {
+    for (Py_ssize_t i = 0; times != NULL && i < different; i++) {
         const Counted *counted = &table[places[i]];
-        PyObject *cell = PyList_GET_ITEM(cells, counted->first);
         PyObject *number = PyLong_FromSsize_t(counted->times);
-        if (number == NULL || PyDict_SetItem(times, cell, number) < 0
-            || ((counted->cell & FACT_MASK) != plain && PyList_Append(odd, cell) < 0)) {
-            Py_CLEAR(odd);
+        if (number == NULL
+            || PyDict_SetItem(times, PyList_GET_ITEM(cells, counted->first), number) < 0) {
+            Py_CLEAR(times);
         }
         Py_XDECREF(number);
     }
     PyMem_Free(table);
     PyMem_Free(places);
-    if (times == NULL || odd == NULL) {
-        Py_XDECREF(times);
-        Py_XDECREF(odd);
-        return NULL;
-    }
-    return Py_BuildValue("NN", times, odd);
+    return times;
 }
 
-/* ---- 11. The module ---- */
+/* The cells of one attribute. */
+typedef struct {
+    long long attribute;
+    int64_t effect;
+    int is_used, is_odd;
+} Group;
+
+typedef struct {
+    Group *groups; /* a table */
+    size_t size;
+    size_t *odd; /* the places of attributes with a cell that is not plain, in order */
+    size_t number, odd_number;
+    uint32_t facts[FACTS]; /* how often each fact occurs */
+} Groups;
+
+/* Add the cells of a list to the groups of their attributes. */
+static int
+group_cells(Groups *groups, PyObject *cells, int plain, const int64_t *effects)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
+        long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
+        int fact = (int)(cell & FACT_MASK);
+        size_t at = (size_t)mixed(6, (uint64_t)cell >> CELL_BITS) & (groups->size - 1);
+        Group *group = &groups->groups[at];
+        if (cell < 0) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "a cell is negative");
+            }
+            return FAILED;
+        }
+        while (group->is_used && group->attribute != cell >> CELL_BITS) {
+            at = (at + 1) & (groups->size - 1);
+            group = &groups->groups[at];
+        }
+        if (!group->is_used) {
+            group->is_used = 1;
+            group->attribute = cell >> CELL_BITS;
+            groups->number++;
+        }
+        if (fact == plain) {
+            group->effect += (int64_t)1 << 32;
+        } else {
+            group->effect += effects[fact];
+            if (!group->is_odd) {
+                group->is_odd = 1;
+                groups->odd[groups->odd_number++] = at;
+            }
+        }
+        groups->facts[fact]++;
+    }
+    return DONE;
+}
+
+/* The sums over facts, the effects of odd attributes, and the number of the others. */
+static PyObject *
+grouped_sums(const Groups *groups, const uint32_t *rows)
+{
+    uint32_t lanes[LANES] = {0};
+    PyObject *effects = PyList_New((Py_ssize_t)groups->odd_number);
+    for (int fact = 0; fact < FACTS; fact++) {
+        uint32_t times = groups->facts[fact];
+        for (int lane = 0; times > 0 && lane < LANES; lane++) {
+            lanes[lane] += times * rows[fact * LANES + lane];
+        }
+    }
+    for (size_t i = 0; effects != NULL && i < groups->odd_number; i++) {
+        PyObject *effect = PyLong_FromLongLong(groups->groups[groups->odd[i]].effect);
+        if (effect == NULL) {
+            Py_CLEAR(effects);
+        } else {
+            PyList_SET_ITEM(effects, (Py_ssize_t)i, effect);
+        }
+    }
+    if (effects == NULL) {
+        return NULL;
+    }
+    return Py_BuildValue("y#Nn", (const char *)lanes, (Py_ssize_t)sizeof lanes, effects,
+                         (Py_ssize_t)(groups->number - groups->odd_number));
+}
+
+PyDoc_STRVAR(sum_cells_doc,
+             "sum_cells(cells, plain, rows, effects) -> (lanes, effects, clean)\n\n"
+             "The sums over the cells of a case, as by `_sum_cells`; `plain` is the fact of a\n"
+             "plain match.");
+
+static PyObject *
+sum_cells(PyObject *module, PyObject *args)
+{
+    PyObject *cells, *sums = NULL;
+    Py_buffer rows, effects;
+    Group few[2 * SMALL_CASE];
+    size_t few_odd[2 * SMALL_CASE];
+    Groups groups = {.groups = few, .odd = few_odd, .size = 2 * SMALL_CASE};
+    int plain;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!iy*y*", &PyList_Type, &cells, &plain, &rows, &effects)) {
+        return NULL;
+    }
+    if (rows.len != (Py_ssize_t)sizeof(uint32_t) * FACTS * LANES
+        || effects.len != (Py_ssize_t)sizeof(int64_t) * FACTS) {
+        PyErr_SetString(PyExc_ValueError, "there are 128 facts");
+    } else if (PyList_GET_SIZE(cells) > UINT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "there are too many cells");
+    } else {
+        if (PyList_GET_SIZE(cells) > SMALL_CASE) {
+            groups.size = table_size_for(PyList_GET_SIZE(cells));
+            groups.groups = PyMem_Calloc(groups.size, sizeof *groups.groups);
+            groups.odd = PyMem_New(size_t, groups.size);
+        } else {
+            memset(few, 0, sizeof few);
+        }
+        if (groups.groups == NULL || groups.odd == NULL) {
+            PyErr_NoMemory();
+        } else if (group_cells(&groups, cells, plain, effects.buf) == DONE) {
+            sums = grouped_sums(&groups, rows.buf);
+        }
+        if (groups.groups != few) {
+            PyMem_Free(groups.groups);
+            PyMem_Free(groups.odd);
+        }
+    }
+    PyBuffer_Release(&rows);
+    PyBuffer_Release(&effects);
+    return sums;
+}
+
+/* ---- 11. Rows ---- */
+
+typedef struct {
+    char *bytes;
+    size_t length, capacity;
+} Writer;
+
+/* Make room for more bytes; NULL for an error. */
+static char *
+reserve(Writer *writer, size_t more)
+{
+    if (more > writer->capacity - writer->length) {
+        size_t capacity = 2 * writer->capacity + more;
+        char *bytes = PyMem_Realloc(writer->bytes, capacity);
+        if (bytes == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        writer->bytes = bytes;
+        writer->capacity = capacity;
+    }
+    return writer->bytes + writer->length;
+}
+
+static int
+write_bytes(Writer *writer, const char *bytes, size_t length)
+{
+    char *to = reserve(writer, length);
+    if (to == NULL) {
+        return FAILED;
+    }
+    memcpy(to, bytes, length);
+    writer->length += length;
+    return DONE;
+}
+
+#define WRITE(writer, text) write_bytes(writer, text, sizeof(text) - 1)
+
+static int
+write_whole(Writer *writer, long long number)
+{
+    char digits[24], *at = digits + sizeof digits;
+    unsigned long long rest =
+        number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number;
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0) {
+        *--at = '-';
+    }
+    return write_bytes(writer, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* Let orjson write a value; TO_PYTHON if it cannot. */
+static int
+write_by_orjson(Writer *writer, PyObject *value)
+{
+    PyObject *text;
+    int done;
+    if (dumps == NULL && !import_orjson()) {
+        return FAILED;
+    }
+    text = PyObject_CallOneArg(dumps, value);
+    if (text == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return FAILED;
+        }
+        PyErr_Clear();
+        return TO_PYTHON;
+    }
+    done = PyBytes_Check(text)
+               ? write_bytes(writer, PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text))
+               : TO_PYTHON;
+    Py_DECREF(text);
+    return done;
+}
+
+#define SHORT_DECIMALS 12 /* the similarities of items are multiples of 1 / WEIGHT_UNIT */
+
+static int
+write_real(Writer *writer, PyObject *value)
+{
+    double number = PyFloat_AS_DOUBLE(value);
+    char text[2 + SHORT_DECIMALS] = "0.";
+    int length = sizeof text;
+    long long units;
+    if (number == 1.0) {
+        return WRITE(writer, "1.0");
+    }
+    if (number == 0.0 && !signbit(number)) {
+        return WRITE(writer, "0.0");
+    }
+    if (!(number >= 0.001 && number < 1.0)) {
+        return write_by_orjson(writer, value);
+    }
+    units = (long long)(number * WEIGHT_UNIT + 0.5);
+    if ((double)units / WEIGHT_UNIT != number) {
+        return write_by_orjson(writer, value);
+    }
+    /* The shortest text of a float is the only one with at most 15 digits. */
+    for (int i = length - 1; i >= 2; i--) {
+        text[i] = (char)('0' + units % 10);
+        units /= 10;
+    }
+    while (text[length - 1] == '0') {
+        length--;
+    }
+    return write_bytes(writer, text, (size_t)length);
+}
+
+/* Write a string; orjson writes what is not printable ASCII. */
+static int
+write_string(Writer *writer, PyObject *text)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    const Byte *letters;
+    char *to;
+    if (!PyUnicode_IS_ASCII(text)) {
+        return write_by_orjson(writer, text);
+    }
+    letters = PyUnicode_1BYTE_DATA(text);
+    for (Py_ssize_t i = 0; i < length; i++) {
+        if (letters[i] < ' ' || letters[i] == '"' || letters[i] == '\\') {
+            return write_by_orjson(writer, text);
+        }
+    }
+    to = reserve(writer, (size_t)length + 2);
+    if (to == NULL) {
+        return FAILED;
+    }
+    to[0] = '"';
+    memcpy(to + 1, letters, (size_t)length);
+    to[length + 1] = '"';
+    writer->length += (size_t)length + 2;
+    return DONE;
+}
+
+/* Write a string, an integer, a float or None; others are left to Python. */
+static int
+write_scalar(Writer *writer, PyObject *value)
+{
+    if (value == Py_None) {
+        return WRITE(writer, "null");
+    }
+    if (PyFloat_CheckExact(value)) {
+        return write_real(writer, value);
+    }
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow ? write_by_orjson(writer, value) : write_whole(writer, number);
+    }
+    return PyUnicode_Check(value) ? write_string(writer, value) : TO_PYTHON;
+}
+
+/* The fields of `Comparison`. */
+enum { SCORE = 1, SIMILARITY, REASON, COERCED = 6, AMBIGUOUS, APPROXIMATE, NOTE, COMPARISON_SIZE };
+
+/* `_comparison`, with its note. */
+static int
+write_comparison(Writer *writer, PyObject *place, PyObject *comparison)
+{
+    static const char *const names[] = {"\"coerced\"", "\"ambiguous\"", "\"approximate\""};
+    static const int order[] = {SIMILARITY, SCORE, REASON};
+    PyObject *note;
+    int done, written = 0;
+    if (!PyTuple_Check(comparison) || PyTuple_GET_SIZE(comparison) != COMPARISON_SIZE
+        || !PyUnicode_Check(PyTuple_GET_ITEM(comparison, NOTE))) {
+        return TO_PYTHON;
+    }
+    done = WRITE(writer, "[");
+    done = done == DONE ? write_scalar(writer, place) : done;
+    for (int i = 0; done == DONE && i < 3; i++) {
+        done = WRITE(writer, ",");
+        done = done == DONE ? write_scalar(writer, PyTuple_GET_ITEM(comparison, order[i])) : done;
+    }
+    done = done == DONE ? WRITE(writer, ",[") : done;
+    for (int i = 0; done == DONE && i < 3; i++) {
+        int is_set = PyObject_IsTrue(PyTuple_GET_ITEM(comparison, COERCED + i));
+        if (is_set < 0) {
+            return FAILED;
+        }
+        if (is_set) {
+            done = written++ > 0 ? WRITE(writer, ",") : DONE;
+            done = done == DONE ? write_bytes(writer, names[i], strlen(names[i])) : done;
+        }
+    }
+    done = done == DONE ? WRITE(writer, "]") : done;
+    note = PyTuple_GET_ITEM(comparison, NOTE);
+    if (done == DONE && PyUnicode_GET_LENGTH(note) > 0) {
+        done = WRITE(writer, ",");
+        done = done == DONE ? write_string(writer, note) : done;
+    }
+    return done == DONE ? WRITE(writer, "]") : done;
+}
+
+static int
+write_comparisons(Writer *writer, PyObject *comparisons)
+{
+    PyObject *place, *comparison;
+    Py_ssize_t at = 0;
+    int done = WRITE(writer, ",\"comparisons\":"), number = 0;
+    while (done == DONE && PyDict_Next(comparisons, &at, &place, &comparison)) {
+        done = number++ == 0 ? WRITE(writer, "[") : WRITE(writer, ",");
+        done = done == DONE ? write_comparison(writer, place, comparison) : done;
+    }
+    return done == DONE ? WRITE(writer, "]") : done;
+}
+
+/* `RowNumbers.items`; a list without a number is left to it. */
+static int
+write_items(Writer *writer, PyObject *items, PyObject *numbers)
+{
+    int done = WRITE(writer, ",\"items\":");
+    for (Py_ssize_t i = 0; done == DONE && i < PyList_GET_SIZE(items); i++) {
+        PyObject *mark = PyList_GET_ITEM(items, i);
+        if (!PyTuple_Check(mark) || PyTuple_GET_SIZE(mark) != 5) {
+            return TO_PYTHON;
+        }
+        done = i == 0 ? WRITE(writer, "[[") : WRITE(writer, ",[");
+        for (int k = 0; done == DONE && k < 5; k++) {
+            PyObject *value = PyTuple_GET_ITEM(mark, k);
+            if (k == 1) {
+                value = PyDict_GetItemWithError(numbers, value);
+                if (value == NULL) {
+                    return PyErr_Occurred() ? FAILED : TO_PYTHON;
+                }
+            }
+            done = k > 0 ? WRITE(writer, ",") : DONE;
+            done = done == DONE ? write_scalar(writer, value) : done;
+        }
+        done = done == DONE ? WRITE(writer, "]") : done;
+    }
+    return done == DONE ? WRITE(writer, "]") : done;
+}
+
+/* `_document_json`; a document that orjson would write otherwise is left to Python. */
+static int
+write_document(Writer *writer, PyObject *value)
+{
+    const Document *document = (const Document *)value;
+    size_t after, length;
+    const char *bytes;
+    int done;
+    if (!Py_IS_TYPE(value, &DocumentType) || !document->is_canonical) {
+        return TO_PYTHON;
+    }
+    bytes = PyBytes_AS_STRING(document->raw);
+    length = (size_t)PyBytes_GET_SIZE(document->raw);
+    after = (size_t)document->gap + document->gap_length;
+    done = write_bytes(writer, bytes, document->gap);
+    return done == DONE ? write_bytes(writer, bytes + after, length - after) : done;
+}
+
+PyDoc_STRVAR(
+    row_doc,
+    "row(case_id, record, comparisons, items, numbers, expected, candidate)\n"
+    "-> a line of results.jsonl, or None if it is left to `CaseEncoder`\n\n"
+    "`record` is what the line contains between the id and the comparisons. `numbers` are\n"
+    "the stored numbers of lists.");
+
+static PyObject *
+row(PyObject *module, PyObject *args)
+{
+    PyObject *id, *record, *comparisons, *items, *numbers, *expected, *candidate, *line = NULL;
+    Writer writer = {0};
+    int done;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!OO", &PyUnicode_Type, &id, &PyBytes_Type, &record,
+                          &PyDict_Type, &comparisons, &PyList_Type, &items, &PyDict_Type, &numbers,
+                          &expected, &candidate)) {
+        return NULL;
+    }
+    done = WRITE(&writer, "{\"case_id\":");
+    done = done == DONE ? write_string(&writer, id) : done;
+    if (done == DONE) {
+        done = write_bytes(&writer, PyBytes_AS_STRING(record), (size_t)PyBytes_GET_SIZE(record));
+    }
+    if (done == DONE && PyDict_GET_SIZE(comparisons) > 0) {
+        done = write_comparisons(&writer, comparisons);
+    }
+    if (done == DONE && PyList_GET_SIZE(items) > 0) {
+        done = write_items(&writer, items, numbers);
+    }
+    done = done == DONE ? WRITE(&writer, ",\"expected\":") : done;
+    done = done == DONE ? write_document(&writer, expected) : done;
+    done = done == DONE ? WRITE(&writer, ",\"candidate\":") : done;
+    done = done == DONE ? write_document(&writer, candidate) : done;
+    done = done == DONE ? WRITE(&writer, "}\n") : done;
+    if (done == DONE) {
+        line = PyBytes_FromStringAndSize(writer.bytes, (Py_ssize_t)writer.length);
+    } else if (done == TO_PYTHON) {
+        line = Py_NewRef(Py_None);
+    }
+    PyMem_Free(writer.bytes);
+    return line;
+}
+
+/* ---- 12. The module ---- */
 
 static void
 walker_dealloc(Walker *walker)
@@ -3684,7 +4120,9 @@ static PyMethodDef functions[] = {
     {"document", document, METH_O, document_doc},
     {"find_document", find_document, METH_VARARGS, find_document_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
-    {"count", count, METH_VARARGS, count_doc},
+    {"count", count, METH_O, count_doc},
+    {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
+    {"row", row, METH_VARARGS, row_doc},
     {NULL, NULL, 0, NULL},
 };
 
