@@ -2119,6 +2119,7 @@ pair_equal(Alignment *alignment)
 #define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
 #define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
 #define MARGIN 1e-6
+#define CLASSES 32                  /* of letters, which are those with the same last five bits */
 #define TO_WHOLE 4503599627370496.0 /* 2**52: adding and subtracting it rounds to an integer */
 
 /* A leaf of an item: folded text, a number, or a boolean. In text, the characters beyond ASCII are
@@ -2129,7 +2130,8 @@ typedef struct {
     double number; /* or what a rule replaces it with */
     const Byte *text;
     uint32_t length;
-    uint32_t path; /* the number of its key among the keys of all leaves */
+    uint32_t path;         /* the number of its key among the keys of all leaves */
+    Byte letters[CLASSES]; /* how often its text has letters of each class, at most 255 times */
 } Leaf;
 
 typedef struct {
@@ -2159,6 +2161,21 @@ typedef struct {
     uint32_t place, other; /* among the rest */
 } Edge;
 
+/* An upper bound on the similarity of two items. */
+typedef struct {
+    double most;          /* the sum over their leaves */
+    uint32_t equal, both; /* leaves that are equal for certain, and at the same path */
+} Bound;
+
+#define WORD 64
+#define MOST_PATTERNS 8
+
+/* The places of each letter in the text of a leaf, for its edit distances to many others. */
+typedef struct {
+    const Leaf *leaf; /* or NULL */
+    uint64_t places[256];
+} Pattern;
+
 typedef struct {
     const Pair *pair;
     Node *node, *item_node;
@@ -2174,7 +2191,9 @@ typedef struct {
     double character_pairs;
     Path paths[MOST_PATHS];
     size_t path_number;
-    int by_rules; /* leaves are compared by their rules (`RuledLeaf`) */
+    int by_rules;  /* leaves are compared by their rules (`RuledLeaf`) */
+    Bound *bounds; /* of the expected item at hand with each candidate item */
+    Pattern *patterns;
     Edge *edges;
     size_t edge_number, edge_capacity;
 } Search;
@@ -2186,6 +2205,8 @@ free_search(Search *search)
     PyMem_Free(search->leaves);
     PyMem_Free(search->graded);
     PyMem_Free(search->characters);
+    PyMem_Free(search->bounds);
+    PyMem_Free(search->patterns);
     while (search->blocks != NULL) {
         Block *block = search->blocks;
         search->blocks = block->next;
@@ -2236,6 +2257,18 @@ is_field(const Node *node, const Byte *bytes, const Token *token)
     return 0;
 }
 
+/* Complete a leaf whose text is set. */
+static void
+set_letters(Leaf *leaf)
+{
+    memset(leaf->letters, 0, sizeof leaf->letters);
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        Byte *times = &leaf->letters[leaf->text[i] & (CLASSES - 1)];
+        *times = (Byte)(*times + (*times < 255));
+    }
+    leaf->hash = hash_bytes(leaf->text, leaf->length);
+}
+
 /* Fold the ASCII text of a leaf (`folded`): without escapes, its only white space are blanks. */
 static Byte *
 fold(Leaf *leaf, const Byte *bytes, Byte *characters)
@@ -2253,7 +2286,7 @@ fold(Leaf *leaf, const Byte *bytes, Byte *characters)
     for (; start < end; start++) {
         *characters++ = (Byte)(*start >= 'A' && *start <= 'Z' ? *start + 32 : *start);
     }
-    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    set_letters(leaf);
     return characters;
 }
 
@@ -2292,7 +2325,7 @@ set_text(Search *search, Leaf *leaf, PyObject *text)
     }
     leaf->text = block->bytes;
     leaf->length = (uint32_t)length;
-    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    set_letters(leaf);
     return DONE;
 }
 
@@ -2827,24 +2860,23 @@ is_iso_date(const Leaf *leaf)
            && (leaf->length == 10 || text[10] == 't' || text[10] == ' ');
 }
 
-#define WORD 64
-
-/* The edit distance of two strings, of which one has at most 64 letters (Myers, Hyyrö). */
+/* The edit distance of a pattern of at most 64 letters to a text (Myers, Hyyrö), or a number above
+   `most` if it is larger than that. */
 static uint32_t
-edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t text_length)
+pattern_distance(const uint64_t *places, uint32_t length, const Byte *text, uint32_t text_length,
+                 uint32_t most)
 {
-    uint64_t places[256] = {0}, plus = ~(uint64_t)0, minus = 0;
-    uint64_t last = (uint64_t)1 << (length - 1);
+    uint64_t plus = ~(uint64_t)0, minus = 0, last = (uint64_t)1 << (length - 1);
     uint32_t distance = length;
-    for (uint32_t i = 0; i < length; i++) {
-        places[pattern[i]] |= (uint64_t)1 << i;
-    }
     for (uint32_t i = 0; i < text_length; i++) {
         uint64_t equal = places[text[i]], vertical = equal | minus;
         uint64_t horizontal = (((equal & plus) + plus) ^ plus) | equal;
         uint64_t up = minus | ~(horizontal | plus), down = plus & horizontal;
         distance += (up & last) != 0;
         distance -= (down & last) != 0;
+        if (distance > most + (text_length - 1 - i)) {
+            return most + 1; /* each further letter lowers it by at most 1 */
+        }
         up = (up << 1) | 1;
         down <<= 1;
         plus = down | ~(vertical | up);
@@ -2853,22 +2885,67 @@ edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t t
     return distance;
 }
 
-/* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`; negative for
-   an error. */
+/* Prepare the pattern of a leaf that has at most 64 letters. */
+static void
+set_pattern(Pattern *pattern, const Leaf *leaf)
+{
+    if (pattern->leaf == leaf) {
+        return;
+    }
+    for (uint32_t i = 0; pattern->leaf != NULL && i < pattern->leaf->length; i++) {
+        pattern->places[pattern->leaf->text[i]] = 0;
+    }
+    pattern->leaf = leaf;
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        pattern->places[leaf->text[i]] |= (uint64_t)1 << i;
+    }
+}
+
+/* A lower bound on the edit distance of two texts: the letters of the longer one that the other
+   does not have. */
+static uint32_t
+least_distance(const Leaf *one, const Leaf *other)
+{
+    uint32_t different = 0, excess;
+    excess =
+        one->length > other->length ? one->length - other->length : other->length - one->length;
+    for (int i = 0; i < CLASSES; i++) {
+        int gap = (int)one->letters[i] - (int)other->letters[i];
+        different += (uint32_t)(gap < 0 ? -gap : gap);
+    }
+    return (different > excess ? different + excess : 2 * excess) / 2;
+}
+
+/* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`. It is less
+   than `least` if that is certain, and below -1 for an error. */
 static double
-text_similarity(const Search *search, const Leaf *one, const Leaf *other)
+text_similarity(const Search *search, const Leaf *one, const Leaf *other, Pattern *pattern,
+                double least)
 {
     const Leaf *shorter = one->length <= other->length ? one : other;
     const Leaf *longer = shorter == one ? other : one;
     PyObject *text, *other_text, *told = NULL;
-    double similarity = -1.0;
+    double similarity = -2.0;
     if (!(search->by_rules && search->paths[one->path].rule != NULL) && is_iso_date(one)
         && is_iso_date(other)) {
         return 0.0;
     }
+    if (shorter->length == 0) {
+        return 0.0;
+    }
     if (shorter->length <= WORD) {
-        uint32_t distance =
-            edit_distance(shorter->text, shorter->length, longer->text, longer->length);
+        double limit = ceil((1.0 - least) * (double)longer->length);
+        uint32_t most = limit < 0.0                      ? 0
+                        : limit < (double)longer->length ? (uint32_t)limit
+                                                         : longer->length;
+        uint32_t distance;
+        if (one->length <= WORD) {
+            shorter = one;
+        }
+        set_pattern(pattern, shorter);
+        other = shorter == one ? other : one;
+        distance =
+            pattern_distance(pattern->places, shorter->length, other->text, other->length, most);
         return 1.0 - (double)distance / (double)longer->length;
     }
     text = leaf_value(search, one);
@@ -2879,6 +2956,7 @@ text_similarity(const Search *search, const Leaf *one, const Leaf *other)
     }
     if (told != NULL) {
         similarity = PyFloat_AsDouble(told);
+        similarity = similarity == -1.0 && PyErr_Occurred() ? -2.0 : similarity;
     }
     Py_XDECREF(text);
     Py_XDECREF(other_text);
@@ -2952,42 +3030,58 @@ leaf_at(const Item *item, uint32_t path, uint32_t guess)
     return NULL;
 }
 
-/* `_weight`: the mean similarity over the leaves of both items. The weight is -1 for items that
-   cannot reach the share, judging by their equal leaves, numbers and the lengths of their texts. */
-static int
-find_weight(const Search *search, const Item *item, const Item *other, double share, double *weight)
+/* The largest possible similarity of two texts. */
+static double
+most_similarity(const Leaf *one, const Leaf *other)
 {
-    uint32_t both = 0, equal = 0, leaves;
-    double total = 0.0, most = 0.0;
-    *weight = -1.0;
-    for (uint32_t i = 0; i < item->number; i++) {
-        const Leaf *leaf = &item->leaves[i], *partner = leaf_at(other, leaf->path, i);
+    double longer = one->length > other->length ? one->length : other->length;
+    return longer > 0.0 ? 1.0 - (double)least_distance(one, other) / longer : 1.0;
+}
+
+/* Add a leaf of an item to the bounds with all candidate items: exact for numbers, and by the
+   letters of texts. */
+static int
+add_bounds(const Search *search, const Leaf *leaf, uint32_t guess, const Item *others,
+           uint32_t number)
+{
+    int is_text = leaf->token->type == IS_TEXT, is_ruled = !is_text && is_graded(search, leaf);
+    for (uint32_t j = 0; j < number; j++) {
+        const Leaf *partner = leaf_at(&others[j], leaf->path, guess);
+        Bound *bound = &search->bounds[j];
         if (partner == NULL) {
             continue;
         }
-        both++;
-        if (leaf->token->type == IS_TEXT) {
-            double length = leaf->length, other_length = partner->length;
+        bound->both++;
+        if (is_text) {
             if (partner->token->type == IS_TEXT) {
-                most += length < other_length ? length / other_length : other_length / length;
+                bound->most += most_similarity(leaf, partner);
             }
-        } else if (is_graded(search, leaf)) {
+        } else if (is_ruled) {
             int within = is_within_tolerance(search, leaf, partner);
             if (within < 0) {
                 return FAILED;
             }
-            most += within;
+            bound->most += within;
         } else if (is_equal_leaf(leaf, partner)) {
-            equal++;
-            most += 1.0;
+            bound->equal++;
+            bound->most += 1.0;
         }
     }
-    leaves = item->number + other->number - both;
+    return DONE;
+}
+
+/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
+   share. `bound` is what is known about them. */
+static int
+find_weight(const Search *search, const Item *item, const Item *other, const Bound *bound,
+            double share, double *weight)
+{
+    uint32_t leaves = item->number + other->number - bound->both;
+    double total = 0.0, spare;
+    *weight = -1.0;
     leaves = leaves > 0 ? leaves : 1;
-    if (most < share * (double)leaves) {
-        return DONE;
-    }
-    for (uint32_t i = 0; i < item->graded_number; i++) {
+    spare = bound->most - share * (double)leaves;
+    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
         const Leaf *leaf = &item->leaves[item->graded[i]];
         const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
         if (partner == NULL) {
@@ -3000,15 +3094,22 @@ find_weight(const Search *search, const Item *item, const Item *other, double sh
             }
             total += within;
         } else if (partner->token->type == IS_TEXT) {
-            double similarity =
-                is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner);
-            if (similarity < 0.0) {
+            double most = most_similarity(leaf, partner), similarity = 1.0;
+            if (!is_equal_leaf(leaf, partner)) {
+                Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
+                similarity = text_similarity(search, leaf, partner, pattern, most - spare);
+            }
+            if (similarity < -1.0) {
                 return FAILED;
             }
             total += similarity;
+            spare -= most - similarity;
         }
     }
-    *weight = (total + (double)equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+    if (spare >= 0.0) {
+        *weight =
+            (total + (double)bound->equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+    }
     return DONE;
 }
 
@@ -3037,10 +3138,24 @@ find_edges(Search *search)
     uint32_t number = search->alignment->expected.rest_number;
     uint32_t others = search->alignment->candidate.rest_number;
     double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
+    search->bounds = PyMem_New(Bound, others);
+    search->patterns = PyMem_Calloc(MOST_PATTERNS, sizeof *search->patterns);
+    if (search->bounds == NULL || search->patterns == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
     for (uint32_t i = 0; i < number; i++) {
+        const Item *item = &search->items[i];
+        memset(search->bounds, 0, others * sizeof *search->bounds);
+        for (uint32_t k = 0; k < item->number; k++) {
+            if (add_bounds(search, &item->leaves[k], k, &search->items[number], others) != DONE) {
+                return FAILED;
+            }
+        }
         for (uint32_t j = 0; j < others; j++) {
             double weight;
-            if (find_weight(search, &search->items[i], &search->items[number + j], share, &weight)
+            if (find_weight(search, item, &search->items[number + j], &search->bounds[j], share,
+                            &weight)
                 != DONE) {
                 return FAILED;
             }
@@ -3230,6 +3345,8 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
     search.graded = NULL;
     search.characters = NULL;
     search.blocks = NULL;
+    search.bounds = NULL;
+    search.patterns = NULL;
     search.edges = NULL;
     search.by_rules = 0;
     search.wide_number = search.path_number = search.edge_number = search.edge_capacity = 0;
