@@ -3167,13 +3167,13 @@ find_edges(Search *search)
     return DONE;
 }
 
-/* The values of the rest of a side. */
+/* The values of some items. */
 static PyObject *
-rest_values(const Side *side)
+item_values(const Side *side, const uint32_t *places, size_t number)
 {
     PyObject *values = PyList_New(0);
-    for (uint32_t i = 0; values != NULL && i < side->rest_number; i++) {
-        PyObject *value = value_of(side->document, side->items[side->rest[i]]);
+    for (size_t i = 0; values != NULL && i < number; i++) {
+        PyObject *value = value_of(side->document, side->items[places[i]]);
         if (value == NULL || PyList_Append(values, value) < 0) {
             Py_CLEAR(values);
         }
@@ -3182,47 +3182,39 @@ rest_values(const Side *side)
     return values;
 }
 
-/* Pair items that were selected by their places among the rest. */
-static int
-pair_similar(Alignment *alignment, double weight, Py_ssize_t place, Py_ssize_t other)
+static void
+pair_similar(Alignment *alignment, double weight, uint32_t place, uint32_t other)
 {
-    Side *expected = &alignment->expected, *candidate = &alignment->candidate;
-    if (place < 0 || other < 0 || place >= (Py_ssize_t)expected->rest_number
-        || other >= (Py_ssize_t)candidate->rest_number) {
-        PyErr_SetString(PyExc_IndexError, "an item is not among the rest");
-        return FAILED;
-    }
-    expected->partners[expected->rest[place]] = candidate->rest[other];
-    candidate->partners[candidate->rest[other]] = expected->rest[place];
-    alignment->similarities[expected->rest[place]] = weight / WEIGHT_UNIT;
-    return DONE;
+    alignment->expected.partners[place] = other;
+    alignment->candidate.partners[other] = place;
+    alignment->similarities[place] = weight / WEIGHT_UNIT;
 }
 
-/* Pair the edges of a list (weight, place, other); None leaves the whole list to Python. */
+/* Pair the edges of a list (weight, place, other), which are between these items. */
 static int
-pair_edges(Alignment *alignment, PyObject *edges)
+pair_edges(Alignment *alignment, PyObject *edges, const uint32_t *places, size_t place_number,
+           const uint32_t *others, size_t other_number)
 {
-    PyObject *all;
-    int done = DONE;
-    if (edges == NULL || edges == Py_None) {
-        return edges == NULL ? FAILED : TO_PYTHON;
-    }
-    all = PySequence_Fast(edges, "edges must be a list");
-    if (all == NULL) {
-        return FAILED;
-    }
+    PyObject *all = PySequence_Fast(edges, "edges must be a list");
+    int done = all == NULL ? FAILED : DONE;
     for (Py_ssize_t i = 0; done == DONE && i < PySequence_Fast_GET_SIZE(all); i++) {
         Py_ssize_t place, other;
         double weight;
         PyObject *edge = PySequence_Fast_GET_ITEM(all, i);
-        done = PyTuple_Check(edge) && PyArg_ParseTuple(edge, "dnn", &weight, &place, &other)
-                   ? pair_similar(alignment, weight, place, other)
-                   : FAILED;
-        if (done == FAILED && !PyErr_Occurred()) {
+        done = FAILED;
+        if (!PyTuple_Check(edge)) {
             PyErr_SetString(PyExc_TypeError, "an edge must be a tuple");
+        } else if (PyArg_ParseTuple(edge, "dnn", &weight, &place, &other)) {
+            if (place < 0 || other < 0 || (size_t)place >= place_number
+                || (size_t)other >= other_number) {
+                PyErr_SetString(PyExc_IndexError, "an edge is between other items");
+            } else {
+                pair_similar(alignment, weight, places[place], others[other]);
+                done = DONE;
+            }
         }
     }
-    Py_DECREF(all);
+    Py_XDECREF(all);
     return done;
 }
 
@@ -3233,36 +3225,145 @@ by_weight(const void *one, const void *other)
     return (left < right) - (left > right);
 }
 
-/* The greedy `_select_few`, if no two edges with the same weight have an item in common: such ties
-   are left to Python. */
+static int
+by_number(const void *one, const void *other)
+{
+    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
+    return (left > right) - (left < right);
+}
+
+/* Sort numbers and drop duplicates; return how many are left. */
+static size_t
+sort_unique(uint32_t *numbers, size_t number)
+{
+    size_t kept = 0;
+    qsort(numbers, number, sizeof *numbers, by_number);
+    for (size_t i = 0; i < number; i++) {
+        if (kept == 0 || numbers[kept - 1] != numbers[i]) {
+            numbers[kept++] = numbers[i];
+        }
+    }
+    return kept;
+}
+
+/* The place of a number among sorted ones that contain it. */
+static Py_ssize_t
+place_among(const uint32_t *numbers, size_t number, uint32_t wanted)
+{
+    const uint32_t *found = bsearch(&wanted, numbers, number, sizeof *numbers, by_number);
+    return found - numbers;
+}
+
+/* Let Python select among edges (`select_few`), given only the items that they have. */
+static int
+select_by_python(Search *search, const Edge *edges, size_t number)
+{
+    Alignment *alignment = search->alignment;
+    const Side *side = &alignment->expected, *other_side = &alignment->candidate;
+    uint32_t *places = PyMem_New(uint32_t, 2 * number), *others = places + number;
+    size_t place_number, other_number;
+    PyObject *given = NULL, *expected = NULL, *candidate = NULL, *chosen = NULL;
+    int done = FAILED;
+    if (places == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    for (size_t i = 0; i < number; i++) {
+        places[i] = side->rest[edges[i].place];
+        others[i] = other_side->rest[edges[i].other];
+    }
+    place_number = sort_unique(places, number);
+    other_number = sort_unique(others, number);
+    given = PyList_New(0);
+    for (size_t i = 0; given != NULL && i < number; i++) {
+        PyObject *edge = Py_BuildValue(
+            "dnn", edges[i].weight, place_among(places, place_number, side->rest[edges[i].place]),
+            place_among(others, other_number, other_side->rest[edges[i].other]));
+        if (edge == NULL || PyList_Append(given, edge) < 0) {
+            Py_CLEAR(given);
+        }
+        Py_XDECREF(edge);
+    }
+    expected = item_values(side, places, place_number);
+    candidate = item_values(other_side, others, other_number);
+    if (given != NULL && expected != NULL && candidate != NULL) {
+        chosen =
+            PyObject_CallFunctionObjArgs(search->node->select, given, expected, candidate, NULL);
+    }
+    if (chosen != NULL) {
+        done = pair_edges(alignment, chosen, places, place_number, others, other_number);
+    }
+    PyMem_Free(places);
+    Py_XDECREF(given);
+    Py_XDECREF(expected);
+    Py_XDECREF(candidate);
+    Py_XDECREF(chosen);
+    return done;
+}
+
+/* How many free edges of the weight at hand an item has. */
+typedef struct {
+    size_t level; /* the end of the edges with that weight */
+    uint32_t edges;
+} Rivals;
+
+static uint32_t
+count_rival(Rivals *rivals, size_t level)
+{
+    rivals->edges = rivals->level == level ? rivals->edges + 1 : 1;
+    rivals->level = level;
+    return rivals->edges;
+}
+
+/* The greedy `_select_few`, one weight at a time: edges that share no item with another one of the
+   same weight are taken, and Python selects among the others. TO_PYTHON if there are many edges. */
 static int
 select_greedily(Search *search)
 {
     Alignment *alignment = search->alignment;
     const Side *expected = &alignment->expected, *candidate = &alignment->candidate;
+    Rivals *ours =
+               PyMem_Calloc((size_t)expected->rest_number + candidate->rest_number, sizeof *ours),
+           *theirs = ours + expected->rest_number;
+    const uint32_t *places = expected->rest, *others = candidate->rest;
     Edge *edges = search->edges;
     size_t end, number = search->edge_number;
+    int done = DONE;
+    if (ours == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
     if (number > 0) {
         qsort(edges, number, sizeof *edges, by_weight);
     }
-    for (size_t start = 0; start < number; start = end) {
-        for (end = start; end < number && edges[end].weight == edges[start].weight; end++) {
-            const Edge *edge = &edges[end];
-            uint32_t place = expected->rest[edge->place];
-            uint32_t partner = candidate->partners[candidate->rest[edge->other]];
-            double similarity = edge->weight / WEIGHT_UNIT;
-            int is_taken = expected->partners[place] != NOWHERE;
-            if (is_taken || partner != NOWHERE) {
-                if ((is_taken && alignment->similarities[place] == similarity)
-                    || (partner != NOWHERE && alignment->similarities[partner] == similarity)) {
-                    return TO_PYTHON;
-                }
-            } else if (pair_similar(alignment, edge->weight, edge->place, edge->other) != DONE) {
-                return FAILED;
+    for (size_t start = 0; done == DONE && start < number; start = end) {
+        size_t free = start, contested = start;
+        double weight = edges[start].weight;
+        for (end = start; end < number && edges[end].weight == weight; end++) {
+        }
+        for (size_t i = start; i < end; i++) {
+            if (expected->partners[places[edges[i].place]] == NOWHERE
+                && candidate->partners[others[edges[i].other]] == NOWHERE) {
+                count_rival(&ours[edges[i].place], end);
+                count_rival(&theirs[edges[i].other], end);
+                edges[free++] = edges[i];
             }
         }
+        for (size_t i = start; i < free; i++) {
+            if (ours[edges[i].place].edges > 1 || theirs[edges[i].other].edges > 1) {
+                edges[contested++] = edges[i];
+            } else {
+                pair_similar(alignment, weight, places[edges[i].place], others[edges[i].other]);
+            }
+        }
+        if (contested > start) {
+            done = number > MOST_CONTESTED
+                       ? TO_PYTHON
+                       : select_by_python(search, edges + start, contested - start);
+        }
     }
-    return DONE;
+    PyMem_Free(ours);
+    return done;
 }
 
 /* Undo `pair_similar` for all of the rest. */
@@ -3277,14 +3378,12 @@ unpair_rest(Alignment *alignment)
     }
 }
 
-/* `select_few`: edges that share no item with others are taken, Python selects among the rest. */
+/* `select_few`. */
 static int
 select_edges(Search *search)
 {
-    Alignment *alignment = search->alignment;
-    uint32_t *next = alignment->next; /* its chains are no longer needed */
-    int contested = 0, done = DONE;
-    PyObject *edges, *expected, *candidate, *chosen = NULL;
+    uint32_t *next = search->alignment->next; /* its chains are no longer needed */
+    int contested = 0, done;
     for (size_t i = 0; i < search->edge_number; i++) {
         const Edge *edge = &search->edges[i];
         contested |= i > 0 && search->edges[i - 1].place == edge->place;
@@ -3297,36 +3396,14 @@ select_edges(Search *search)
     }
     if (!contested || (search->node->flags & GREEDY)) {
         done = select_greedily(search);
-        if (done != TO_PYTHON) {
-            return done;
+        if (done == TO_PYTHON) {
+            unpair_rest(search->alignment);
         }
-        unpair_rest(alignment);
+        return done;
     }
-    if (search->edge_number > MOST_CONTESTED) {
-        return TO_PYTHON;
-    }
-    edges = PyList_New(0);
-    for (size_t i = 0; edges != NULL && i < search->edge_number; i++) {
-        const Edge *edge = &search->edges[i];
-        PyObject *made =
-            Py_BuildValue("dnn", edge->weight, (Py_ssize_t)edge->place, (Py_ssize_t)edge->other);
-        if (made == NULL || PyList_Append(edges, made) < 0) {
-            Py_CLEAR(edges);
-        }
-        Py_XDECREF(made);
-    }
-    expected = rest_values(&alignment->expected);
-    candidate = rest_values(&alignment->candidate);
-    if (edges != NULL && expected != NULL && candidate != NULL) {
-        chosen =
-            PyObject_CallFunctionObjArgs(search->node->select, edges, expected, candidate, NULL);
-    }
-    done = pair_edges(alignment, chosen);
-    Py_XDECREF(edges);
-    Py_XDECREF(expected);
-    Py_XDECREF(candidate);
-    Py_XDECREF(chosen);
-    return done;
+    return search->edge_number > MOST_CONTESTED
+               ? TO_PYTHON
+               : select_by_python(search, search->edges, search->edge_number);
 }
 
 /* Align the rest by their similarity; TO_PYTHON if a value is unusual. */
@@ -3377,25 +3454,30 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
 static int
 align_by_python(const Pair *pair, const Node *node, Alignment *alignment, const Token *list)
 {
-    const Side *side = &alignment->expected;
+    const Side *side = &alignment->expected, *other_side = &alignment->candidate;
     PyObject *raw = PyBytes_FromStringAndSize((const char *)BYTES(pair->expected) + list->start,
                                               (Py_ssize_t)list->length);
     PyObject *places = PyList_New(0), *expected = NULL, *candidate = NULL, *edges = NULL;
-    int done;
+    int done = FAILED;
     for (uint32_t i = 0; places != NULL && i < side->rest_number; i++) {
         if (append_number(places, (Py_ssize_t)side->rest[i]) != DONE) {
             Py_CLEAR(places);
         }
     }
     if (raw != NULL && places != NULL) {
-        expected = rest_values(&alignment->expected);
-        candidate = rest_values(&alignment->candidate);
+        expected = item_values(side, side->rest, side->rest_number);
+        candidate = item_values(other_side, other_side->rest, other_side->rest_number);
     }
     if (expected != NULL && candidate != NULL) {
         edges =
             PyObject_CallFunctionObjArgs(node->align_rest, raw, places, expected, candidate, NULL);
     }
-    done = pair_edges(alignment, edges);
+    if (edges == Py_None) {
+        done = TO_PYTHON; /* the whole list */
+    } else if (edges != NULL) {
+        done = pair_edges(alignment, edges, side->rest, side->rest_number, other_side->rest,
+                          other_side->rest_number);
+    }
     Py_XDECREF(raw);
     Py_XDECREF(places);
     Py_XDECREF(expected);
