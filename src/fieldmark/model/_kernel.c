@@ -119,6 +119,7 @@ typedef struct {
     Limits limits;
     uint64_t paths;      /* characters of the paths of all values */
     uint64_t deviations; /* from what orjson would write */
+    uint64_t long_reals; /* which may be such deviations */
     Token *tokens;
     size_t number, capacity;
     uint64_t *keys; /* scratch space: the hashes of the keys of one object */
@@ -439,10 +440,11 @@ read_real(Reader *reader, Token *token, uint64_t number, Py_ssize_t digits, Py_s
     }
     /* The shortest text of a float is the only one with at most 15 digits, without an exponent
        from 0.0001 on, and with at least one decimal. */
-    if (has_exponent || significant > EXACT_DIGITS || digits > EXACT_DIGITS
-        || (reader->at[-1] == '0' && decimals > 1)
+    if (has_exponent || digits > EXACT_DIGITS || (reader->at[-1] == '0' && decimals > 1)
         || (token->is.real != 0.0 && fabs(token->is.real) < 0.001)) {
         reader->deviations++;
+    } else if (significant > EXACT_DIGITS) {
+        reader->long_reals++;
     }
     token->hash = hash_real(token->is.real);
     return done;
@@ -693,7 +695,7 @@ read_line(Reader *reader, const Byte *begin, const Byte *end)
     reader->begin = reader->at = begin;
     reader->end = end;
     reader->number = 0;
-    reader->paths = reader->deviations = 0;
+    reader->paths = reader->deviations = reader->long_reals = 0;
     if (end - begin > reader->limits.line_bytes || end - begin > LONGEST_LINE) {
         return TO_PYTHON;
     }
@@ -716,9 +718,11 @@ typedef struct {
         *raw;          /* the bytes of the document, so that it does not keep its block alive */
     PyObject *dropped; /* the key of the id, which is no field of the document, or NULL */
     uint32_t gap, gap_length; /* the bytes of that member with its comma */
-    int is_canonical;         /* whether orjson would write the same bytes */
+    int is_canonical;         /* whether orjson would write the same bytes, or UNSURE */
     Token tokens[1];
 } Document;
+
+#define UNSURE 2
 
 static PyTypeObject DocumentType;
 static PyObject *loads, *dumps; /* of orjson, when they are first needed */
@@ -756,7 +760,7 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         return NULL;
     }
     document->dropped = dropped > 0 ? Py_NewRef(key) : NULL;
-    document->is_canonical = reader->deviations == 0;
+    document->is_canonical = reader->deviations > 0 ? 0 : reader->long_reals > 0 ? UNSURE : 1;
     document->gap = document->gap_length = 0;
     if (dropped > 0) {
         const Token *member = &reader->tokens[dropped];
@@ -836,14 +840,41 @@ document_value(Document *document, PyObject *unused)
     return value;
 }
 
+/* Whether orjson would write the same bytes, or -1 for an error. Python writes the digits of a
+   long float like orjson, and in the same form unless it is small or large. */
+static int
+is_canonical(Document *document)
+{
+    for (uint32_t i = 0; document->is_canonical == UNSURE && i < document->tokens[0].next; i++) {
+        const Token *token = &document->tokens[i];
+        if (token->type == IS_REAL && token->length > EXACT_DIGITS) {
+            char *text = PyOS_double_to_string(token->is.real, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+            if (text == NULL) {
+                return -1;
+            }
+            if (strlen(text) != token->length
+                || memcmp(text, BYTES(document) + token->start, token->length) != 0) {
+                document->is_canonical = 0;
+            }
+            PyMem_Free(text);
+        }
+    }
+    document->is_canonical = document->is_canonical != 0;
+    return document->is_canonical;
+}
+
 static PyObject *
 document_canonical(Document *document, void *unused)
 {
     PyObject *bytes;
     Py_ssize_t length = PyBytes_GET_SIZE(document->raw);
+    int canonical = is_canonical(document);
     (void)unused;
-    if (!document->is_canonical || document->gap_length == 0) {
-        return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+    if (canonical < 0) {
+        return NULL;
+    }
+    if (!canonical || document->gap_length == 0) {
+        return Py_NewRef(canonical ? document->raw : Py_None);
     }
     bytes = PyBytes_FromStringAndSize(NULL, length - document->gap_length);
     if (bytes != NULL) {
@@ -4102,12 +4133,12 @@ write_items(Writer *writer, PyObject *items, PyObject *numbers)
 static int
 write_document(Writer *writer, PyObject *value)
 {
-    const Document *document = (const Document *)value;
+    Document *document = (Document *)value;
     size_t after, length;
     const char *bytes;
-    int done;
-    if (!Py_IS_TYPE(value, &DocumentType) || !document->is_canonical) {
-        return TO_PYTHON;
+    int done = Py_IS_TYPE(value, &DocumentType) ? is_canonical(document) : TO_PYTHON;
+    if (done != DONE) {
+        return done;
     }
     bytes = PyBytes_AS_STRING(document->raw);
     length = (size_t)PyBytes_GET_SIZE(document->raw);
