@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from rapidfuzz.distance import Levenshtein
 
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.align.limits import (
@@ -56,7 +57,6 @@ _SMALL: Final = 16  # for up to this many pairs, no index of leaves is built
 _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
 
-_similarity: Final = Levenshtein.normalized_similarity
 _NearPair: TypeAlias = tuple[int, int, int]
 """The positions of two items, and the number of their equal leaves."""
 
@@ -79,7 +79,15 @@ def text_similarity(expected: str, candidate: str) -> float:
     """
     if expected[4:5] == "-" == candidate[4:5] and is_iso_date(expected) and is_iso_date(candidate):
         return 0.0
-    return _similarity(expected, candidate)
+    return _levenshtein().normalized_similarity(expected, candidate)
+
+
+@cache
+def _levenshtein() -> ModuleType:
+    """Return the edit distance, which is loaded when it is first needed."""
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein
 
 
 def edges_of_few(
@@ -375,7 +383,7 @@ def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
     from rapidfuzz.process import cdist
 
     ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))
-    distances = cdist(ours, theirs, scorer=Levenshtein.distance, dtype=np.int32)
+    distances = cdist(ours, theirs, scorer=_levenshtein().distance, dtype=np.int32)
     longer = np.maximum.outer([len(text) for text in ours], [len(text) for text in theirs])
     similar: Floats = 1.0 - distances / longer
     dates = [place for place, text in enumerate(ours) if is_iso_date(text)]
