@@ -181,14 +181,15 @@ class OutputOptions:
 class OutputViews:
     """One result in every format, rendered only when it is printed.
 
-    `plain` renders the table for a width without styles, to avoid importing rich.
+    `plain` renders the table for a width without styles, to avoid importing rich; `None` if only
+    rich can.
     """
 
     json: Callable[[], JsonObject]
     table: Callable[[], RenderableType]
     markdown: Callable[[], str]
     csv: Callable[[], str]
-    plain: Callable[[int], str] | None = None
+    plain: Callable[[int], str | None] | None = None
 
     def print(self, output: OutputOptions) -> None:
         """Print the result in the selected format; with `quiet`, a table is not printed."""
@@ -202,8 +203,8 @@ class OutputViews:
             write_stdout(self.markdown().encode("utf-8", "backslashreplace"))
         elif output.quiet:
             return
-        elif self.plain is not None and _is_plain():
-            write_stdout(self.plain(_WIDTH))
+        elif self.plain and _is_plain() and (plain := self.plain(_WIDTH)) is not None:
+            write_stdout(plain)
         else:
             from rich.console import Console
 
@@ -244,6 +245,7 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
     from fieldmark.report import tables, text_tables
+    from fieldmark.report.run_text import run_text
     from fieldmark.run.result import EvalResult
 
     summary = run.summary
@@ -277,6 +279,7 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
         table=table,
         markdown=lambda: text_tables.markdown_summary(summary, top=output.top),
         csv=lambda: text_tables.csv_table(run.summary),
+        plain=lambda width: run_text(summary, run.notes, top=output.top, width=width),
     ).print(output)
     if run.path is not None and not output.quiet:
         print_message(f"saved run to {run.url or run.path}")
