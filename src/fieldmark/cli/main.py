@@ -15,7 +15,7 @@ import click
 
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpGroup, option
-from fieldmark.cli.output import output_error, print_message, write_stdout
+from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 from fieldmark.run.gc_tuning import relaxed_gc
 
