@@ -24,9 +24,12 @@ from fieldmark.data import line_offsets
 from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.errors import DataError
-from fieldmark.metrics.case_score import count_cells
+from fieldmark.metrics.case_score import CaseCounter, count_cells
+from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model._kernel import Document
 from fieldmark.model.kernel import kernel
+from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.plan.kernel_walk import KernelWalk
@@ -239,10 +242,31 @@ def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_i
 
 @given(st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=200))
 def test_cells_are_counted_as_without_the_kernel(cells):
-    times, odd = count_cells(cells, 15)
+    times = count_cells(cells)
     with pure_python():
-        wanted = count_cells(cells, 15)
-    assert ([*times.items()], odd) == ([*wanted[0].items()], wanted[1])
+        assert [*times.items()] == [*count_cells(cells).items()]
+
+
+@given(
+    cells=st.lists(st.integers(0, 40) | st.integers(0, 20 << CELL_BITS), max_size=200),
+    plain=st.integers(0, 150),
+    paths=st.integers(1, 21),
+    convention=st.sampled_from([*CONVENTIONS.values()]),
+)
+def test_cases_are_scored_as_without_the_kernel(cells, plain, paths, convention):
+    table = AttributeTable()
+    for number in range(21):
+        weight = 1.0 if number < paths else 2.0
+        path = f"a{number % paths}"
+        table.add(Attribute(path=path, comparator=f"c{number}", weight=weight, required=weight > 1))
+    matches = [each << CELL_BITS | 15 for each in range(plain % 21)] * (1 + plain // 21)
+    block = [*matches, *cells]
+    scored = []
+    for way in (pytest.MonkeyPatch.context, pure_python):
+        with way():
+            counter = CaseCounter(convention, table)
+            scored.append([counter.stats(Outcomes(block[:end])) for end in (0, 1, 30, 64, 65, 400)])
+    assert repr(scored[0]) == repr(scored[1])
 
 
 # --- strict JSON ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -14,8 +15,9 @@ import click
 
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpGroup, option
-from fieldmark.cli.output import output_error, print_message, write_stdout
+from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
+from fieldmark.run.gc_tuning import relaxed_gc
 
 __all__ = ["main"]
 
@@ -105,8 +107,10 @@ def fieldmark() -> None:
 
 def main() -> None:
     """Run the command line; an error becomes a message and an exit code."""
-    with _sigterm_interrupts():
+    # Loading modules creates many objects and no garbage.
+    with relaxed_gc(), _sigterm_interrupts():
         code = _run_and_report()
+    gc.freeze()  # so that they are not searched for garbage at exit
     sys.exit(code)
 
 

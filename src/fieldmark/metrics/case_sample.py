@@ -174,8 +174,8 @@ class CaseSample:
         self.cases += len(ids)
         limit = 1 << self._threshold.bits
         further: list[SampledCase] = []
-        for place, case_id in enumerate(ids):
-            draw = crc32(case_id.encode("utf-8", "surrogatepass")) * _MIX & 0xFFFFFFFF
+        draws = [crc32(each.encode("utf-8", "surrogatepass")) * _MIX & 0xFFFFFFFF for each in ids]
+        for place, draw in enumerate(draws):
             if draw >= limit:
                 continue
             block = blocks[place]
@@ -184,7 +184,7 @@ class CaseSample:
             else:
                 counted = Counter(block.cells) if block.times is None else block.times
                 cells, times = array(_INT64, counted), array(_INT64, counted.values())
-            further.append(SampledCase(draw, case_id, cells, times, case_sums(stats[place])))
+            further.append(SampledCase(draw, ids[place], cells, times, case_sums(stats[place])))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
@@ -52,4 +51,6 @@ def describe(value: object) -> JsonValue:
 
 def canonical_sha256(value: JsonValue) -> str:
     """Return the hash of a JSON value, independent of the order of its keys."""
+    import hashlib  # loads OpenSSL
+
     return hashlib.sha256(canonical_text(value)).hexdigest()

@@ -253,7 +253,7 @@ class Tally:
                 continue
             for cell, count in (block.times or Counter(block.cells)).items():
                 cells[cell] = known(cell, 0) + count * number
-        for cell, count in count_cells(short)[0].items():
+        for cell, count in count_cells(short).items():
             cells[cell] = known(cell, 0) + count
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()

@@ -6,7 +6,6 @@ without evaluators is divided into partitions for several processes.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -624,6 +623,8 @@ def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> st
 
         if has_judges(prepared.evaluators):
             return "an evaluator calls a program"
+    import pickle  # only needed for large runs
+
     try:
         # Rules may contain functions of the caller.
         pickle.dumps((settings, prepared.evaluators))

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
-from fieldmark.metrics.gates import Gate
-from fieldmark.metrics.summary import AppliedConvention, applied_convention
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.gates import Gate
+    from fieldmark.metrics.summary import AppliedConvention
 
 __all__ = ["RulesLike", "Settings", "resolve_settings"]
 
@@ -60,6 +62,8 @@ class Settings:
     @property
     def applied(self) -> AppliedConvention:
         """The convention and the rules behind the metrics."""
+        from fieldmark.metrics.summary import applied_convention  # only needed for whole runs
+
         return applied_convention(self.convention, self.rules, self.others, self.evaluator_options)
 
 
