@@ -13,6 +13,7 @@ from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_key
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import element_of, plain, ref
 from fieldmark.config.rules_file import (
+    CALIBRATION_KEY,
     PROVIDER,
     STRICT,
     WEIGHT,
@@ -87,6 +88,8 @@ def evaluator_keys(strategy: type) -> KeyTable:
     own = [*ENTRY_KEYS, *option_keys(strategy)]
     if registry.with_safety(str(getattr(strategy, "name", ""))) is not None:
         own.append(ConfigKey(SAFETY, schema=ref(SAFETY)))
+    if "pass_threshold" in registry.options(strategy) and not hasattr(strategy, "collects_unknown"):
+        own.append(CALIBRATION_KEY)
     names = {key.name for key in own}
     shared = (*_DEFAULT_KEYS, STRICT, PROVIDER) if _compares(strategy) else ()
     return KeyTable(*own, *(key for key in shared if key.name not in names))

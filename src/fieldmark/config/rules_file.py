@@ -19,6 +19,7 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
+from fieldmark.config.calibration import CALIBRATION
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
 from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
@@ -57,6 +58,7 @@ from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "AUTO",
+    "CALIBRATION_KEY",
     "CONVENTION",
     "FIELD_KEYS",
     "NORMALIZE",
@@ -115,6 +117,9 @@ NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
 _DESCRIPTION: Final = ConfigKey(
     "description", str, "What the field means, for language models that compare it.", default=""
 )
+CALIBRATION_KEY: Final[ConfigKey[str | None]] = ConfigKey(
+    CALIBRATION, str, "The file of `fieldmark calibrate --out` for a calibrated threshold."
+)
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(
         "path", str, 'The path of the field: dots, [n], ["quoted.key"]; patterns with [*] and **.'
@@ -126,6 +131,7 @@ FIELD_KEYS: Final = KeyTable(
     _ANY_OF,
     NORMALIZE,
     _DESCRIPTION,
+    CALIBRATION_KEY,
 )
 STRICT: Final = ConfigKey("strict", bool, "Whether an invalid path is an error.", default=False)
 PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
@@ -185,6 +191,8 @@ def _rule(
         options.append(NORMALIZE.name)  # the option of a comparator
     else:
         normalize = NORMALIZE.read(settings, context)
+    if CALIBRATION in settings.entries:
+        options.append(CALIBRATION)
     any_of = _ANY_OF.read(settings, context)
     if "align" in settings.entries:
         for key, reason in _NOT_BESIDE_ALIGN.items():
@@ -256,7 +264,7 @@ def _with_options(
     known = registry.options(choice.strategy)
     taken: list[str] = []
     for option in options:
-        if option in known or strategies_with(option, *STRATEGY_KEYS.values()):
+        if option in (*known, CALIBRATION) or strategies_with(option, *STRATEGY_KEYS.values()):
             taken.append(option)
         else:
             hint = did_you_mean(option, [*FIELD_KEYS.names, *known])
@@ -266,6 +274,9 @@ def _with_options(
 
 def _refuse_option_without_strategy(option: str, settings: Located, context: Context) -> None:
     location = settings.key_location(option)
+    if option == CALIBRATION:
+        context.add(f"{CALIBRATION} requires match and threshold: calibrated", location)
+        return
     known: dict[str, object] = {}
     for kind in STRATEGY_KEYS.values():
         owners = strategies_with(option, kind)
@@ -300,7 +311,8 @@ def read_defaults(located: Located | None, context: Context) -> FieldDefaults:
     for option in [key for key in located.entries if key not in STRATEGY_KEYS]:
         location = located.key_location(option)
         known = {key: registry.options(choice.strategy) for key, choice in choices.items()}
-        taking = [key for key, options in known.items() if option in options]
+        needed = "threshold" if option == CALIBRATION else option
+        taking = [key for key, options in known.items() if needed in options]
         if len(taking) == 1:
             choices[taking[0]] = choices[taking[0]].with_options(located, [option])
         elif taking:

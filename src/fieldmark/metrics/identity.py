@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 
+from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.canonical import canonical_text
 
@@ -35,6 +36,8 @@ def describe(value: object) -> JsonValue:
     """Return an option value as JSON that does not depend on the current process."""
     if isinstance(value, Enum):
         return describe(value.value)
+    if isinstance(value, CalibratedThreshold):
+        return {"threshold": float(value), "calibration": value.calibration}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Decimal) or hasattr(value, "__fspath__"):

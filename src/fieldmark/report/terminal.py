@@ -31,7 +31,7 @@ from fieldmark.report.tables import (
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 
-__all__ = ["as_text", "attribute_table", "one_line", "plain_table", "run_view"]
+__all__ = ["as_text", "attribute_table", "one_line", "plain_table", "run_view", "usage_lines"]
 
 _BAR: Final = 10
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -81,7 +81,7 @@ def run_view(
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
     parts.append(_coverage(summary))
-    parts += map(one_line, _usage_lines(summary))
+    parts += map(one_line, usage_lines(summary.spent))
     for gate in summary.gates:
         parts.append(one_line(gate_line(gate), "green" if gate.passed else "bold red"))
     parts += [one_line(f"warning: {text}", "yellow") for text in others]
@@ -302,9 +302,9 @@ def _coverage(summary: Summary) -> Text:
     return one_line(f"{', '.join(parts)}; verdicts: {counts}")
 
 
-def _usage_lines(summary: Summary) -> Iterator[str]:
+def usage_lines(spent: JsonObject) -> Iterator[str]:
     """Yield one line per model: the calls that were paid for, and those from the cache."""
-    models = summary.spent.get("asked")
+    models = spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):
             counts = (model.get(key) for key in ("requests", "input_tokens", "output_tokens"))
