@@ -485,10 +485,17 @@ def _notes(
 
 
 def _recorded(labels: Sequence[Label]) -> list[_JudgedLabel]:
-    if any(label.similarity is None for label in labels):
-        hint = "add a similarity to every label, or name a comparator"
-        raise ConfigError.of("a label has no similarity from 0 to 1", hint=hint)
-    return [_JudgedLabel(label, label.similarity) for label in labels]
+    """Return the recorded similarities; a pair that has none was decided without one."""
+    judged: list[_JudgedLabel] = []
+    for each in labels:
+        similarity = each.similarity
+        if similarity is None and each.accepted is not None:
+            similarity = float(each.accepted)
+        if similarity is None:
+            hint = "add a similarity to every label, or name a comparator"
+            raise ConfigError.of("a label has no similarity from 0 to 1", hint=hint)
+        judged.append(_JudgedLabel(each, similarity))
+    return judged
 
 
 def _compared(comparator: Comparator, labels: Sequence[Label]) -> list[_JudgedLabel]:
