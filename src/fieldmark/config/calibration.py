@@ -11,7 +11,7 @@ from fieldmark.config.context import Context
 from fieldmark.config.files import load_file, load_named
 from fieldmark.config.located import Located
 from fieldmark.errors import ConfigError, Location
-from fieldmark.metrics.identity import canonical_sha256, described
+from fieldmark.metrics.identity import canonical_sha256, described, without_paths
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [
@@ -65,7 +65,7 @@ def judge_identity(strategy: object) -> JsonObject:
     """Return the name and all options of a comparator or evaluator, except its threshold."""
     # Which field a model compares is not part of its configuration.
     named = described(with_provider_options(strategy, {"field": "", "description": ""}))
-    options = _mapping(named.get("options", {}))
+    options = _mapping(without_paths(named.get("options", {})))
     return {
         "judge": named.get("name"),
         "options": {name: value for name, value in options.items() if name not in THRESHOLDS},

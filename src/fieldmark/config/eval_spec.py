@@ -78,6 +78,7 @@ class EvalSpec:
     target: Target | None = None
     convention: Convention
     rules: Rules | None = None
+    safety: object | None = None
     provider: Provider | None = None
     evaluators: tuple[ConfiguredEvaluator, ...] = ()
     gates: tuple[Gate, ...] = ()

@@ -32,6 +32,7 @@ from fieldmark.config.strategies import (
     STRATEGIES,
     STRATEGY_KEYS,
     StrategyChoice,
+    build,
     build_aligner,
     build_comparator,
     choose,
@@ -65,6 +66,7 @@ __all__ = [
     "NO_DEFAULTS",
     "PROVIDER",
     "RULES_KEYS",
+    "SAFETY",
     "SHARED_KEYS",
     "STRICT",
     "THRESHOLDS",
@@ -449,6 +451,12 @@ THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
 }
 """File-level thresholds, by what they apply to."""
 _GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
+SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
+    "safety",
+    schema=ref("safety"),
+    reader=lambda given, context: build(choose(Plugin.SAFETY, given, context), context),
+)
+"""The key of the safety judge."""
 
 
 def _is_number(given: Located) -> bool:
@@ -471,6 +479,7 @@ _SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
             for key, limits in given.entries.items()
         )
     ),
+    SAFETY: lambda given: "type" in given.entries or given.value in registry.names(Plugin.SAFETY),
 }
 """The keys that mappings of paths may have too, and the values by which they are recognized."""
 SHARED_KEYS: Final = KeyTable(*_SHARED)
@@ -556,6 +565,7 @@ def rules_of(located: Located, context: Context) -> LoadedRules:
         thresholds=context.thresholds,
         convention=convention,
         gates=gates,
+        safety=SAFETY.read(settings, context),
     )
 
 
