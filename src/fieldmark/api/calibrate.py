@@ -217,8 +217,11 @@ class Calibration:
                 hint="name the comparator that was measured: match, or rules with path",
             )
         chosen, cross = self.chosen, self.cross_validation
-        if chosen is None or not self.has_both_verdicts or self.errors:
-            why = self.first_error or next(iter(self.warnings), "there are no labels")
+        why = self.first_error
+        if not why and not self.has_both_verdicts:
+            why = "the labels do not have both verdicts"
+        if why or chosen is None:
+            why = why or f"no threshold reaches {self.target}"
             raise ConfigError.of(f"there is no threshold to save: {why}")
         content: JsonObject = {
             "format": _FORMAT,

@@ -133,7 +133,7 @@ def test_labels_without_any_verdict_are_rejected():
 def test_metrics_at_the_current_threshold_have_no_prefix():
     metrics = calibrate(BOTH, match="fuzzy", target="precision=0.9").metrics()
     assert (metrics["kappa"], metrics["precision"], metrics["recall"]) == (
-        pytest.approx(1 / 6),
+        pytest.approx(2 / 7),
         1.0,
         pytest.approx(1 / 3),
     )
@@ -228,7 +228,7 @@ def test_similarities_of_several_comparators_cause_a_warning():
     ("rows", "options", "message"),
     [
         pytest.param(FUZZY, {}, "recorded similarities cannot be referenced by a rule", id="recorded"),
-        pytest.param(BOTH[:3], {"match": "fuzzy"}, "there is no threshold to save: every label", id="one-verdict"),
+        pytest.param(BOTH[:3], {"match": "fuzzy"}, "there is no threshold to save: the labels do not have both verdicts", id="one-verdict"),
         pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "there is no threshold to save: no threshold reaches", id="unreachable-target"),
         pytest.param(BOTH, {"rules": {"provider": {"type": "recorded", "scores": []}, "defaults": {"match": "semantic"}}}, "there is no threshold to save: no similarity recorded", id="errors"),
     ],
