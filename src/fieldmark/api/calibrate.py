@@ -21,7 +21,7 @@ from fieldmark.metrics.agreement import (
     CrossValidation,
     JudgeAgreement,
     JudgedPair,
-    Target,
+    ThresholdTarget,
     agreement_at,
     auc,
     base_rate,
@@ -82,7 +82,7 @@ class Calibration:
     examples: tuple[JsonObject, ...] = ()
     errors: int = 0
     first_error: str = ""
-    target: Target | None = None
+    target: ThresholdTarget | None = None
     seed: int = 0
     unlabeled: int = 0
     options: JsonObject = field(default_factory=dict)
@@ -321,9 +321,9 @@ def calibrate(
     return replace(result, gates=_checked_gates(result, check_gates(gates, result.metrics())))
 
 
-def _read_target(target: str | None) -> Target | None:
+def _read_target(target: str | None) -> ThresholdTarget | None:
     try:
-        return None if target is None else Target.parse(target)
+        return None if target is None else ThresholdTarget.parse(target)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
 

@@ -19,7 +19,7 @@ __all__ = [
     "CrossValidation",
     "JudgeAgreement",
     "JudgedPair",
-    "Target",
+    "ThresholdTarget",
     "agreement_at",
     "auc",
     "base_rate",
@@ -178,18 +178,18 @@ def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
     return BestThreshold(rows[place], low.threshold, high.threshold)
 
 
-class Target(NamedTuple):
+class ThresholdTarget(NamedTuple):
     """The precision or the recall that a threshold must reach."""
 
     metric: str
     value: float
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> ThresholdTarget:
         """Parse `METRIC=VALUE`.
 
-        >>> Target.parse("precision=0.95")
-        Target(metric='precision', value=0.95)
+        >>> ThresholdTarget.parse("precision=0.95")
+        ThresholdTarget(metric='precision', value=0.95)
         """
         metric, _, number = text.partition("=")
         try:
@@ -226,7 +226,7 @@ class CrossValidation(NamedTuple):
 
 
 def threshold_for(
-    judged: Sequence[JudgedPair], target: Target | None = None
+    judged: Sequence[JudgedPair], target: ThresholdTarget | None = None
 ) -> JudgeAgreement | None:
     """Return the agreement at the best threshold for a target, or `None` if none reaches it.
 
@@ -234,7 +234,7 @@ def threshold_for(
     it is the threshold with the best agreement.
 
     >>> judged = [JudgedPair(0.9, True), JudgedPair(0.6, False), JudgedPair(0.5, True)]
-    >>> threshold_for(judged, Target("recall", 1.0)).threshold
+    >>> threshold_for(judged, ThresholdTarget("recall", 1.0)).threshold
     0.5
     """
     if target is None:
@@ -253,7 +253,7 @@ def _rate(row: JudgeAgreement, metric: str) -> float:
 
 
 def cross_validate(
-    judged: Sequence[JudgedPair], target: Target | None = None, *, seed: int = 0
+    judged: Sequence[JudgedPair], target: ThresholdTarget | None = None, *, seed: int = 0
 ) -> CrossValidation | None:
     """Choose the threshold on four fifths of the labels and measure it on the rest, five times.
 

@@ -8,7 +8,7 @@ from fieldmark.errors import OptionError
 from fieldmark.metrics.agreement import (
     JudgeAgreement,
     JudgedPair,
-    Target,
+    ThresholdTarget,
     agreement_at,
     auc,
     base_rate,
@@ -153,7 +153,7 @@ def test_auc_is_the_share_of_ordered_pairs(judged):
 
 @given(JUDGED_PAIRS, st.sampled_from([0.5, 0.8, 0.95, 1.0]))
 def test_threshold_for_a_precision_has_the_highest_recall(judged, precision):
-    found = threshold_for(judged, Target("precision", precision))
+    found = threshold_for(judged, ThresholdTarget("precision", precision))
     expected = oracle.best_recall(judged, precision) if any(r for _, r in judged) else None
     if expected is None:
         assert found is None or found.rates.recall in (None, 0.0)
@@ -165,13 +165,13 @@ def test_threshold_for_a_precision_has_the_highest_recall(judged, precision):
 
 def test_threshold_for_a_recall_has_the_highest_precision():
     judged = [right(0.9), wrong(0.7), right(0.6), wrong(0.5), wrong(0.2)]
-    found = threshold_for(judged, Target("recall", 1.0))
+    found = threshold_for(judged, ThresholdTarget("recall", 1.0))
     assert (found.rates.recall, found.rates.precision) == (1.0, pytest.approx(2 / 3))
-    assert threshold_for(judged, Target("recall", 0.5)).rates.precision == 1.0
+    assert threshold_for(judged, ThresholdTarget("recall", 0.5)).rates.precision == 1.0
 
 
 def test_no_threshold_reaches_a_precision_without_matches_at_the_top():
-    assert threshold_for([wrong(0.9), right(0.9)], Target("precision", 0.95)) is None
+    assert threshold_for([wrong(0.9), right(0.9)], ThresholdTarget("precision", 0.95)) is None
 
 
 def test_rates_of_accepted_pairs():
@@ -184,7 +184,7 @@ def test_rates_of_accepted_pairs():
 )
 def test_invalid_targets_are_rejected(text):
     with pytest.raises(OptionError, match=r"expected precision or recall and a number up to 1"):
-        Target.parse(text)
+        ThresholdTarget.parse(text)
 
 
 def test_held_out_labels_do_not_choose_their_threshold():
@@ -198,18 +198,20 @@ def test_held_out_labels_do_not_choose_their_threshold():
 
 @given(JUDGED_PAIRS, st.randoms(use_true_random=False))
 def test_cross_validation_uses_every_label_once_in_any_order(judged, random):
-    found = cross_validate(judged, Target("precision", 0.9))
+    found = cross_validate(judged, ThresholdTarget("precision", 0.9))
     fewest = min(sum(each.right is wanted for each in judged) for wanted in (True, False))
     assert (found is None) is (fewest < 2)
     if found is not None:
         assert found.folds == min(5, fewest)
         assert found.held_out.pairs == len(judged)
         shuffled = random.sample(judged, len(judged))
-        assert cross_validate(shuffled, Target("precision", 0.9)) == found
+        assert cross_validate(shuffled, ThresholdTarget("precision", 0.9)) == found
 
 
 def test_fold_without_a_threshold_for_the_target_accepts_nothing():
-    found = cross_validate([wrong(0.9), wrong(0.9), right(0.5), right(0.5)], Target("precision", 1))
+    found = cross_validate(
+        [wrong(0.9), wrong(0.9), right(0.5), right(0.5)], ThresholdTarget("precision", 1)
+    )
     assert (found.low, found.high, found.held_out.both) == (None, None, 0)
 
 
