@@ -22,7 +22,7 @@ from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.images import Image, ImageError, load_image
 from fieldmark.judges.llm.prompts import (
     TEMPLATE_VARIABLES,
-    Example,
+    FewShotExample,
     Prompt,
     rubric_prompt,
     template_variables,
@@ -36,7 +36,7 @@ from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 
-__all__ = ["Aggregate", "Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
+__all__ = ["Criterion", "JudgedUnit", "LlmJudge", "SampleAggregation", "read_criteria"]
 
 _RUBRIC_NAME: Final = "rubric"
 _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
@@ -63,7 +63,7 @@ class Criterion:
     weight: float = 1.0
 
 
-class Aggregate(StrEnum):
+class SampleAggregation(StrEnum):
     """How the scores of several samples are combined."""
 
     MEAN = "mean"
@@ -118,7 +118,7 @@ class LlmJudge(ChatConnection):
     examples: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
     template: str | None = None
     samples: int = 1
-    aggregate: Aggregate = Aggregate.MEAN
+    aggregate: SampleAggregation = SampleAggregation.MEAN
     per: JudgedUnit = JudgedUnit.CASE
     fields: tuple[str, ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -135,7 +135,7 @@ class LlmJudge(ChatConnection):
         ChatConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
         object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
-        aggregate = checked_choice("aggregate", self.aggregate, Aggregate)
+        aggregate = checked_choice("aggregate", self.aggregate, SampleAggregation)
         object.__setattr__(self, "aggregate", aggregate)
         object.__setattr__(self, "fields", tuple(self.fields))
         object.__setattr__(self, "images", tuple(self.images))
@@ -199,7 +199,7 @@ class LlmJudge(ChatConnection):
             "images": list(self.images),
             "choices": dict(self._prompt.choices),
         }
-        if self.aggregate is not Aggregate.MEAN:
+        if self.aggregate is not SampleAggregation.MEAN:
             options["aggregate"] = self.aggregate.value
         if not self.ground_truth:
             options["judged_against"] = "input"
@@ -420,10 +420,10 @@ def _majority(scores: Sequence[float]) -> float:
     return min(scores, key=lambda score: (-counts[score], score))
 
 
-_AGGREGATES: Final[Mapping[Aggregate, Callable[[Sequence[float]], float]]] = {
-    Aggregate.MEAN: fmean,
-    Aggregate.MEDIAN: median,
-    Aggregate.MAJORITY: _majority,
+_AGGREGATES: Final[Mapping[SampleAggregation, Callable[[Sequence[float]], float]]] = {
+    SampleAggregation.MEAN: fmean,
+    SampleAggregation.MEDIAN: median,
+    SampleAggregation.MAJORITY: _majority,
 }
 
 
@@ -521,7 +521,7 @@ def _check_template(template: str) -> None:
 
 def _read_example(
     given: Mapping[str, JsonValue], names: Sequence[str], choices: Mapping[str, float]
-) -> Example:
+) -> FewShotExample:
     """Return an example; `grade` and `reason` are for all criteria, or objects by criterion."""
     unknown = sorted(set(given) - _EXAMPLE_KEYS)
     if unknown:
@@ -545,4 +545,4 @@ def _read_example(
             raise OptionError("examples", f"the reason for {name!r} must be a string")
         grades[name] = cast("float | str", value), why
     data = {name: value for name, value in given.items() if name not in {"grade", "reason"}}
-    return Example(data, grades)
+    return FewShotExample(data, grades)

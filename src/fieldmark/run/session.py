@@ -252,7 +252,7 @@ class _Session:
             if directory.whole.next_segment:
                 from fieldmark.run.resume import StoredResults
 
-                self._stored = StoredResults(directory, self._plan.table)
+                self._stored = StoredResults(directory, self._plan, self._own_plans)
                 seeds = self._stored.attributes.seeds
             self._rows = _RowWriter(directory, self._plan.table, seeds, values=options.values)
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size

@@ -16,7 +16,7 @@ __all__ = [
     "LATEST_VERSION",
     "TEMPLATE_VARIABLES",
     "DataBlock",
-    "Example",
+    "FewShotExample",
     "Prompt",
     "data_block",
     "form_prompt",
@@ -126,7 +126,7 @@ def template_variables(template: str) -> list[str]:
     return _VARIABLE.findall(template)
 
 
-class Example(NamedTuple):
+class FewShotExample(NamedTuple):
     """An example of data, and the grades for it by id: a score or a choice, and a reason."""
 
     data: JsonObject
@@ -150,7 +150,7 @@ class Prompt:
     reasons: bool = False
     template: str = ""
     criteria: str = ""
-    examples: Sequence[Example] = ()
+    examples: Sequence[FewShotExample] = ()
 
     def messages(
         self, block: DataBlock, ids: Sequence[str], images: Sequence[str] = ()
