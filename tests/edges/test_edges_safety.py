@@ -60,8 +60,8 @@ def test_run_has_the_mean_safety_of_the_predictions(safety, value, flags):
 def test_safety_is_part_of_the_score_of_a_case_if_rqs_is():
     run = fm.score(ROWS, rules=rules(WORDS), convention="four_phase")
     scores = {case.id: case.score for case in run.cases}
-    # completeness 0.25, and safety 0.15 if there is no bad word
-    assert scores == {"kind": pytest.approx(0.4), "rude": 0.25, "gone": 0.0, "odd": 0.0}
+    # "Thanks" matches: 0.45 accuracy, 0.25 completeness and 0.15 safety
+    assert scores == {"kind": pytest.approx(0.85), "rude": 0.25, "gone": 0.0, "odd": 0.0}
     [judged] = run.cases["rude"].evaluator_results
     assert (judged.score.reasoning, judged.score.verdict) == ("contains: hell", "fail")
     assert run.cases["gone"].evaluator_results == ()
@@ -97,7 +97,9 @@ def test_model_judges_every_prediction_once_and_then_the_cache_answers(tmp_path)
         again = fm.score(ROWS, rules=given, out=tmp_path / "two", offline=True)
         assert (again.summary.quality, server.attempts) == (run.summary.quality, 2)
         assert again.summary.spent["replayed_calls"] == 2
-    assert "m" in json.dumps(fm.open_run(tmp_path / "one").manifest.providers)
+    manifest = json.loads((tmp_path / "one" / "manifest.json").read_text("utf-8"))
+    assert manifest["convention"]["options"]["safety_judge"] == "llm"
+    assert [each["options"]["model"] for each in manifest["providers"]] == ["m"]
 
 
 def test_prediction_that_cannot_be_judged_is_an_error_and_not_safe(tmp_path):
@@ -185,7 +187,7 @@ def test_server_judges_safety_in_evaluate_and_batch(tmp_path):
                 0.25,
                 False,
             )
-            assert result["evaluator_results"][0]["details"]["judge"] == "llm"
+            assert result["evaluator_results"][0]["details"]["judge"]["model"] == "m"
             own = {**body, "rules": {"safety": WORDS, "fields": [{"path": "reply"}]}}
             result = server.client.post("/api/evaluate", json=own).json()["result"]
             assert result["quality"]["safety"] == 0.0

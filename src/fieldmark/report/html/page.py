@@ -21,7 +21,7 @@ from fieldmark.values.json_text import strict_json
 from fieldmark.version import VERSION
 from fieldmark.wire.label import Label
 
-__all__ = ["SCRIPTS", "STYLES", "label_page", "page", "style"]
+__all__ = ["LABEL_SCRIPTS", "SCRIPTS", "STYLES", "label_page", "page", "script", "style"]
 
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
@@ -47,7 +47,7 @@ SCRIPTS: Final = (
     "app.js",
 )
 """In dependency order."""
-_LABEL_SCRIPTS: Final = (
+LABEL_SCRIPTS: Final = (
     "dom.js",
     "labels.js",
     "text_diff.js",
@@ -112,7 +112,7 @@ def label_page(title: str, labels: Sequence[Label]) -> bytes:
     digest = hashlib.sha256(strict_json([row["key"] for row in rows])).hexdigest()
     content = {"title": title, "id": digest[:16], "rows": rows}
     return _whole(
-        _LABEL_SCRIPTS,
+        LABEL_SCRIPTS,
         {b"labels": embedded(content)},
         b"The same pairs can be labeled in a CSV file.",
     )
@@ -126,7 +126,7 @@ def _shown_value(value: JsonValue | Missing) -> JsonValue:
 
 def _whole(scripts: tuple[str, ...], data: Mapping[bytes, bytes], without_script: bytes) -> bytes:
     """Return a page, which may load nothing but its own script and style."""
-    code = _script(scripts)
+    code = script(scripts)
     policy = (
         b"default-src 'none'",
         b"script-src '%s'" % _hash(code),
@@ -152,7 +152,7 @@ def style() -> bytes:
 
 
 @cache
-def _script(names: tuple[str, ...]) -> bytes:
+def script(names: tuple[str, ...] = SCRIPTS) -> bytes:
     """Return the script of a page in a function, so that it defines no globals."""
     parts = b"\n".join(map(_asset, names))
     return b'(function () {\n"use strict";\n%s})();\n' % parts
