@@ -40,10 +40,10 @@ _MAX_EXAMPLE_LENGTH: Final = 60
     examples=(
         "fieldmark calibrate labels.csv",
         "fieldmark calibrate labels.jsonl --match semantic",
-        "fieldmark calibrate labels.csv --rules rules.yaml --path vendor.name --out vendor.json",
-        "fieldmark calibrate labels.csv --match fuzzy --target precision=0.95",
-        "fieldmark calibrate judged.csv --eval invoices.eval.yaml --evaluator summary",
-        "fieldmark calibrate labels.csv --rules rules.yaml --path notes --min kappa=0.6 --offline",
+        "fieldmark calibrate labels.csv --rules rules.yaml --path vendor",
+        "fieldmark calibrate labels.csv --match fuzzy --target recall=0.9 --out a.json",
+        "fieldmark calibrate judged.csv --eval a.eval.yaml --evaluator summary",
+        "fieldmark calibrate labels.csv --match semantic --min kappa=0.6 --offline",
     ),
     exit_codes=(
         ExitCode.OK,
