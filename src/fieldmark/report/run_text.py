@@ -197,9 +197,9 @@ def coverage_line(summary: Summary) -> str:
     return f"{', '.join(parts)}; verdicts: {counts}"
 
 
-def target_usage(summary: Summary) -> JsonObject:
+def target_usage(usage: JsonObject) -> JsonObject:
     """Return the usage of the model that produced the predictions, if there is one."""
-    models = summary.usage.get("asked")
+    models = usage.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict) and model.get("name") == _CHAT_TARGET:
             return model
@@ -215,9 +215,9 @@ def seconds_per_call(usage: JsonObject) -> float | None:
             return None
 
 
-def usage_lines(summary: Summary) -> Iterator[str]:
+def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
     """Yield one line per model: the calls that were paid for, and those from the cache."""
-    models = summary.spent.get("asked")
+    models = spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):
             counts = (model.get(key) for key in ("requests", "input_tokens", "output_tokens"))
@@ -232,8 +232,8 @@ def usage_lines(summary: Summary) -> Iterator[str]:
                 price = _cost(", which cost", model.get("replayed_cost"))
                 line += f"; cached responses of {plural(replayed, 'call')}{price}"
             if model.get("name") == _CHAT_TARGET:
-                usage = target_usage(summary)
-                served, seconds = usage.get("models"), seconds_per_call(usage)
+                own = target_usage(usage)
+                served, seconds = own.get("models"), seconds_per_call(own)
                 line += (
                     f"; served by {', '.join(map(str, served))}" if isinstance(served, list) else ""
                 )
@@ -272,7 +272,7 @@ def run_text(
         lines.append((" " * TABLE_GAP).join(cell.ljust(size) for cell, size in cells))
     lines += ["", visible(formula)] if formula else []
     lines += ["", coverage_line(summary)]
-    lines += map(visible, usage_lines(summary))
+    lines += map(visible, usage_lines(summary.spent, summary.usage))
     lines += [visible(gate_line(gate)) for gate in summary.gates]
     lines += [visible(f"warning: {text}") for text in others]
     return "\n".join([*lines, ""])

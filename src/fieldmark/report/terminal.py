@@ -87,7 +87,7 @@ def run_view(
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
     parts.append(one_line(coverage_line(summary)))
-    parts += map(one_line, usage_lines(summary))
+    parts += map(one_line, usage_lines(summary.spent, summary.usage))
     for gate in summary.gates:
         parts.append(one_line(gate_line(gate), "green" if gate.passed else "bold red"))
     parts += [one_line(f"warning: {text}", "yellow") for text in others]
@@ -212,7 +212,7 @@ def targets_view(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> T
 
     for name in sorted(summaries, key=worst_last):
         summary = summaries[name]
-        usage = target_usage(summary)
+        usage = target_usage(summary.usage)
         cost = usage.get("cost")
         table.add_row(
             Text(visible(name)),
