@@ -103,6 +103,20 @@ def test_interval_contains_thresholds_within_one_standard_error():
     assert best.low <= best.agreement.threshold <= best.high
 
 
+def test_interval_ends_at_the_last_threshold_within_one_standard_error():
+    # Shares from the lowest threshold on: 4/9, 5/9, 6/9, 7/9 and so on to 9/9 and back.
+    judged = [wrong(n / 20) for n in range(1, 6)] + [right(n / 20) for n in range(6, 10)]
+    best = best_threshold(judged)
+    assert best.agreement.share == 1.0
+    assert (best.low, best.high) == (best.agreement.threshold,) * 2
+    judged = [*judged, right(0.01), wrong(0.99)]
+    best, rows = best_threshold(judged), sweep(judged)
+    error = (best.agreement.share * (1 - best.agreement.share) / len(judged)) ** 0.5
+    near = [row.threshold for row in rows if row.share >= best.agreement.share - error]
+    assert len(near) == 3
+    assert [best.low, best.high] == [near[0], near[-1]]
+
+
 @pytest.mark.parametrize("judged", [JUDGED, JUDGED[:1], [wrong(1.0), right(1.0)], [wrong(0.0)]])
 def test_sweep_returns_the_agreement_at_each_threshold(judged):
     rows = sweep(judged)
