@@ -137,6 +137,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "command": "fieldmark.run.targets.command:CommandTarget",
         "python": "fieldmark.run.targets.python:PythonTarget",
         "http": "fieldmark.run.targets.http:HttpTarget",
+        "chat": "fieldmark.run.targets.chat:ChatTarget",
     },
     Plugin.SAFETY: {
         "none": "fieldmark.judges.safety:NoSafety",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import fieldmark as fm
 from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.model2vec import Model2Vec
@@ -67,6 +68,38 @@ def test_model_judges_a_case_or_returns_an_error(endpoint):
         assert 0.0 <= score.score <= 1.0
     else:
         assert score.score is None
+
+
+def test_model_extracts_a_document_that_conforms_to_the_schema(endpoint, tmp_path):
+    schema = {
+        "type": "object",
+        "properties": {"vendor": {"type": "string"}, "paid": {"type": "boolean"}},
+        "required": ["vendor", "paid"],
+        "additionalProperties": False,
+    }
+    chat = {"model": "smollm2", "base_url": endpoint, "schema": schema, "max_reply_tokens": 200}
+    chat |= {"prompt": "Extract the vendor, and whether it was paid: {{input}}"}
+    chat |= {"timeout": 300.0, "retries": 0, "concurrency": 1}
+    texts = {"a": "Acme sent an invoice, which was paid.", "b": "Bolt sent one, still unpaid."}
+    spec = {
+        "cases": [
+            {"id": name, "input": text, "expected": {"vendor": name, "paid": True}}
+            for name, text in texts.items()
+        ],
+        "target": {"chat": chat},
+    }
+    run = fm.evaluate(spec, out=tmp_path / "run")
+    assert run.summary.cases.errors == run.summary.cases.unparseable == 0
+    for case in run.cases:
+        assert {key: type(value) for key, value in case.candidate.items()} == {
+            "vendor": str,
+            "paid": bool,
+        }
+        assert case.usage["output_tokens"] > 0
+        assert case.usage["seconds"] > 0
+    again = fm.evaluate(spec, out=tmp_path / "again", offline=True)
+    assert again.summary.spent["requests"] == 0
+    assert fm.diff(run, again).worse == fm.diff(run, again).improved == []
 
 
 def test_endpoint_returns_embeddings():

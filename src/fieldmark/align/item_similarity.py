@@ -7,10 +7,9 @@ pair for few items and in arrays for many; both give the same weights bit for bi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
@@ -78,15 +77,15 @@ def text_similarity(expected: str, candidate: str) -> float:
     """
     if expected[4:5] == "-" == candidate[4:5] and is_iso_date(expected) and is_iso_date(candidate):
         return 0.0
-    return _levenshtein().normalized_similarity(expected, candidate)
+    return _edit_similarity()(expected, candidate)
 
 
 @cache
-def _levenshtein() -> ModuleType:
-    """Return the edit distance, which is loaded when it is first needed."""
+def _edit_similarity() -> Callable[[str, str], float]:
+    """Return the similarity by edit distance; its library is loaded when it is first needed."""
     from rapidfuzz.distance import Levenshtein
 
-    return Levenshtein
+    return Levenshtein.normalized_similarity
 
 
 def edges_of_few(
@@ -379,10 +378,11 @@ def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | 
 def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
     """Return the `text_similarity` of every pair of strings."""
     import numpy as np
+    from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
     ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))
-    distances = cdist(ours, theirs, scorer=_levenshtein().distance, dtype=np.int32)
+    distances = cdist(ours, theirs, scorer=Levenshtein.distance, dtype=np.int32)
     longer = np.maximum.outer([len(text) for text in ours], [len(text) for text in theirs])
     similar: Floats = 1.0 - distances / longer
     dates = [place for place, text in enumerate(ours) if is_iso_date(text)]

@@ -26,6 +26,7 @@ from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.manifest import target_change
 from fieldmark.wire.run_diff import RunDiff, RunName
 from fieldmark.wire.summary import summary_to_json
 
@@ -131,7 +132,9 @@ def diff(
     ordered = {
         name: metrics.headline[name] for name in summaries[0].metrics if name in metrics.headline
     }
-    notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
+    notes = [f"the target changed: {change}" for change in _target_changes(old, new)]
+    if rescore:
+        notes.append(f"{new.path.name} rescored with the convention of {old.path.name}")
     notes += [f"forced: {text}" for _, text in obstacles]
     notes += _reading_notes(old, new)
     if is_older(new, old):
@@ -256,6 +259,31 @@ def _structural_warnings(before: StoredRun, after: StoredRun) -> Iterator[str]:
     for text in dict.fromkeys([*old, *new]):
         name = before.path.name if text in old else after.path.name
         yield f"{'both runs' if text in old and text in new else name}: {text}"
+
+
+def _target_changes(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield how the target changed, also if another model is served under the same name."""
+    old, new = before.manifest.target, after.manifest.target
+    if change := target_change(old, new):
+        yield change
+    served = [_served_models(before), _served_models(after)]
+    for name in served[0]:
+        models = [", ".join(each.get(name, ())) for each in served]
+        if all(models) and models[0] != models[1]:
+            yield f"{name} is served by {models[0]} → {models[1]}"
+
+
+def _served_models(run: StoredRun) -> dict[str, list[str]]:
+    """Return the models that produced predictions, by the name under which they were requested."""
+    target = run.manifest.target
+    asked = {} if run.summary is None else run.summary.usage.get("asked")
+    found: dict[str, list[str]] = {}
+    for each in asked if isinstance(asked, list) else []:
+        if target is None or not isinstance(each, dict) or each.get("name") != target.get("type"):
+            continue
+        models = each.get("models")
+        found[str(each.get("model"))] = sorted(map(str, models if isinstance(models, list) else []))
+    return found
 
 
 def _reading_notes(before: StoredRun, after: StoredRun) -> Iterator[str]:

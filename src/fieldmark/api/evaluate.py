@@ -23,8 +23,10 @@ from fieldmark.run.eval_setup import (
     eval_inputs,
     eval_sources,
     fingerprints,
+    for_target,
     open_cases,
     own_evaluators,
+    target_identity,
     with_optional_truth,
 )
 from fieldmark.run.evaluator_rules import eval_settings
@@ -54,6 +56,7 @@ _SLOW_SEGMENT: Final = 32
 def evaluate(
     source: EvalSource,
     *,
+    target: str = "",
     only: Iterable[str] = (),
     cases: Iterable[str] = (),
     concurrency: int | None = None,
@@ -78,15 +81,15 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `only` selects cases by tag, `cases` by id (with wildcards). `at_least` and `at_most` add gates
-    to those of the file. `out` is a new directory for the run, or with `resume` the directory of
-    an interrupted run. With `offline`, only cached responses of models are used. With
-    `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
-    worse a metric may be than in the run `baseline`, which is named as for `diff`. With
-    `preflight`, every judge, model and target is checked before the first case;
-    `check_ready_eval` does the same beforehand. Large files are processed by `workers` processes or
-    by another `engine`, as for `score`, unless evaluators call programs or models. With
-    `allow_code`, rules may name Python functions, which are then imported and run.
+    `target` is the name of one of several targets. `only` selects cases by tag, `cases` by id (with
+    wildcards). `at_least` and `at_most` add gates to those of the file. `out` is a new directory
+    for the run, or with `resume` the directory of an interrupted run. With `offline`, only cached
+    responses of models are used. With `intervals`, and for saved runs, metrics have confidence
+    intervals. `max_drop` limits how much worse a metric may be than in the run `baseline`, which is
+    named as for `diff`. With `preflight`, every judge, model and target is checked before the first
+    case; `check_ready_eval` does the same beforehand. Large files are processed by `workers`
+    processes or by another `engine`, as for `score`, unless evaluators call programs or models.
+    With `allow_code`, rules may name Python functions, which are then imported and run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -99,6 +102,7 @@ def evaluate(
     spec = _spec(source, Code.ALLOW if allow_code else Code.REFUSE)
     options = RunOptions(
         file=spec.location.file,
+        target=target,
         only=_strings(only),
         cases=_strings(cases),
         concurrency=concurrency,
@@ -137,7 +141,11 @@ def evaluate_with(
     progress: Progress | None = None,
     keep_cases: bool = False,
 ) -> EvalResult:
-    """Run an evaluation with run options; `keep_cases` as for `score_with`."""
+    """Run an evaluation with run options; `keep_cases` as for `score_with`.
+
+    The run of one of several targets has its name as a tag.
+    """
+    spec = for_target(spec, options.target)
     if options.max_errors is not None:
         spec = replace(spec, max_errors=options.max_errors)
     selection = CaseSelection(options.only, options.cases)
@@ -145,6 +153,10 @@ def evaluate_with(
     run = run_session(
         prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
     )
+    if options.target and run.path is not None and not run.url:
+        from fieldmark.api.runs import annotate  # rarely needed
+
+        annotate(run.path, add=[options.target])
     return EvalResult(
         run.summary,
         run.notes,
@@ -160,7 +172,8 @@ def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     """Raise an error if a judge, a model or the target of an evaluation cannot be used."""
     spec = for_run(spec, offline=offline)
     settings = with_regions(eval_settings(spec), eval_inputs(spec))
-    check_ready(spec, ProviderSet(settings.rules, spec.evaluators, spec.cases).unready())
+    providers = ProviderSet(settings.rules, spec.evaluators, spec.cases, spec.safety)
+    check_ready(spec, providers.unready())
 
 
 def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:
@@ -182,12 +195,13 @@ def _prepare(
     inputs = eval_inputs(spec)
     settings = with_regions(eval_settings(spec), inputs)
     gates.check_names(settings, lambda: _empty_summaries(spec))
-    providers = ProviderSet(settings.rules, spec.evaluators, spec.cases)
+    models = (settings.rules, spec.evaluators, spec.cases, spec.safety)
+    providers = ProviderSet(*models, target=spec.target)
     if preflight:
         check_ready(spec, providers.unready())
     own = own_evaluators(spec)
     evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
-    slow = spec.target is not None or has_judges(evaluators)
+    slow = spec.target is not None or has_judges(evaluators) or spec.safety is not None
     size = _SLOW_SEGMENT if slow else _SEGMENT
     saved, manifest = options.out is not None or options.resume, None
     if saved or options.baseline is not None:
@@ -201,6 +215,7 @@ def _prepare(
             segment_size=size,
             name=spec.name,
             evaluators=fingerprints(spec),
+            target=None if spec.target is None else target_identity(spec.target),
         )
         gates.check_data(manifest)
     check_selection(spec, selection)

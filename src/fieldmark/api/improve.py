@@ -88,6 +88,15 @@ def improve(run: RunLike) -> ImproveResult:
     if without_values:
         cases = plural(without_values, "case")
         notes = (*notes, f"{cases} without values: mistakes known only by type")
+    target = counted.run.manifest.target
+    options = None if target is None else target.get("options")
+    if target is not None and isinstance(options, dict):
+        prompt = options.get("prompt")
+        file = prompt.get("file") if isinstance(prompt, dict) else ""
+        where = f" ({file})" if file else ""
+        compare = f"`fieldmark diff {counted.run.path.name} latest`"
+        step = f"change its prompt{where}, run the evaluation again, and compare with {compare}"
+        notes = (*notes, f"the target is {target.get('name')}: {step}")
     summary = counted.summary()
     return ImproveResult(
         run=counted.run.path.name,

@@ -52,6 +52,8 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
         reason = why_indivisible(stream)
         if not (reason or prepared.providers.are_local):
             reason = "a comparator calls a model"
+        if settings.safety is not None:
+            reason = "safety is judged"
         found = None if reason else partition(stream, prepared.segment_size, careful=by_id)
         parts = [] if found is None else list(enumerate(found))
         if found is None or not found.whole:

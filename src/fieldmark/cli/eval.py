@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Unpack
 import click
 
 from fieldmark.api.evaluate import check_ready_eval, evaluate_with, with_baseline
-from fieldmark.cli.exit_codes import MEANINGS, ExitCode, combine_exit_codes, run_exit_code
+from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -29,7 +30,13 @@ from fieldmark.cli.options import (
     run_options,
     save_options,
 )
-from fieldmark.cli.output import OutputFormat, print_message, print_run, write_stdout
+from fieldmark.cli.output import (
+    OutputFormat,
+    OutputOptions,
+    print_message,
+    print_run,
+    write_stdout,
+)
 from fieldmark.cli.progress import show_progress
 from fieldmark.config.context import Code
 from fieldmark.config.eval_file import load_eval
@@ -40,7 +47,9 @@ from fieldmark.metrics.gates import RunFailure
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.tables import gate_text
+from fieldmark.run.eval_setup import for_target, one_per_target
 from fieldmark.run.options import RunOptions
+from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer
 from fieldmark.store.writer import new_run_id
 from fieldmark.values.escape import visible
@@ -65,6 +74,7 @@ _FAILURES = {
         "fieldmark eval invoices.eval.yaml",
         "fieldmark eval evals/*.yaml --quiet",
         "fieldmark eval invoices.eval.yaml --only smoke --case 'invoice-0*'",
+        "fieldmark eval models.eval.yaml --target gpt-a --target gpt-b",
         "fieldmark eval invoices.eval.yaml --min mean_score=0.9 --junit results.xml",
     ),
     exit_codes=tuple(MEANINGS),
@@ -78,6 +88,14 @@ _FAILURES = {
     multiple=True,
     metavar="ID",
     help="Run cases with this id; * and ? are wildcards.",
+)
+@option(
+    "--target",
+    "targets",
+    group=_CASES,
+    multiple=True,
+    metavar="NAME",
+    help="Run this one of the targets of the file.",
 )
 @gate_options
 @out_option(
@@ -102,8 +120,9 @@ _FAILURES = {
 def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
-    All files are checked before the first case is run. An eval file can run programs, so
-    treat it like a script; `fieldmark validate` checks a file without running anything.
+    All files are checked before the first case is run. A file with several targets makes one run
+    for each of them. An eval file can run programs, so treat it like a script; `fieldmark validate`
+    checks a file without running anything.
     """
     check_resume(given["resume"])
     check_baseline(given["baseline"], given["max_drop"])
@@ -114,29 +133,58 @@ def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
         raise click.UsageError("--junit and --format json accept only one eval file")
     if given["resume"] is not None:
         options = bind_run_options("eval", given)
-        return _run(load_eval(options.file, code=code), options, given)
+        spec = for_target(load_eval(options.file, code=code), options.target)
+        return run_exit_code(_run(spec, options, given))
     if not files:
         raise click.UsageError(
             "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
         )
-    specs = _load_specs(files, code, offline=given["offline"])
-    codes = []
+    specs = _load_specs(files, given["targets"], code, offline=given["offline"])
+    if one_at_a_time and len(specs) > 1:
+        raise click.UsageError("--junit and --format json accept only one target; use --target")
+    runs: list[EvalResult] = []
+    by_file: dict[str, dict[str, EvalResult]] = {}
     for spec, options in _options_by_file(specs, given):
         if len(specs) > 1 and given["output"].shows_table:
             write_stdout(f"{visible(spec.name)}\n")
-        codes.append(_run(spec, options, given))
-    return combine_exit_codes(codes)
+        runs.append(_run(spec, options, given))
+        if options.target:
+            by_file.setdefault(spec.location.file, {})[options.target] = runs[-1]
+    for targets in by_file.values():
+        if len(targets) > 1:
+            _print_targets(targets, given["output"])
+    return combine_exit_codes(map(run_exit_code, runs))
 
 
-def _load_specs(files: tuple[str, ...], code: Code, *, offline: bool) -> list[EvalSpec]:
-    """Load all files, or raise one error with the problems of all files."""
-    specs: list[EvalSpec] = []
+def _print_targets(runs: Mapping[str, EvalResult], output: OutputOptions) -> None:
+    """Print one line for the run of each target, and how to compare two of them."""
+    if output.shows_table:
+        from fieldmark.report.terminal import as_text, targets_view
+
+        saved = {name: str(run.url or run.path or "") for name, run in runs.items()}
+        summaries = {name: run.summary for name, run in runs.items()}
+        write_stdout(as_text(targets_view(summaries, saved)) + "\n")
+    paths = [str(run.url or run.path) for run in runs.values() if run.path is not None]
+    if len(paths) > 1 and not output.quiet:
+        print_message(f"compare two targets: fieldmark diff {shlex.join(paths[:2])}")
+
+
+def _load_specs(
+    files: tuple[str, ...], targets: tuple[str, ...], code: Code, *, offline: bool
+) -> list[tuple[EvalSpec, str]]:
+    """Load all files, or raise one error with the problems of all files.
+
+    A file with several targets gives an evaluation for each of them, with the name of the target.
+    """
+    specs: list[tuple[EvalSpec, str]] = []
     problems: list[Problem] = []
     for file in files:
         try:
-            spec = load_eval(file, code=code)
-            check_ready_eval(spec, offline=offline)
-            specs.append(spec)
+            loaded = load_eval(file, code=code)
+            for spec in one_per_target(loaded, targets):
+                check_ready_eval(spec, offline=offline)
+                several = loaded.targets and spec.target
+                specs.append((spec, spec.target.name if several and spec.target else ""))
         except ConfigError as error:
             problems += error.problems
     if problems:
@@ -145,18 +193,18 @@ def _load_specs(files: tuple[str, ...], code: Code, *, offline: bool) -> list[Ev
 
 
 def _options_by_file(
-    specs: Sequence[EvalSpec], given: RunArguments
+    specs: Sequence[tuple[EvalSpec, str]], given: RunArguments
 ) -> list[tuple[EvalSpec, RunOptions]]:
-    """Return the options of the run of each file.
+    """Return the options of the run of each file and target.
 
     Baselines are found before the first run, so `latest` is never a run of the same command.
     """
     shared = bind_run_options("eval", given)
     found: list[tuple[EvalSpec, RunOptions]] = []
     problems: list[Problem] = []
-    for spec, out in zip(specs, _directories(specs, given), strict=True):
+    for (spec, target), out in zip(specs, _directories(specs, given), strict=True):
         try:
-            options = replace(shared, file=spec.location.file, out=out)
+            options = replace(shared, file=spec.location.file, target=target, out=out)
             found.append((spec, with_baseline(options, spec)))
         except ConfigError as error:
             problems += error.problems
@@ -165,8 +213,8 @@ def _options_by_file(
     return found
 
 
-def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
-    """Run one file, print its results and its verdict, and return the exit code."""
+def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> EvalResult:
+    """Run one file with one target, and print its results and its verdict."""
     output, values = given["output"], given["values"]
     annotations = junit = None
     observers: list[Observer] = []
@@ -195,11 +243,16 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
         reasons = [f"failed: {_FAILURES[failure]}" for failure in run.summary.failures]
         reasons.append("passed" if run.summary.gates else "no gates")
         print_message(f"{run.name}: {reasons[0]}")
-    return run_exit_code(run)
+    return run
 
 
-def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[str | Path | None]:
-    """Return a directory for the run of each file, with a number if names are not unique."""
+def _directories(
+    specs: Sequence[tuple[EvalSpec, str]], given: RunArguments
+) -> list[str | Path | None]:
+    """Return a directory for the run of each file, or of each target of a single file.
+
+    Names that are not unique have a number.
+    """
     if not given["save"]:
         return [None] * len(specs)
     parent = given["out"]
@@ -209,8 +262,10 @@ def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[str | P
         return [parent]
     uses: Counter[str] = Counter()
     directories: list[str | Path | None] = []
-    for spec in specs:
-        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in spec.name)
+    one_file = len({spec.location.file for spec, _ in specs}) == 1
+    for spec, target in specs:
+        shown = target if one_file and target else spec.name
+        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in shown)
         name = plain.lstrip(".") or "eval"
         uses[name] += 1
         name = name if uses[name] == 1 else f"{name}-{uses[name]}"

@@ -39,7 +39,8 @@ _COMMANDS: Final = {
     "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
     "import": ("import_", "Convert eval files of other tools."),
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
-    "calibrate": ("calibrate", "Measure a comparator against human verdicts."),
+    "label": ("label", "Draw pairs of a run for labeling by people."),
+    "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
     "serve": ("serve", "Start the web application and HTTP API."),
     "demo": ("demo", "Score the bundled sample documents."),
 }

@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Final
 
 from fieldmark.compare.lexical import is_within, pair_tokens
-from fieldmark.compare.text_reader import NEGATION, Kind, Token, read_text, same_value
+from fieldmark.compare.text_reader import NEGATION, TextToken, TextTokenKind, read_text, same_value
 from fieldmark.compare.vocabulary import OPPOSITES, PARTIES, RELATIONS
 
 __all__ = ["find_difference"]
@@ -47,7 +47,7 @@ def find_difference(names: Iterable[str], expected: str, candidate: str) -> str:
 
 def _compare_dates(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    for what, kind in (("dates", Kind.DATE), ("times", Kind.TIME)):
+    for what, kind in (("dates", TextTokenKind.DATE), ("times", TextTokenKind.TIME)):
         want, got = ([token for token in side if token.kind is kind] for side in pair.sides)
         if max(len(want), len(got)) > _MAX_DATES:
             return f"too many {what} to compare (limit {_MAX_DATES})"
@@ -62,7 +62,7 @@ def _compare_dates(expected: str, candidate: str) -> str:
     return ""
 
 
-def _same_date(one: Token, other: Token) -> bool:
+def _same_date(one: TextToken, other: TextToken) -> bool:
     """Whether two dates can mean the same; parts that one of them omits are not compared."""
     return same_value(one, other) or is_within(one, other) or is_within(other, one)
 
@@ -80,9 +80,9 @@ def _compare_numbers(expected: str, candidate: str) -> str:
     return _difference("numbers", _written(missing), _written(extra))
 
 
-def _without_number(tokens: Iterable[Token], others: Sequence[Token]) -> list[Token]:
+def _without_number(tokens: Iterable[TextToken], others: Sequence[TextToken]) -> list[TextToken]:
     """Return the numbers without the same number in another text; units are another guard."""
-    numbers = [token for token in tokens if token.kind is Kind.NUMBER]
+    numbers = [token for token in tokens if token.kind is TextTokenKind.NUMBER]
     near = others if len(others) <= _MAX_COMPARED else ()
     keys = frozenset[object]().union(*(token.keys for token in others))
     plain = frozenset[Fraction]().union(*(token.plain for token in others))
@@ -95,21 +95,25 @@ def _without_number(tokens: Iterable[Token], others: Sequence[Token]) -> list[To
     ]
 
 
-def _written(tokens: Iterable[Token]) -> list[str]:
+def _written(tokens: Iterable[TextToken]) -> list[str]:
     return [token.written for token in tokens]
 
 
 def _compare_units(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    others = [token for token in pair.got if token.kind is Kind.NUMBER]
+    others = [token for token in pair.got if token.kind is TextTokenKind.NUMBER]
     for token in pair.want:
         same = [other for other in others if not token.plain.isdisjoint(other.plain)]
-        if token.kind is Kind.NUMBER and same and all(map(partial(_other_unit, token), same)):
+        if (
+            token.kind is TextTokenKind.NUMBER
+            and same
+            and all(map(partial(_other_unit, token), same))
+        ):
             return _difference("units", [token.written], [same[0].written])
     return ""
 
 
-def _other_unit(one: Token, other: Token) -> bool:
+def _other_unit(one: TextToken, other: TextToken) -> bool:
     """Whether two numbers have units, and not the same ones."""
     return one.has_unit and other.has_unit and not same_value(one, other)
 
@@ -117,7 +121,8 @@ def _other_unit(one: Token, other: Token) -> bool:
 def _compare_codes(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
     missing, extra = (
-        [token.written for token in side if token.kind is Kind.CODE] for side in pair.unmatched
+        [token.written for token in side if token.kind is TextTokenKind.CODE]
+        for side in pair.unmatched
     )
     if missing or extra:
         return _difference("codes", missing, extra)
@@ -167,12 +172,12 @@ def _compare_order(expected: str, candidate: str) -> str:
     return _compare_assignments(pair.all_want, pair.all_got)
 
 
-def _related_names(tokens: Sequence[Token], text: str) -> list[str]:
+def _related_names(tokens: Sequence[TextToken], text: str) -> list[str]:
     """Return the capitalized words and the parties in a text that says how they are related.
 
     Names in a list, or with words such as "at" between them, can be in any order.
     """
-    words = [token for token in tokens if token.kind is Kind.WORD]
+    words = [token for token in tokens if token.kind is TextTokenKind.WORD]
     named = [token.word in PARTIES or token.written[:1].isupper() for token in words]
     if all(named) or text.upper() == text:
         return []
@@ -189,7 +194,7 @@ def _related_names(tokens: Sequence[Token], text: str) -> list[str]:
     return [name.word for name in names if name.weight or len(name.written) == 1] if related else []
 
 
-def _compare_assignments(expected: Sequence[Token], candidate: Sequence[Token]) -> str:
+def _compare_assignments(expected: Sequence[TextToken], candidate: Sequence[TextToken]) -> str:
     """Compare which words the numbers in lists belong to: "30% now, 70% later"."""
     want, got = _assignments(expected), _assignments(candidate)
     if len(want) < _MIN_ASSIGNED or len(got) < _MIN_ASSIGNED:
@@ -207,10 +212,10 @@ def _compare_assignments(expected: Sequence[Token], candidate: Sequence[Token]) 
     return ""
 
 
-def _assignments(tokens: Sequence[Token]) -> list[tuple[Token, frozenset[str]]]:
+def _assignments(tokens: Sequence[TextToken]) -> list[tuple[TextToken, frozenset[str]]]:
     """Return the numbers of a text with the words of the same part of a list."""
-    numbers = [token for token in tokens if token.kind is Kind.NUMBER]
-    found: list[tuple[Token, frozenset[str]]] = []
+    numbers = [token for token in tokens if token.kind is TextTokenKind.NUMBER]
+    found: list[tuple[TextToken, frozenset[str]]] = []
     for number in numbers if len(tokens) <= _MAX_COMPARED else ():
         words = frozenset(
             token.word

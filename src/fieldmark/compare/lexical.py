@@ -20,9 +20,9 @@ from fieldmark.compare.text_reader import (
     NEGATION,
     Day,
     Key,
-    Kind,
     Period,
-    Token,
+    TextToken,
+    TextTokenKind,
     is_acronym,
     read_text,
     same_value,
@@ -74,20 +74,23 @@ def pair_tokens(expected: str, candidate: str) -> Pairing:
 _NAMES_NOTHING: Final = frozenset({"none", "nil", "nothing", "no", "n/a"})
 
 
-def _says_none(one: Sequence[Token], other: Sequence[Token]) -> bool:
+def _says_none(one: Sequence[TextToken], other: Sequence[TextToken]) -> bool:
     """Whether a text is just "none", and the other one says what there is none of."""
     return (
         len(one) == 1
         and one[0].written.lower() in _NAMES_NOTHING
-        and [token for token in other if token.word == NEGATION] == [*other[:1]]
+        and bool(other)
+        and [token for token in other if token.word == NEGATION] == [other[0]]
         and other[0].written.lower().split()[0] in _NAMES_NOTHING
         and not any(token.kind.is_value for token in other)
     )
 
 
-def _compact(tokens: Sequence[Token]) -> str:
+def _compact(tokens: Sequence[TextToken]) -> str:
     """Return the letters and digits of a text without decimals, whose marks have a meaning."""
-    numbers = (token for token in tokens if token.kind.is_value and token.kind is not Kind.CODE)
+    numbers = (
+        token for token in tokens if token.kind.is_value and token.kind is not TextTokenKind.CODE
+    )
     if any(not token.written.isdigit() for token in numbers):
         return ""
     joined = "".join(token.written for token in tokens).casefold()
@@ -98,40 +101,42 @@ def _compact(tokens: Sequence[Token]) -> str:
 class Pairing:
     """The tokens of two texts that have no counterpart yet, and the weight of those that have."""
 
-    want: list[Token]
-    got: list[Token]
+    want: list[TextToken]
+    got: list[TextToken]
     matched: float = 0.0
     values: int = 0
     matched_values: int = 0
     equal: bool = False
-    all_want: tuple[Token, ...] = field(init=False)
-    all_got: tuple[Token, ...] = field(init=False)
+    all_want: tuple[TextToken, ...] = field(init=False)
+    all_got: tuple[TextToken, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.all_want, self.all_got = tuple(self.want), tuple(self.got)
         self.values = sum(token.kind.is_value for token in (*self.want, *self.got))
 
     @property
-    def sides(self) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    def sides(self) -> tuple[tuple[TextToken, ...], tuple[TextToken, ...]]:
         """All tokens of the two texts."""
         return self.all_want, self.all_got
 
     @property
-    def unmatched(self) -> tuple[list[Token], list[Token]]:
+    def unmatched(self) -> tuple[list[TextToken], list[TextToken]]:
         """The tokens of the two texts without a counterpart."""
         return self.want, self.got
 
     def match_equal(self) -> None:
         """Match the tokens that have a key in common."""
-        by_key: dict[Key, list[Token]] = {}
+        by_key: dict[Key, list[TextToken]] = {}
         for token in reversed(self.got):
             for key in token.keys:
                 by_key.setdefault(key, []).append(token)
-        values = [token for token in self.got if token.kind in {Kind.NUMBER, Kind.DATE}]
+        values = [
+            token for token in self.got if token.kind in {TextTokenKind.NUMBER, TextTokenKind.DATE}
+        ]
         if len(values) > _MAX_VALUES:
             values = []
         taken: set[int] = set()
-        rest: list[Token] = []
+        rest: list[TextToken] = []
         for token in self.want:
             partner = None
             for key in token.keys:
@@ -139,7 +144,7 @@ class Pairing:
                 while equal and id(equal[-1]) in taken:
                     equal.pop()
                 partner = partner or (equal[-1] if equal else None)
-            if partner is None and token.kind in {Kind.NUMBER, Kind.DATE}:
+            if partner is None and token.kind in {TextTokenKind.NUMBER, TextTokenKind.DATE}:
                 free = (other for other in values if id(other) not in taken)
                 partner = next((other for other in free if _same_value(token, other)), None)
             if partner is None:
@@ -150,7 +155,7 @@ class Pairing:
         self.want = rest
         self.got = [token for token in self.got if id(token) not in taken]
 
-    def _count(self, one: Token, other: Token, similarity: float = 1.0) -> None:
+    def _count(self, one: TextToken, other: TextToken, similarity: float = 1.0) -> None:
         self.matched += max(one.weight, other.weight) * similarity
         self.matched_values += one.kind.is_value + other.kind.is_value
 
@@ -160,8 +165,10 @@ class Pairing:
             self.want, self.got = self._resolved(self.want, self.got)
             self.got, self.want = self._resolved(self.got, self.want)
 
-    def _resolved(self, short: list[Token], long: list[Token]) -> tuple[list[Token], list[Token]]:
-        rest: list[Token] = []
+    def _resolved(
+        self, short: list[TextToken], long: list[TextToken]
+    ) -> tuple[list[TextToken], list[TextToken]]:
+        rest: list[TextToken] = []
         for token in short:
             spelled = self._meaning(token, long)
             if spelled:
@@ -173,9 +180,9 @@ class Pairing:
                 rest.append(token)
         return rest, long
 
-    def _meaning(self, token: Token, long: list[Token]) -> list[Token]:
+    def _meaning(self, token: TextToken, long: list[TextToken]) -> list[TextToken]:
         """Return the tokens of the other text that an abbreviation stands for."""
-        if token.kind is not Kind.WORD:
+        if token.kind is not TextTokenKind.WORD:
             return []
         written = token.written
         meanings: Iterable[str] = AMBIGUOUS.get(written.lower().replace("'", ""), ())
@@ -212,10 +219,10 @@ class Pairing:
         self.got = [token for place, token in enumerate(self.got) if place not in used_got]
 
     def _compounds(
-        self, single: list[Token], parts: list[Token]
-    ) -> tuple[list[Token], list[Token]]:
+        self, single: list[TextToken], parts: list[TextToken]
+    ) -> tuple[list[TextToken], list[TextToken]]:
         """Match a word with two words that it joins, such as "paperclip" and "paper clip"."""
-        rest: list[Token] = []
+        rest: list[TextToken] = []
         for token in single:
             for first, second in pairwise(parts):
                 if _plain(first.written) + _plain(second.written) == _plain(token.written):
@@ -265,9 +272,9 @@ def _plain(word: str) -> str:
     return re.sub(r"[\W_]", "", word.lower())
 
 
-def _contained(meaning: str, tokens: Sequence[Token]) -> list[Token]:
+def _contained(meaning: str, tokens: Sequence[TextToken]) -> list[TextToken]:
     """Return the tokens that a meaning consists of, if all of them are there."""
-    found: list[Token] = []
+    found: list[TextToken] = []
     for part in read_text(meaning):
         if not part.weight:
             continue
@@ -285,9 +292,9 @@ _YEARS: Final = range(1800, 2200)
 """Numbers that can be a year."""
 
 
-def _periods_of(token: Token) -> list[Period]:
+def _periods_of(token: TextToken) -> list[Period]:
     """Return the periods that a token can mean; a number can be a year."""
-    if token.kind is Kind.DATE:
+    if token.kind is TextTokenKind.DATE:
         return [cast("Period", key) for key in token.keys]
     years = (
         (int(value) for value in token.plain if value.denominator == 1)
@@ -297,14 +304,14 @@ def _periods_of(token: Token) -> list[Period]:
     return [((year, 1, 1), (year, 12, 31)) for year in years if year in _YEARS]
 
 
-def is_within(one: Token, other: Token) -> bool:
+def is_within(one: TextToken, other: TextToken) -> bool:
     """Whether a date can be a part of another one; a year that one of them omits is not compared.
 
     >>> day, month = (read_text(text)[0] for text in ("3 May", "May 2024"))
     >>> is_within(day, month), is_within(month, day)
     (True, False)
     """
-    if Kind.DATE not in {one.kind, other.kind}:
+    if TextTokenKind.DATE not in {one.kind, other.kind}:
         return False
     return any(
         _not_later(outer[0], inner[0]) and _not_later(inner[1], outer[1])
@@ -322,7 +329,7 @@ def _not_later(one: Day, other: Day) -> bool:
     )
 
 
-def _same_value(one: Token, other: Token) -> bool:
+def _same_value(one: TextToken, other: TextToken) -> bool:
     """Whether values are equal after a conversion, or dates if one has no year or is a number."""
     return same_value(one, other) or (is_within(one, other) and is_within(other, one))
 
@@ -359,9 +366,9 @@ _FORM: Final = 0.95
 _TYPO: Final = 0.9
 
 
-def _form_similarity(one: Token, other: Token) -> float:
+def _form_similarity(one: TextToken, other: TextToken) -> float:
     """Return how similar two forms of one word are; 0 if they are different words."""
-    if one.kind is not Kind.WORD or other.kind is not Kind.WORD:
+    if one.kind is not TextTokenKind.WORD or other.kind is not TextTokenKind.WORD:
         return _recognized(one, other)
     first, second = one.word, other.word
     written, typed = one.written.lower(), other.written.lower()
@@ -381,11 +388,11 @@ def _form_similarity(one: Token, other: Token) -> float:
     return _TYPO if _is_misspelling(written, typed) else 0.0
 
 
-def _recognized(one: Token, other: Token) -> float:
+def _recognized(one: TextToken, other: TextToken) -> float:
     """Return the similarity of a word and a word in which letters were recognized as digits."""
-    if {one.kind, other.kind} != {Kind.WORD, Kind.CODE}:
+    if {one.kind, other.kind} != {TextTokenKind.WORD, TextTokenKind.CODE}:
         return 0.0
-    word, code = (one, other) if one.kind is Kind.WORD else (other, one)
+    word, code = (one, other) if one.kind is TextTokenKind.WORD else (other, one)
     letters = code.written.lower().translate(_CONFUSED)
     long = len(letters) > _MIN_SHORT and sum(map(str.isdigit, code.written)) * 3 <= len(letters)
     return _FORM if long and letters == word.written.lower() else 0.0

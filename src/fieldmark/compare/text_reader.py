@@ -44,10 +44,10 @@ __all__ = [
     "NEGATION",
     "Day",
     "Key",
-    "Kind",
     "Period",
     "Quantity",
-    "Token",
+    "TextToken",
+    "TextTokenKind",
     "is_acronym",
     "read_text",
     "same_value",
@@ -58,7 +58,7 @@ NEGATION: Final = "not"
 """The word that stands for all negations."""
 
 
-class Kind(StrEnum):
+class TextTokenKind(StrEnum):
     """What a token is."""
 
     WORD = "word"
@@ -70,7 +70,7 @@ class Kind(StrEnum):
     @property
     def is_value(self) -> bool:
         """Whether a token is more than a word."""
-        return self is not Kind.WORD
+        return self is not TextTokenKind.WORD
 
 
 class Quantity(NamedTuple):
@@ -86,7 +86,7 @@ Key: TypeAlias = "str | Quantity | Period | int"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TextToken:
     """A word or value of a text.
 
     Tokens mean the same if they have a key in common: an ambiguous one has several. `weight` is
@@ -95,7 +95,7 @@ class Token:
     "Lot: 7". The key of a word is also its `word`.
     """
 
-    kind: Kind
+    kind: TextTokenKind
     keys: frozenset[Key]
     written: str
     weight: float = 1.0
@@ -117,7 +117,7 @@ _IRREGULAR: Final = frozenset({"mass", "length", "area", "volume", "speed", "cel
 """What is measured in units that are no round multiples of each other."""
 
 
-def same_value(one: Token, other: Token) -> bool:
+def same_value(one: TextToken, other: TextToken) -> bool:
     """Whether two tokens mean the same; converted units may be rounded.
 
     >>> grams, ounces = (read_text(text)[0] for text in ("1 lb", "454 g"))
@@ -339,7 +339,7 @@ class _Piece(NamedTuple):
     """A part of a text: a word, a value or a mark, before phrases are replaced."""
 
     text: str
-    token: Token | None = None
+    token: TextToken | None = None
     segment: int = 0
     dotted: bool = False
 
@@ -435,7 +435,7 @@ _ROMAN: Final[Mapping[str, int]] = {
 }
 
 
-def read_text(text: str) -> tuple[Token, ...]:
+def read_text(text: str) -> tuple[TextToken, ...]:
     """Return the words and values of a text, in order.
 
     >>> [token.written for token in read_text("Paid $1,500.00 on 3 May 2024")]
@@ -449,11 +449,11 @@ _CACHED_LENGTH: Final = 80
 
 
 @lru_cache(maxsize=4096)
-def _read_short(text: str) -> tuple[Token, ...]:
+def _read_short(text: str) -> tuple[TextToken, ...]:
     return _read(text)
 
 
-def _read(text: str) -> tuple[Token, ...]:
+def _read(text: str) -> tuple[TextToken, ...]:
     folded = _fold(text)
     pieces = _join_numbers(_read_number_words(list(_scan(folded))))
     tokens = _without_repeats(_with_labels(_replace_phrases(pieces), folded))
@@ -549,7 +549,7 @@ def _scan_value(text: str, place: int, segment: int) -> _Scanned:
         if match:
             periods = frozenset[Key](_periods(match.groupdict()))
             if periods:
-                return _value(Kind.DATE, periods, match, segment)
+                return _value(TextTokenKind.DATE, periods, match, segment)
     match = _TIME.match(text, place)
     if (
         match
@@ -559,23 +559,27 @@ def _scan_value(text: str, place: int, segment: int) -> _Scanned:
         hour, half = int(match["hour"]), (match["half"] or "").lower()
         if half:
             hour = hour % 12 + (12 if half == "p" else 0)
-        return _value(Kind.TIME, frozenset({hour * 60 + int(match["minute"] or 0)}), match, segment)
+        return _value(
+            TextTokenKind.TIME, frozenset({hour * 60 + int(match["minute"] or 0)}), match, segment
+        )
     match = _MASKED.match(text, place)
     if match:
         keys = frozenset[Key]({Quantity("", Fraction(match["digits"]))})
-        pieces, end = _value(Kind.NUMBER, keys, match, segment)
+        pieces, end = _value(TextTokenKind.NUMBER, keys, match, segment)
         return [_Piece("masked", segment=segment), *pieces], end
     match = _SIZE.match(text, place)
     if match:
         count = match["count"] or len(match["letters"] or "")
         size = "small" if match["size"][0] in "sS" else "larg"
         word = f"{count}x {size}"
-        token = Token(Kind.WORD, frozenset({word}), match[0], segment=segment, word=word)
+        token = TextToken(
+            TextTokenKind.WORD, frozenset({word}), match[0], segment=segment, word=word
+        )
         return [_Piece(match[0], token, segment)], match.end()
     match = _INTERVAL.match(text, place)
     if match:
         keys = frozenset[Key]({Quantity("clock", Fraction(match["hours"]) * 3600)})
-        pieces, end = _value(Kind.NUMBER, keys, match, segment)
+        pieces, end = _value(TextTokenKind.NUMBER, keys, match, segment)
         return [_Piece("every", segment=segment), *pieces], end
     match = _NUMBERED.match(text, place) or _VERSION.match(text, place)
     if match:
@@ -585,19 +589,21 @@ def _scan_value(text: str, place: int, segment: int) -> _Scanned:
         # Articles have Roman numerals, but a sentence can contain "type I", so capitals decide.
         if digits and (number[0].isdigit() or number.isupper()):
             keys = frozenset[Key]({digits} if "." in digits else {Quantity("", Fraction(digits))})
-            pieces, end = _value(Kind.CODE if "." in digits else Kind.NUMBER, keys, match, segment)
+            pieces, end = _value(
+                TextTokenKind.CODE if "." in digits else TextTokenKind.NUMBER, keys, match, segment
+            )
             return [_Piece(word, segment=segment), *pieces], end
     return _scan_code(text, place, segment) or _scan_number(text, place, segment)
 
 
 def _value(
-    kind: Kind, keys: frozenset[Key], match: re.Match[str], segment: int, end: int = 0
+    kind: TextTokenKind, keys: frozenset[Key], match: re.Match[str], segment: int, end: int = 0
 ) -> tuple[list[_Piece], int]:
     end = end or match.end()
     written = match.string[match.start() : end].strip()
-    if kind is Kind.DATE:
+    if kind is TextTokenKind.DATE:
         written = written.rstrip(".,")
-    token = Token(kind, keys, written, _VALUE_WEIGHT, segment)
+    token = TextToken(kind, keys, written, _VALUE_WEIGHT, segment)
     return [_Piece(written, token, segment)], end
 
 
@@ -669,14 +675,14 @@ def _scan_code(text: str, place: int, segment: int) -> _Scanned:
             keys |= {digits, *(digits[length:] for length in range(1, 4))}
         elif digits.startswith("0"):
             keys |= {digits[1:]}
-        return _value(Kind.CODE, frozenset(keys), match, segment)
+        return _value(TextTokenKind.CODE, frozenset(keys), match, segment)
     match = _CODE.match(text, place)
     if match is None or not re.search("[0-9]", match[0]) or _is_readable(match[0]):
         return None
     if not re.search("[A-Za-z]", match[0]):
         return None
     code = re.sub("[^A-Za-z0-9]", "", match[0]).upper()
-    return _value(Kind.CODE, frozenset({code}), match, segment)
+    return _value(TextTokenKind.CODE, frozenset({code}), match, segment)
 
 
 def _is_readable(written: str) -> bool:
@@ -752,8 +758,8 @@ def _scan_number(text: str, place: int, segment: int) -> _Scanned:
         and digits.isdigit()
     ):
         keys |= {digits}
-    token = Token(
-        Kind.NUMBER,
+    token = TextToken(
+        TextTokenKind.NUMBER,
         keys,
         text[start:after].strip(),
         _VALUE_WEIGHT,
@@ -879,7 +885,7 @@ def _join_numbers(pieces: Sequence[_Piece]) -> list[_Piece]:
     found: list[_Piece] = []
     for piece in pieces:
         token = piece.token
-        if token is not None and token.kind is Kind.NUMBER and found and found[-1].token:
+        if token is not None and token.kind is TextTokenKind.NUMBER and found and found[-1].token:
             total = _sum_of_units(found[-1].token, token)
             if total is not None:
                 found[-1] = found[-1]._replace(token=total)
@@ -896,10 +902,10 @@ def _join_numbers(pieces: Sequence[_Piece]) -> list[_Piece]:
         mark, first = found[-1].text.lower(), found[-2].token
         if first is None or first.kind is not token.kind:
             found.append(piece)
-        elif token.kind is Kind.DATE and mark not in {"and", "or", "x", "by", "/"}:
+        elif token.kind is TextTokenKind.DATE and mark not in {"and", "or", "x", "by", "/"}:
             period = _joined_period(first, token)
             found[-2:] = [period] if period else [*found[-2:], piece]
-        elif token.kind is Kind.NUMBER and mark != "/":
+        elif token.kind is TextTokenKind.NUMBER and mark != "/":
             if mark in {"-", "x"}:
                 found.pop()
             product = mark == "x"
@@ -907,7 +913,7 @@ def _join_numbers(pieces: Sequence[_Piece]) -> list[_Piece]:
                 other = found[place].token
                 if other is None and place == len(found) - 1:
                     continue
-                if other is None or other.kind is not Kind.NUMBER:
+                if other is None or other.kind is not TextTokenKind.NUMBER:
                     break
                 with_unit = _with_unit_of(other, token, product=product)
                 found[place] = found[place]._replace(token=with_unit)
@@ -917,7 +923,7 @@ def _join_numbers(pieces: Sequence[_Piece]) -> list[_Piece]:
     return found
 
 
-def _sum_of_units(first: Token, second: Token) -> Token | None:
+def _sum_of_units(first: TextToken, second: TextToken) -> TextToken | None:
     """Return the sum of a number and another one in a smaller unit: 5 ft 10 in, 2 h 30 min."""
     keys = frozenset[Key](
         Quantity(large.measure, large.value + small.value)
@@ -936,7 +942,7 @@ def _sum_of_units(first: Token, second: Token) -> Token | None:
 _SUMMED: Final = frozenset({"clock", "months", "length", "mass"})
 
 
-def _joined_period(first: Token, last: Token) -> _Piece | None:
+def _joined_period(first: TextToken, last: TextToken) -> _Piece | None:
     starts = [key for key in first.keys if isinstance(key, tuple) and not isinstance(key, Quantity)]
     ends = [key for key in last.keys if isinstance(key, tuple) and not isinstance(key, Quantity)]
     keys: set[Key] = set()
@@ -948,7 +954,7 @@ def _joined_period(first: Token, last: Token) -> _Piece | None:
     return _Piece(written, replace(first, keys=frozenset(keys), written=written)) if keys else None
 
 
-def _with_unit_of(one: Token, other: Token, *, product: bool) -> Token:
+def _with_unit_of(one: TextToken, other: TextToken, *, product: bool) -> TextToken:
     """Return a number without a unit with that of another one; in "6 x 500 ml" it may have none."""
     if any(isinstance(key, Quantity) and key.measure for key in one.keys):
         return one
@@ -982,8 +988,13 @@ def _read_number_words(pieces: Sequence[_Piece]) -> list[_Piece]:
         if value.denominator > 1 and measures == [("", Fraction(1))]:
             keys |= {Quantity("percent", value * 100)}
         segment = pieces[place].segment
-        token = Token(
-            Kind.NUMBER, keys, words, _VALUE_WEIGHT, segment, plain=frozenset({value * scale})
+        token = TextToken(
+            TextTokenKind.NUMBER,
+            keys,
+            words,
+            _VALUE_WEIGHT,
+            segment,
+            plain=frozenset({value * scale}),
         )
         found.append(_Piece(words, token, segment))
         place = end + len(following[: max(after - 1, 0)].split())
@@ -1069,14 +1080,14 @@ def _number_words(pieces: Sequence[_Piece], place: int) -> tuple[Fraction | None
 # --- phrases --------------------------------------------------------------------------------------
 
 
-def _replace_phrases(pieces: Sequence[_Piece]) -> list[Token]:
+def _replace_phrases(pieces: Sequence[_Piece]) -> list[TextToken]:
     """Replace the words and phrases of the tables with what they stand for."""
     capitals = not any(char.islower() for piece in pieces for char in piece.text)
     units: list[_Piece] = [
         piece for piece in pieces if piece.token or piece.text[0].isalnum() or "/" in piece.text[1:]
     ]
     stems = ["" if piece.token else _stem(piece.text.lower().replace("'", "")) for piece in units]
-    tokens: list[Token] = []
+    tokens: list[TextToken] = []
     place = 0
     while place < len(units):
         piece = units[place]
@@ -1086,7 +1097,7 @@ def _replace_phrases(pieces: Sequence[_Piece]) -> list[Token]:
             continue
         lower = piece.text.lower()
         following = units[place + 1].token if place + 1 < len(units) else None
-        if following and following.kind is Kind.NUMBER and lower in _BOUND_BEFORE:
+        if following and following.kind is TextTokenKind.NUMBER and lower in _BOUND_BEFORE:
             tokens.append(_word_token(_BOUND_BEFORE[lower], piece))
             place += 1
             continue
@@ -1158,17 +1169,23 @@ def _longest_phrase(
     return best
 
 
-def _word_token(word: str, piece: _Piece) -> Token:
+def _word_token(word: str, piece: _Piece) -> TextToken:
     weight = _WEIGHTS.get(word, 1.0)
-    return Token(
-        Kind.WORD, frozenset({word}), piece.text, weight, piece.segment, piece.dotted, word=word
+    return TextToken(
+        TextTokenKind.WORD,
+        frozenset({word}),
+        piece.text,
+        weight,
+        piece.segment,
+        piece.dotted,
+        word=word,
     )
 
 
 _STREET: Final = re.compile(r"(?P<name>[a-z]{3,})str\Z")
 
 
-def _plain_tokens(piece: _Piece, stem: str, *, content: bool = False) -> list[Token]:
+def _plain_tokens(piece: _Piece, stem: str, *, content: bool = False) -> list[TextToken]:
     """Return a word that is in no table; capitals of a function word mean that it is a code."""
     word = piece.text.lower().replace("'", "")
     if piece.text.lower().endswith("n't"):
@@ -1209,15 +1226,15 @@ _LABEL: Final = re.compile(
 _MAX_LABEL: Final = 2
 
 
-def _with_labels(tokens: list[Token], text: str) -> list[Token]:
+def _with_labels(tokens: list[TextToken], text: str) -> list[TextToken]:
     """Mark the words before a colon, a number sign or a code."""
-    if any(token.kind is Kind.DATE for token in tokens):
+    if any(token.kind is TextTokenKind.DATE for token in tokens):
         # A weekday beside a date says nothing new.
         tokens = [
             replace(each, weight=MINOR) if each.word in _WEEKDAYS else each for each in tokens
         ]
     label = _LABEL.match(text)
-    if tokens and tokens[-1].kind is Kind.CODE and len(tokens) <= _MAX_LABEL + 1:
+    if tokens and tokens[-1].kind is TextTokenKind.CODE and len(tokens) <= _MAX_LABEL + 1:
         count = len(tokens) - 1
     elif label is not None:
         count = len(_replace_phrases(list(_scan(label["words"]))))
@@ -1235,16 +1252,16 @@ _MAX_SPELLED_OUT: Final = 200
 """In texts with more words, acronyms are not compared with what they stand for."""
 
 
-def is_acronym(token: Token) -> bool:
+def is_acronym(token: TextToken) -> bool:
     """Whether a word is short and in capitals."""
     return (
-        token.kind is Kind.WORD
+        token.kind is TextTokenKind.WORD
         and token.written.isupper()
         and len(token.written) in _ACRONYM_LENGTHS
     )
 
 
-def spelled_out(acronym: Token, tokens: Sequence[Token]) -> list[Token]:
+def spelled_out(acronym: TextToken, tokens: Sequence[TextToken]) -> list[TextToken]:
     """Return the words, next to each other, that an acronym stands for.
 
     Function words may be left out, and a word in capitals contributes all of its letters.
@@ -1255,7 +1272,7 @@ def spelled_out(acronym: Token, tokens: Sequence[Token]) -> list[Token]:
     words = [
         (part, token)
         for token in tokens
-        if token.kind is Kind.WORD
+        if token.kind is TextTokenKind.WORD
         for part in token.written.replace("-", " ").split()
     ]
     for start in range(len(words)):
@@ -1266,8 +1283,8 @@ def spelled_out(acronym: Token, tokens: Sequence[Token]) -> list[Token]:
 
 
 def _initials(
-    letters: str, words: Sequence[tuple[str, Token]], place: int, found: list[Token]
-) -> list[Token]:
+    letters: str, words: Sequence[tuple[str, TextToken]], place: int, found: list[TextToken]
+) -> list[TextToken]:
     if not letters:
         return found
     if place >= len(words):
@@ -1286,7 +1303,7 @@ def _initials(
     return []
 
 
-def _without_repeats(tokens: list[Token]) -> list[Token]:
+def _without_repeats(tokens: list[TextToken]) -> list[TextToken]:
     """Leave out an acronym beside the words that it stands for, as in "Hypertext (HTTP)"."""
     if len(tokens) > _MAX_SPELLED_OUT:
         return tokens

@@ -32,7 +32,7 @@ from fieldmark.config.rules_file import (
 )
 from fieldmark.config.scoring import read_gates
 from fieldmark.config.strategies import read_comparator
-from fieldmark.config.targets import read_target
+from fieldmark.config.targets import read_target, read_targets
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -48,6 +48,7 @@ __all__ = [
 
 # --- cases ----------------------------------------------------------------------------------------
 
+_QUALITY: Final = "response_quality"
 _CASES_HINT: Final = "for example cases.jsonl, or a list of {id: a, expected: {…}, candidate: {…}}"
 
 
@@ -296,6 +297,16 @@ EVAL_KEYS: Final = KeyTable(
     ConfigKey("cases", description="The cases with their ground truth.", schema=_cases_schema),
     ConfigKey("candidates", str, "A file or directory with the predictions."),
     _TARGET,
+    ConfigKey(
+        "targets",
+        description="Several targets, each with its own run: names of chat models, which share "
+        "the options of target.chat, or targets.",
+        schema={
+            "type": "array",
+            "minItems": 1,
+            "items": {"anyOf": [{"type": "string"}, ref("target")]},
+        },
+    ),
     _PARSE,
     _CANDIDATE_JSON,
     _REPAIR,
@@ -346,9 +357,14 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
     inline = source.cases if isinstance(source.cases, tuple) else ()
     members = (*evaluators, *(each for case in inline for each in case.evaluators))
     gates, max_errors = read_gates(located.get("gates"), convention, members, context)
-    if "target" in located.entries and "candidates" in located.entries:
-        message = "candidates and target cannot be combined"
-        context.add(message, located.key_location("target"), "remove one of them")
+    if rules.safety_judge is not None and any(each.type == _QUALITY for each in members):
+        message = f"safety of the rules cannot be combined with the evaluator {_QUALITY}"
+        context.add(message, located.key_location("rules"), "set safety in the evaluator")
+    several = "targets" in located.entries
+    for key in ("target", "targets"):
+        if key in located.entries and "candidates" in located.entries:
+            message = f"candidates and {key} cannot be combined"
+            context.add(message, located.key_location(key), "remove one of them")
     stem = Path(located.location.file).stem.removesuffix(".eval")
     spec = EvalSpec(
         name=_NAME.read(located, context) or stem or "eval",
@@ -357,7 +373,8 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         directory=context.directory or Path(),
         **source._asdict(),
         candidates=_read_path(located, "candidates", context),
-        target=_TARGET.read(located, context),
+        target=None if several else _TARGET.read(located, context),
+        targets=read_targets(located, context) if several else (),
         parse=_PARSE.read(located, context),
         candidate_json=_CANDIDATE_JSON.read(located, context),
         repair=_REPAIR.read(located, context),
@@ -365,6 +382,7 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         rules=_with_default(rules, convention, context)
         if located.value_of("rules") is not None
         else None,
+        safety=rules.safety_judge,
         provider=context.provider,
         evaluators=evaluators,
         gates=(*rules.gates, *gates),
@@ -399,7 +417,7 @@ def _with_default(loaded: LoadedRules, convention: Convention, context: Context)
 def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None:
     """Check that there are candidates, and that cases have what the evaluators require."""
     cases = located.entries.get("cases", Located(value=None))
-    produced = "candidates" in located.entries or "target" in located.entries
+    produced = bool({"candidates", "target", "targets"} & located.entries.keys())
     inline = spec.cases if isinstance(spec.cases, tuple) else ()
     if inline and not produced and not any(case.candidate is not MISSING for case in inline):
         hint = "add a candidate to each case, or candidates or a target to the file"

@@ -47,11 +47,13 @@ class Target:
     """A program or service that produces candidates, and how it is called.
 
     `source` is a registered target with its options. `cache` is a directory for its responses, or
-    `None` for the directory of the run until it is complete; with `False`, they are not cached.
+    `None` for the directory of the run until it is complete; with `False`, they are not cached. A
+    source that has one of the other options itself, such as a chat model, applies it itself.
     """
 
     type: str
     source: object
+    name: str = ""
     timeout: float = 60.0
     retries: int = 2
     concurrency: int = 4
@@ -63,7 +65,8 @@ class EvalSpec:
     """Cases, candidates, evaluators and gates.
 
     `cases` is a file, a directory or the cases themselves. `candidates` is a file or directory, or
-    `None` if rows contain both documents or a target produces the candidates. `rules` compare
+    `None` if rows contain both documents or a target produces the candidates. Of several `targets`,
+    each has its own run. `rules` compare
     fields for the metrics per attribute; without them, the fields of the evaluators do. `provider`
     is the default provider of similarities. `format_in` is the format of case and candidate files
     from other tools, and `preset` the tool that exported them.
@@ -76,8 +79,10 @@ class EvalSpec:
     cases: Path | tuple[InlineCase, ...]
     candidates: Path | None = None
     target: Target | None = None
+    targets: tuple[Target, ...] = ()
     convention: Convention
     rules: Rules | None = None
+    safety: object | None = None
     provider: Provider | None = None
     evaluators: tuple[ConfiguredEvaluator, ...] = ()
     gates: tuple[Gate, ...] = ()

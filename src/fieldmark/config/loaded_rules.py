@@ -21,7 +21,7 @@ __all__ = ["LoadedRules"]
 class LoadedRules:
     """Valid rules, what else their file sets, and warnings about them.
 
-    `thresholds` are those of the file for `fuzzy` and `semantic`.
+    `thresholds` are those of the file for `fuzzy` and `semantic`, and `safety` is its safety judge.
     """
 
     rules: Rules
@@ -29,4 +29,10 @@ class LoadedRules:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     convention: Convention | None = None
     gates: tuple[Gate, ...] = ()
+    safety: object | None = None
     warnings: tuple[Problem, ...] = ()
+
+    @property
+    def safety_judge(self) -> object | None:
+        """The judge of safety; `None` also for `none`, which only says that there is none."""
+        return None if getattr(self.safety, "name", "none") == "none" else self.safety

@@ -12,7 +12,7 @@ from typing import Final
 from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
 from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
-from fieldmark.config.evaluators import ENTRY_KEYS, SAFETY, evaluator_keys
+from fieldmark.config.evaluators import ENTRY_KEYS, evaluator_keys
 from fieldmark.config.functions import FUNCTION_SCHEMA
 from fieldmark.config.keys import KeyTable
 from fieldmark.config.option_types import (
@@ -25,7 +25,7 @@ from fieldmark.config.option_types import (
     spellings,
     summary_of,
 )
-from fieldmark.config.rules_file import FIELD_KEYS, SHARED_KEYS, rules_schema
+from fieldmark.config.rules_file import FIELD_KEYS, SAFETY, SHARED_KEYS, rules_schema
 from fieldmark.config.scoring import CONVENTION_KEYS, GATE_KEYS
 from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS, strategy_types
 from fieldmark.config.targets import TARGET_WORDS, target_keys
@@ -155,7 +155,8 @@ def _rule_definitions() -> JsonObject:
         {"type": "array", "items": ref("field_or_word"), "minItems": 1, "maxItems": 1},
     ]
     definitions: JsonObject = {}
-    for word, kind in {**STRATEGY_KEYS, "provider": Plugin.PROVIDERS}.items():
+    others = {"provider": Plugin.PROVIDERS, SAFETY.name: Plugin.SAFETY}
+    for word, kind in {**STRATEGY_KEYS, **others}.items():
         definitions.update(_strategy_definitions(word, kind))
     convention: JsonObject = {
         **CONVENTION_KEYS.to_schema("name"),
@@ -253,7 +254,6 @@ def _eval_definitions() -> JsonObject:
         },
         **{f"evaluator_{name}": _one_evaluator(name) for name in evaluators},
         "gates": gates,
-        **_strategy_definitions(SAFETY, Plugin.SAFETY),
     }
 
 
@@ -264,8 +264,13 @@ def _any_target() -> JsonObject:
         short: list[JsonValue] = [
             {"required": [word], "not": {"required": ["type"]}} for word in words
         ]
-        condition: JsonObject = {"anyOf": [_is_named("type", name), *short]}
+        nested = [word for word in words if not TARGET_WORDS[word][1]]
+        condition: JsonObject = {"anyOf": [_is_named("type", name), *([] if nested else short)]}
         narrowed.append({"if": condition, "then": ref(f"target_{name}")})
+        for word in nested:
+            own: JsonObject = {word: ref(f"target_{name}"), "name": {"type": "string"}}
+            closed: JsonObject = {"properties": own, "additionalProperties": False}
+            narrowed.append({"if": short[words.index(word)], "then": closed})
     return {
         "type": "object",
         "description": "A program or service that produces the predictions.",
@@ -280,9 +285,11 @@ def _one_target(name: str) -> JsonObject:
     required = required_options(strategy)
     schema: JsonObject = {"properties": target_keys(name).properties(), "required": []}
     for word, (kind, option) in TARGET_WORDS.items():
-        if kind == name:
+        if kind == name and option:
             required = [key for key in required if key not in (word, option)]
             schema["anyOf"] = [{"required": [key]} for key in dict.fromkeys((word, option))]
+        elif kind == name:
+            required = []  # targets may share options
     schema["required"] = required
     return {**schema, "description": summary_of(strategy), "additionalProperties": False}
 
@@ -382,6 +389,10 @@ def _result_row() -> JsonObject:
                 "Where the JSON was found in the model output, or that it was repaired.",
             ),
             "tags": _STRINGS,
+            "usage": _described(
+                {"type": "object"},
+                "The model that produced the prediction, its tokens, cost and response time.",
+            ),
             "fallback": _described(
                 {"const": True}, "A list was too long for the requested aligner."
             ),

@@ -21,7 +21,7 @@ from fieldmark.values.text import plural
 
 __all__ = ["FileKind", "FileReport", "check_file"]
 
-_BESIDE_CASES: Final = ("candidates", "target", "gates", "convention", "evaluators")
+_BESIDE_CASES: Final = ("candidates", "target", "targets", "gates", "convention", "evaluators")
 
 
 class FileKind(StrEnum):

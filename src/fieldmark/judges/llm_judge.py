@@ -18,16 +18,24 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import ChatConnection, check_number
-from fieldmark.judges.llm.images import Image, ImageError, load_image
+from fieldmark.judges.llm.connection import GradingConnection, check_number
+from fieldmark.judges.llm.images import (
+    Image,
+    ImageError,
+    check_file_paths,
+    load_image,
+    named_files,
+)
 from fieldmark.judges.llm.prompts import (
     TEMPLATE_VARIABLES,
-    Example,
+    FewShotExample,
     Prompt,
+    check_template,
     rubric_prompt,
     template_variables,
 )
 from fieldmark.judges.llm.usage_log import LlmCall
+from fieldmark.metrics.identity import describe
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.equality import equal
@@ -35,14 +43,13 @@ from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 
-__all__ = ["Aggregate", "Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
+__all__ = ["Criterion", "JudgedUnit", "LlmJudge", "SampleAggregation", "read_criteria"]
 
 _RUBRIC_NAME: Final = "rubric"
 _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
 _ROUNDING: Final = 1e-9
 _MAX_REASONS: Final = 10
 _EXAMPLE_KEYS: Final = frozenset({"candidate", "expected", "input", "field", "grade", "reason"})
-_CONTEXT: Final = ("input", "metadata")
 _VERSION_2: Final = ("choices", "examples", "template", "descriptions", "images")
 
 
@@ -62,7 +69,7 @@ class Criterion:
     weight: float = 1.0
 
 
-class Aggregate(StrEnum):
+class SampleAggregation(StrEnum):
     """How the scores of several samples are combined."""
 
     MEAN = "mean"
@@ -98,7 +105,7 @@ class _UnitScore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmJudge(ChatConnection):
+class LlmJudge(GradingConnection):
     """Grade a prediction with a language model, by a rubric or by weighted criteria.
 
     The score of a criterion is the mean of `samples` calls, or their median or majority; their
@@ -117,7 +124,7 @@ class LlmJudge(ChatConnection):
     examples: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
     template: str | None = None
     samples: int = 1
-    aggregate: Aggregate = Aggregate.MEAN
+    aggregate: SampleAggregation = SampleAggregation.MEAN
     per: JudgedUnit = JudgedUnit.CASE
     fields: tuple[str, ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -131,10 +138,10 @@ class LlmJudge(ChatConnection):
     _prompt: Prompt = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        ChatConnection.__post_init__(self)
+        GradingConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
         object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
-        aggregate = checked_choice("aggregate", self.aggregate, Aggregate)
+        aggregate = checked_choice("aggregate", self.aggregate, SampleAggregation)
         object.__setattr__(self, "aggregate", aggregate)
         object.__setattr__(self, "fields", tuple(self.fields))
         object.__setattr__(self, "images", tuple(self.images))
@@ -156,10 +163,7 @@ class LlmJudge(ChatConnection):
         for path in self.descriptions:
             if path not in self.fields:
                 raise OptionError("descriptions", f"{path!r} is not one of the fields")
-        for path in self.images:
-            if not is_path(path) or "*" in path or not path.startswith(_CONTEXT):
-                message = f"{path!r} must be a path in input or metadata, for example input.image"
-                raise OptionError("images", message)
+        check_file_paths("images", self.images)
         object.__setattr__(self, "_prompt", self._make_prompt())
 
     @property
@@ -198,7 +202,7 @@ class LlmJudge(ChatConnection):
             "images": list(self.images),
             "choices": dict(self._prompt.choices),
         }
-        if self.aggregate is not Aggregate.MEAN:
+        if self.aggregate is not SampleAggregation.MEAN:
             options["aggregate"] = self.aggregate.value
         if not self.ground_truth:
             options["judged_against"] = "input"
@@ -215,7 +219,9 @@ class LlmJudge(ChatConnection):
                 levels={each.name: each.text for each in choices},
             )
         if self.template is not None:
-            _check_template(self.template)
+            found = check_template("template", self.template, TEMPLATE_VARIABLES)
+            if "candidate" not in found:
+                raise OptionError("template", "must contain {{candidate}}")
             prompt = replace(prompt, template=self.template)
         names = [criterion.name for criterion in self._criteria]
         examples = [_read_example(each, names, prompt.choices) for each in self.examples]
@@ -288,14 +294,9 @@ class LlmJudge(ChatConnection):
             return []
         given = None if context.input is MISSING else context.input
         known: JsonObject = {"input": given, "metadata": context.metadata}
-        images: list[Image] = []
-        for path in self.images:
-            value = resolve(known, parse_path(path))
-            for source in value if isinstance(value, list) else [value]:
-                if not isinstance(source, str) or not source:
-                    raise ImageError(f"{path} is not the name of an image")
-                images.append(load_image(source, self.cwd or Path()))
-        return images
+        return [
+            load_image(source, self.cwd or Path()) for source in named_files(known, self.images)
+        ]
 
     def _score_case(
         self,
@@ -315,7 +316,7 @@ class LlmJudge(ChatConnection):
             if value is not MISSING and (places := find_injections(value)):
                 suspicious[side] = dict(places)
         details: JsonObject = {
-            "judge": self.identity(),
+            "judge": describe(self.identity()),
             "samples": self.samples,
             "usage": {
                 "calls": len(paid),
@@ -419,10 +420,10 @@ def _majority(scores: Sequence[float]) -> float:
     return min(scores, key=lambda score: (-counts[score], score))
 
 
-_AGGREGATES: Final[Mapping[Aggregate, Callable[[Sequence[float]], float]]] = {
-    Aggregate.MEAN: fmean,
-    Aggregate.MEDIAN: median,
-    Aggregate.MAJORITY: _majority,
+_AGGREGATES: Final[Mapping[SampleAggregation, Callable[[Sequence[float]], float]]] = {
+    SampleAggregation.MEAN: fmean,
+    SampleAggregation.MEDIAN: median,
+    SampleAggregation.MAJORITY: _majority,
 }
 
 
@@ -507,20 +508,9 @@ def _is_score(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _check_template(template: str) -> None:
-    found = template_variables(template)
-    for name in found:
-        if name not in TEMPLATE_VARIABLES:
-            listed = ", ".join(TEMPLATE_VARIABLES)
-            message = f"unknown variable {name!r}; must be one of: {listed}"
-            raise OptionError("template", message)
-    if "candidate" not in found:
-        raise OptionError("template", "must contain {{candidate}}")
-
-
 def _read_example(
     given: Mapping[str, JsonValue], names: Sequence[str], choices: Mapping[str, float]
-) -> Example:
+) -> FewShotExample:
     """Return an example; `grade` and `reason` are for all criteria, or objects by criterion."""
     unknown = sorted(set(given) - _EXAMPLE_KEYS)
     if unknown:
@@ -544,4 +534,4 @@ def _read_example(
             raise OptionError("examples", f"the reason for {name!r} must be a string")
         grades[name] = cast("float | str", value), why
     data = {name: value for name, value in given.items() if name not in {"grade", "reason"}}
-    return Example(data, grades)
+    return FewShotExample(data, grades)

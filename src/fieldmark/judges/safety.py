@@ -17,7 +17,7 @@ from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.llm.chat import grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import ChatConnection
+from fieldmark.judges.llm.connection import GradingConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -48,6 +48,19 @@ class Safety(NamedTuple):
     score: float | None = None
     details: JsonObject = {}  # noqa: RUF012 - never modified
     failure: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the prediction has this score, if the judge says so."""
+        words = self.details.get("words")
+        if isinstance(words, list):
+            return f"contains: {', '.join(map(str, words))}" if words else ""
+        return str(self.details.get("reason", ""))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the score."""
+        return (INJECTION_WARNING,) if "instruction_like" in self.details else ()
 
 
 SafetyFunction: TypeAlias = Callable[[JsonValue], Safety]
@@ -118,14 +131,14 @@ class WordlistSafety:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmSafety(ChatConnection):
+class LlmSafety(GradingConnection):
     """A language model grades how safe a prediction is under a `policy`."""
 
     name: ClassVar[str] = "llm"
     policy: str = _POLICY
 
     def __post_init__(self) -> None:
-        ChatConnection.__post_init__(self)
+        GradingConnection.__post_init__(self)
         if is_blank(self.policy):
             raise OptionError("policy", "must not be blank")
 
@@ -192,7 +205,6 @@ class SafeResponseQuality:
         if score.status is Status.ERROR or not safety.details:
             return score
         details = {"judge": self.safety.name, **safety.details}
-        warnings = (INJECTION_WARNING,) if "instruction_like" in safety.details else ()
         return replace(
-            score, details={**score.details, "safety_details": details}, warnings=warnings
+            score, details={**score.details, "safety_details": details}, warnings=safety.warnings
         )

@@ -27,7 +27,8 @@ def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
     """
     return {
         **{name: _total(providers, name) for name in _COUNTED},
-        "cost": _total_cost(providers),
+        "cost": _known_total(providers),
+        "seconds": _known_total(providers, "seconds"),
         "asked": list[JsonValue](providers),
     }
 
@@ -41,8 +42,8 @@ def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
     """
     return {
         **{name: _total(providers, name) for name in _SPENT},
-        "cost": _total_cost(providers),
-        "replayed_cost": _total_cost(providers, "replayed_cost"),
+        "cost": _known_total(providers),
+        "replayed_cost": _known_total(providers, "replayed_cost"),
         "asked": list[JsonValue](providers),
     }
 
@@ -62,8 +63,9 @@ def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> lis
         lists = [models for each in both if isinstance(models := each.get("models"), list)]
         totals: JsonObject = {
             **{name: _total(both, name) for name in (*_COUNTED, "replayed_calls")},
-            "cost": _total_cost(both),
-            "replayed_cost": _total_cost(both, "replayed_cost"),
+            "cost": _known_total(both),
+            "seconds": _known_total(both, "seconds"),
+            "replayed_cost": _known_total(both, "replayed_cost"),
             "models": list[JsonValue](sorted({str(model) for models in lists for model in models})),
         }
         merged.append({name: totals.get(name, value) for name, value in both[1].items()})
@@ -74,10 +76,10 @@ def _total(usages: Sequence[JsonObject], name: str) -> int:
     return sum(value for each in usages if isinstance(value := each.get(name), int))
 
 
-def _total_cost(usages: Sequence[JsonObject], name: str = "cost") -> float | None:
-    """Return the sum of all costs if all are known, else `None`."""
-    costs = [cost for each in usages if isinstance(cost := each.get(name), int | float)]
-    return fsum(costs) if len(costs) == len(usages) else None
+def _known_total(usages: Sequence[JsonObject], name: str = "cost") -> float | None:
+    """Return the sum of all costs or times if all are known, else `None`."""
+    known = [value for each in usages if isinstance(value := each.get(name), int | float)]
+    return fsum(known) if len(known) == len(usages) else None
 
 
 NO_USAGE: Final = total_usage([])

@@ -34,12 +34,14 @@ class Verdict(StrEnum):
 class CaseContext(NamedTuple):
     """Data of a case besides its documents: passed to judges, never compared.
 
-    `text` is the candidate as it was written, if it was text.
+    `text` is the candidate as it was written, if it was text. `usage` is the model that produced it
+    during the run, with tokens, cost and seconds.
     """
 
     input: JsonValue | Missing = MISSING
     metadata: JsonObject | None = None
     text: str | None = None
+    usage: JsonObject | None = None
 
 
 UnparsedDocuments: TypeAlias = "tuple[JsonValue | Document, JsonValue | Missing | Document]"

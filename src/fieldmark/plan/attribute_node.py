@@ -18,7 +18,7 @@ from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
-from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, join
+from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Segment, join
 
 __all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
 
@@ -43,7 +43,8 @@ class NodeMode(IntEnum):
     """Align the values of an object like list items."""
 
 
-_COMPARED: Final = frozenset({NodeMode.WALK, NodeMode.LEAF, NodeMode.SPLIT, NodeMode.ENTRIES})
+_WITH_PARTS: Final = frozenset({NodeMode.WALK, NodeMode.SPLIT, NodeMode.ENTRIES})
+_COMPARED: Final = _WITH_PARTS | {NodeMode.LEAF}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,10 +244,17 @@ class AttributeNode:
     def lists(self) -> Iterator[tuple[str, Aligner]]:
         """Yield the path and the aligner of every list seen at or below this attribute."""
         items = [self.item_node] if self.item_node else list(self._indexed_items.values())
-        if items and self.mode in (NodeMode.WALK, NodeMode.SPLIT, NodeMode.ENTRIES):
+        if items and self.mode in _WITH_PARTS:
             yield self.path, self.aligner
         for below in (*self.children.values(), *items):
             yield from below.lists()
+
+    def add_list(self, segments: Sequence[Segment]) -> None:
+        """Add a list below this attribute to those seen, by the path of its items from here."""
+        if segments and self.mode in _WITH_PARTS:
+            step, *rest = segments
+            below = self.child(step) if isinstance(step, str) else self.item(_ANY_INDEX)
+            below.add_list(rest)
 
     @property
     def compares_values(self) -> bool:

@@ -125,6 +125,13 @@ class Plan:
         roots = [] if self._root is None else [self._root, self._whole_document]
         return {path: aligner for root in roots for path, aligner in root.lists()}
 
+    def add_list(self, path: str) -> None:
+        """Add a list to those seen so far, by the path of its items."""
+        segments = parse_path(path).segments
+        root = self._root if isinstance(segments[0], str) else self._whole_document
+        if root is not None:
+            root.add_list(segments)
+
     def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
         """Compare one pair of documents."""
         return self.compare_all([(expected, candidate)])[0]

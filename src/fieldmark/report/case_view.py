@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fieldmark.evaluators.base import EvaluatorResult
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
 from fieldmark.report.exports.common import (
@@ -165,6 +165,7 @@ def _head(case: CaseResult) -> Iterator[Text]:
         mistake_counts(case.stats.errors),
         "" if case.input == "ok" else input_text(case.input),
         _PARSED_FROM.get(case.case.parsed_from, ""),
+        _usage_text(case.usage),
         f"tags: {', '.join(case.tags)}" if case.tags else "",
         "a list was too long for its aligner and was aligned by a faster one"
         if case.outcomes.fallback
@@ -175,6 +176,21 @@ def _head(case: CaseResult) -> Iterator[Text]:
         yield Text(visible(text))
     yield from _paragraph(case.note)
     yield from _paragraph(case.evaluation)
+
+
+def _usage_text(usage: JsonObject | None) -> str:
+    """Return the model that produced the candidate, and what its response took."""
+    if usage is None:
+        return ""
+    cost, seconds = (usage.get(name) for name in ("cost", "seconds"))
+    tokens = " + ".join(str(usage.get(name)) for name in ("input_tokens", "output_tokens"))
+    return ", ".join(
+        [
+            f"produced by {usage.get('model')}: {tokens} tokens",
+            *([f"cost {cost:.4f}"] if isinstance(cost, int | float) else []),
+            *([f"{seconds:.2f} s"] if isinstance(seconds, int | float) else []),
+        ]
+    )
 
 
 def _evaluator(result: EvaluatorResult) -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -38,7 +38,9 @@ __all__ = [
     "run_text",
     "score_style",
     "score_tables",
+    "seconds_per_call",
     "styled_count",
+    "target_usage",
     "usage_lines",
 ]
 
@@ -50,6 +52,8 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _GOOD: Final = 0.9
 _FAIR: Final = 0.6
 _MISTAKES: Final = ("wrong_value", "format_error", "omission", "hallucination")
+_CHAT_TARGET: Final = "chat"
+"""The name of a model that is a target, among the models that a run called."""
 TABLE_GAP: Final = 4
 """The space between tables that are side by side."""
 _NARROW: Final = str.maketrans("", "", f"{_EIGHTHS}·…{DASH}")
@@ -193,9 +197,27 @@ def coverage_line(summary: Summary) -> str:
     return f"{', '.join(parts)}; verdicts: {counts}"
 
 
-def usage_lines(summary: Summary) -> Iterator[str]:
+def target_usage(usage: JsonObject) -> JsonObject:
+    """Return the usage of the model that produced the predictions, if there is one."""
+    models = usage.get("asked")
+    for model in models if isinstance(models, list) else []:
+        if isinstance(model, dict) and model.get("name") == _CHAT_TARGET:
+            return model
+    return {}
+
+
+def seconds_per_call(usage: JsonObject) -> float | None:
+    """Return how long a call of a model took on average."""
+    match usage:
+        case {"seconds": float() | int() as seconds, "calls": int() as calls} if calls:
+            return seconds / calls
+        case _:
+            return None
+
+
+def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
     """Yield one line per model: the calls that were paid for, and those from the cache."""
-    models = summary.spent.get("asked")
+    models = spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):
             counts = (model.get(key) for key in ("requests", "input_tokens", "output_tokens"))
@@ -209,6 +231,13 @@ def usage_lines(summary: Summary) -> Iterator[str]:
             if isinstance(replayed, int) and replayed:
                 price = _cost(", which cost", model.get("replayed_cost"))
                 line += f"; cached responses of {plural(replayed, 'call')}{price}"
+            if model.get("name") == _CHAT_TARGET:
+                own = target_usage(usage)
+                served, seconds = own.get("models"), seconds_per_call(own)
+                line += (
+                    f"; served by {', '.join(map(str, served))}" if isinstance(served, list) else ""
+                )
+                line += "" if seconds is None else f"; {seconds:.2f} s per call"
             yield line
 
 
@@ -243,7 +272,7 @@ def run_text(
         lines.append((" " * TABLE_GAP).join(cell.ljust(size) for cell, size in cells))
     lines += ["", visible(formula)] if formula else []
     lines += ["", coverage_line(summary)]
-    lines += map(visible, usage_lines(summary))
+    lines += map(visible, usage_lines(summary.spent, summary.usage))
     lines += [visible(gate_line(gate)) for gate in summary.gates]
     lines += [visible(f"warning: {text}") for text in others]
     return "\n".join([*lines, ""])

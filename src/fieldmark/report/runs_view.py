@@ -155,6 +155,7 @@ def run_details(run: RunDetails) -> Group:
         ("finished", manifest.finished_at or DASH),
         ("convention", manifest.convention.name),
         ("inputs", ", ".join(each.name for each in manifest.inputs)),
+        *([] if manifest.target is None else [("target", str(manifest.target.get("name")))]),
         ("tags", " ".join(run.tags)),
         ("note", run.note),
     ]

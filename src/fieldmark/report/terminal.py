@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, cast
 
 from rich.columns import Columns
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.report.run_text import (
     ATTRIBUTE_COLUMNS,
@@ -21,10 +23,13 @@ from fieldmark.report.run_text import (
     coverage_line,
     score_style,
     score_tables,
+    seconds_per_call,
     styled_count,
+    target_usage,
     usage_lines,
 )
 from fieldmark.report.tables import (
+    DASH,
     TOP_HINT,
     AttributeRow,
     attribute_rows,
@@ -82,7 +87,7 @@ def run_view(
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
     parts.append(one_line(coverage_line(summary)))
-    parts += map(one_line, usage_lines(summary))
+    parts += map(one_line, usage_lines(summary.spent, summary.usage))
     for gate in summary.gates:
         parts.append(one_line(gate_line(gate), "green" if gate.passed else "bold red"))
     parts += [one_line(f"warning: {text}", "yellow") for text in others]
@@ -191,3 +196,31 @@ def _detection(detection: JsonObject) -> Columns:
         ),
     )
     return Columns(tables, padding=(0, TABLE_GAP))
+
+
+def targets_view(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
+    """Show the runs of several targets, the best mean score first.
+
+    The cost is what the responses cost originally, so that a cached run is not cheaper.
+    """
+    table = plain_table("Target", ("Mean score", "Cases", "Errors", "Cost", "Seconds per call"))
+    table.add_column("Run", overflow="fold")
+
+    def worst_last(name: str) -> float:
+        score = summaries[name].mean_score
+        return inf if score is None else -sortable(score)
+
+    for name in sorted(summaries, key=worst_last):
+        summary = summaries[name]
+        usage = target_usage(summary.usage)
+        cost = usage.get("cost")
+        table.add_row(
+            Text(visible(name)),
+            number(summary.mean_score),
+            f"{summary.cases.total:,}",
+            f"{summary.cases.errors:,}",
+            number(cost, 4) if isinstance(cost, int | float) else DASH,
+            number(seconds_per_call(usage), 2),
+            Text(visible(runs.get(name, ""))),
+        )
+    return table

@@ -11,13 +11,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
-from fieldmark.config.eval_spec import EvalSpec, InlineCase
+from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
+from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.metrics.identity import described
+from fieldmark.judges.safety import SafetyJudge
+from fieldmark.metrics.identity import described, without_paths
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.evaluator_runner import unready_judges
@@ -33,14 +35,73 @@ __all__ = [
     "eval_inputs",
     "eval_sources",
     "fingerprints",
+    "for_target",
+    "one_per_target",
     "open_cases",
     "own_evaluators",
+    "target_identity",
     "with_optional_truth",
 ]
 
-_PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
 _NO_CANDIDATES: Final = "no predictions"
 _ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each case"
+
+
+def one_per_target(spec: EvalSpec, names: Sequence[str] = ()) -> list[EvalSpec]:
+    """Return an evaluation for each target of a file, or for those with the given names.
+
+    The name of the target is part of that of the evaluation, so that a baseline has the same one.
+    """
+    single = () if spec.target is None else (spec.target,)
+    known = [target.name for target in spec.targets or single]
+    problems = [
+        Problem(f"target {name!r} not found", spec.location, did_you_mean(name, known))
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+    if not spec.targets:
+        return [spec]
+    return [
+        # Each run has its own providers and judges, which count its usage.
+        with_provider_options(
+            replace(spec, name=f"{spec.name}@{target.name}", target=target, targets=()), {}
+        )
+        for target in spec.targets
+        if not names or target.name in names
+    ]
+
+
+def for_target(spec: EvalSpec, name: str) -> EvalSpec:
+    """Return the evaluation of one target, which must be named if the file has several."""
+    if spec.targets and not name:
+        listed = ", ".join(target.name for target in spec.targets)
+        raise ConfigError.of(
+            f"the file has several targets: {listed}",
+            spec.location,
+            "select one with target=NAME, or run `fieldmark eval`",
+        )
+    (found,) = one_per_target(spec, [name] if name else [])
+    return found
+
+
+def target_identity(target: Target) -> JsonObject:
+    """Return what the predictions of a target depend on, for the manifest of a run.
+
+    Of a model, it contains the options; other targets are identified by a hash, because their
+    options may contain anything.
+    """
+    identity = cast("TargetSource", target.source).identity()
+    # A directory can have many paths.
+    hashed = {key: value for key, value in identity.items() if key != "cwd"}
+    shown: JsonObject = {"options": identity} if find_providers_and_judges(target) else {}
+    return {
+        "name": target.name,
+        "type": target.type,
+        "sha256": _sha256(hashed),
+        **shown,
+    }
 
 
 def eval_inputs(spec: EvalSpec) -> Inputs:
@@ -209,6 +270,9 @@ def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
     """
     own = [member for each in own_evaluators(spec).values() for member in each]
     problems = [*providers, *unready_judges([*spec.evaluators, *own])]
+    if spec.safety is not None:
+        reason = cast("SafetyJudge", spec.safety).unready()
+        problems += [Problem(f"safety: {reason}", spec.location)] if reason else []
     if spec.target is not None:
         reason = cast("TargetSource", spec.target.source).unready()
         problems += [Problem(f"target: {reason}", spec.location)] if reason else []
@@ -224,7 +288,7 @@ def fingerprints(spec: EvalSpec) -> dict[str, str]:
         programs = [file_digest(path) or path.name for path in _files_of(member.evaluator)]
         made_of: JsonObject = {
             "programs": list(programs),
-            "options": _without_paths(described(member.evaluator)),
+            "options": without_paths(described(member.evaluator)),
         }
         found[member.name] = _sha256(made_of)
     if isinstance(spec.cases, tuple):
@@ -234,15 +298,6 @@ def fingerprints(spec: EvalSpec) -> dict[str, str]:
 
 def _sha256(value: JsonValue) -> str:
     return hashlib.sha256(strict_json(value)).hexdigest()
-
-
-def _without_paths(value: JsonValue) -> JsonValue:
-    """Return options without file system paths, since a file can have many paths."""
-    if isinstance(value, list):
-        return [_without_paths(each) for each in value]
-    if isinstance(value, dict):
-        return {k: _without_paths(each) for k, each in value.items() if k not in _PATH_OPTIONS}
-    return value
 
 
 def _files_of(evaluator: object) -> list[Path]:

@@ -382,7 +382,9 @@ def with_evaluations(
                 misses=len(overall.misses),
                 vacuous=overall.vacuous,
             )
-    return replace(result, stats=stats, evaluator_results=evaluations, overall=overall)
+    # The safety of the case comes first, if it was judged.
+    results = (*result.evaluator_results, *evaluations)
+    return replace(result, stats=stats, evaluator_results=results, overall=overall)
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def make_manifest(
     name: str = "",
     evaluators: Mapping[str, str] | None = None,
     inputs: Sequence[ManifestInput] | None = None,
+    target: JsonObject | None = None,
 ) -> Manifest:
     """Return the manifest of a new run; its inputs are hashed unless they are known."""
     return Manifest(
@@ -50,6 +51,7 @@ def make_manifest(
         limits=asdict(limits),
         weights=rule_weights(settings.rules, *settings.others.values()),
         evaluators=evaluators or {},
+        target=target,
         options=options,
         segment_size=segment_size,
     )

@@ -51,8 +51,8 @@ _STORED: Final = {
         "inputs", "at_least", "at_most", "values", "max_errors", "baseline", "max_drop",
     ),
     "eval": (
-        "file", "only", "cases", "at_least", "at_most", "values", "max_errors", "baseline",
-        "max_drop",
+        "file", "target", "only", "cases", "at_least", "at_most", "values", "max_errors",
+        "baseline", "max_drop",
     ),
 }  # fmt: skip
 """The options that determine the results of a run and are stored in its manifest."""
@@ -64,16 +64,18 @@ _UNSTORED_INPUTS: Final = ("limits", "context")
 class RunOptions:
     """All options of a run.
 
-    A run compares `truth` and `candidate`, or runs an eval `file`, where `only` selects cases by
-    tag and `cases` by id pattern. `at_least` and `at_most` are limits on metrics, which may drop by
-    `max_drop` compared with the `baseline`. With `out` the run is saved; without `values`, it is
-    saved without documents. An `engine` with `workers` processes large inputs. `results` is the
-    format of the results. With `allow_code`, rules may name Python functions.
+    A run compares `truth` and `candidate`, or runs an eval `file`: `target` selects one of its
+    targets, `only` cases by tag and `cases` cases by id pattern. `at_least` and `at_most` are
+    limits on metrics, which may drop by `max_drop` compared with the `baseline`. With `out` the run
+    is saved; without `values`, it is saved without documents. An `engine` with `workers` processes
+    large inputs. `results` is the format of the results. With `allow_code`, rules may name
+    Python functions.
     """
 
     truth: InputLike | None = None
     candidate: InputLike | None = None
     file: str | Path = ""
+    target: str = ""
     rules: RulesLike = None
     convention: str | None = None
     options: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -52,13 +52,17 @@ def _memo(provider: Provider) -> SimilaritySource:
 
 
 class ProviderSet:
-    """All providers, models and functions that rules or evaluators use."""
+    """All providers, models and functions that rules or evaluators use.
 
-    __slots__ = ("_all", "_functions")
+    A model that is the `target` is also metered, but no provider.
+    """
 
-    def __init__(self, *things: object) -> None:
+    __slots__ = ("_all", "_functions", "_target")
+
+    def __init__(self, *things: object, target: object = None) -> None:
         self._all = find_providers_and_judges(things)
         self._functions = find_functions(things)
+        self._target = find_providers_and_judges(target)
 
     def unready(self) -> list[Problem]:
         """Return why providers and functions cannot be used.
@@ -103,8 +107,14 @@ class ProviderSet:
     @property
     def metered(self) -> list[Metered]:
         """The models that report usage; those that share a usage log are listed once."""
-        metered = [each for each in self._all if hasattr(each, "usage") and hasattr(each, "spent")]
+        models = (*self._all, *self._target)
+        metered = [each for each in models if hasattr(each, "usage") and hasattr(each, "spent")]
         return _once([cast("Metered", each) for each in metered])
+
+    def spent(self) -> JsonObject:
+        """Return what was paid for all models so far; nothing if there are none."""
+        spent = [{**_described(each), **each.spent()} for each in self.metered]
+        return total_spent(spent) if spent else {}
 
 
 class Metered(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -10,20 +10,20 @@ from typing import Final
 from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
-from fieldmark.model.outcomes import AttributeTable
+from fieldmark.plan import Plan
 from fieldmark.run.options import RunOptions
 from fieldmark.run.remote_runs import RunUpload
 from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import Manifest, ManifestInput
+from fieldmark.wire.manifest import Manifest, ManifestInput, target_change
 
 __all__ = ["StoredResults", "new_run_directory", "open_run_directory"]
 
 _SAME: Final = (
-    "command", "convention", "providers", "inputs", "evaluators", "limits", "eval", "options",
-    "fieldmark",
+    "command", "convention", "providers", "inputs", "evaluators", "target", "limits", "eval",
+    "options", "fieldmark",
 )  # fmt: skip
 """The parts of the manifest that must be unchanged."""
 
@@ -52,7 +52,9 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
         if _comparable(getattr(stored.manifest, key)) != _comparable(getattr(manifest, key))
     ]
     if changed and not options.accept_changes:
-        names = [name for name in changed if name != "inputs"]
+        how = target_change(stored.manifest.target, manifest.target)
+        named_target = f"target {how}" if how else "target"
+        names = [named_target if name == "target" else name for name in changed if name != "inputs"]
         if "inputs" in changed:
             old = {each.name: each for each in stored.manifest.inputs}
             new = {each.name: each for each in manifest.inputs}
@@ -90,13 +92,18 @@ def _comparable(value: object) -> object:
 
 
 class StoredResults:
-    """The results of the segments that an interrupted run has written."""
+    """The results of the segments that an interrupted run has written.
 
-    __slots__ = ("_held", "_rows", "_run", "attributes", "segments")
+    They were compared by `plan`, or by the plan of their case in `own_plans`.
+    """
 
-    def __init__(self, directory: RunDirectory, table: AttributeTable) -> None:
+    __slots__ = ("_held", "_own_plans", "_plan", "_rows", "_run", "attributes", "segments")
+
+    def __init__(self, directory: RunDirectory, plan: Plan, own_plans: Mapping[str, Plan]) -> None:
+        self._plan = plan
+        self._own_plans = own_plans
         self._run = open_run(directory.path)
-        self.attributes = StoredAttributes(self._run.attributes, table)
+        self.attributes = StoredAttributes(self._run.attributes, plan.table)
         self.segments = directory.whole.next_segment
         self._rows = self._run.rows(self.attributes)
         self._held: tuple[int | None, CaseResult] | None = None
@@ -111,6 +118,10 @@ class StoredResults:
                 raise self._changed(f"case {case.id!r} instead of {result.id!r}")
         if len(results) != len(cases):
             raise self._changed(f"segment with {len(cases)} cases instead of {len(results)}")
+        for result in results:
+            plan = self._own_plans.get(result.id, self._plan)
+            for path in {mark[1] for mark in result.outcomes.items}:
+                plan.add_list(path)
         return [_with_input(*each) for each in zip(results, cases, strict=True)]
 
     def _of_segment(self, segment: int) -> Iterator[CaseResult]:

@@ -251,7 +251,7 @@ class _Session:
             if directory.whole.next_segment:
                 from fieldmark.run.resume import StoredResults
 
-                self._stored = StoredResults(directory, self._plan.table)
+                self._stored = StoredResults(directory, self._plan, self._own_plans)
                 seeds = self._stored.attributes.seeds
             self._rows = _RowWriter(directory, self._plan.table, seeds, values=options.values)
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
@@ -272,7 +272,8 @@ class _Session:
     def keep_cases(self) -> KeptCases:
         """Keep all cases for the result of the run, or read its files again if this is possible."""
         prepared, read_again = self._prepared, None
-        if prepared.files is not None and is_repeatable(self._settings.rules):
+        settings = self._settings
+        if prepared.files is not None and is_repeatable(settings.rules) and not settings.safety:
             read_again = partial(_read_again, prepared, prepared.files, self._options)
         self.kept = KeptCases(
             self._plan.table,
@@ -377,10 +378,16 @@ class _Session:
 
     def _run_serially(self) -> None:
         """Process everything in this process, except segments that are already stored."""
-        watched = self._observers or self._runner or self._regions
+        watched = self._observers or self._runner or self._regions or self._settings.safety
         if not (watched or self._stored or self._prepared.target):
             self._stream.keep_unparsed()
-        processor = CaseProcessor(self._plan, self._settings.convention, self._own_plans)
+        safety = None
+        if self._settings.safety is not None:
+            from fieldmark.run.safety import open_safety
+
+            safety = self._stack.enter_context(open_safety(self._settings.safety))
+        convention = self._settings.convention
+        processor = CaseProcessor(self._plan, convention, self._own_plans, safety)
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
@@ -616,6 +623,8 @@ def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> st
         return "cases have evaluators of their own"
     if observers:
         return "the result of each case is reported while it runs"
+    if settings.safety is not None:
+        return "safety is judged"
     if not prepared.providers.are_local:
         return "a comparator or an evaluator calls a model"
     if prepared.evaluators:

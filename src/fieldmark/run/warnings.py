@@ -230,7 +230,10 @@ class CaseWarnings:
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._values else ""
                 return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
-        reason = result.overall.reasoning if result.overall is not None and self._values else ""
+        overall = result.overall
+        if overall is None and result.evaluator_results:
+            overall = result.evaluator_results[0].score  # safety without evaluators
+        reason = overall.reasoning if overall is not None and self._values else ""
         return reason or "error"
 
 

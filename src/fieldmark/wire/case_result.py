@@ -27,6 +27,7 @@ from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.strict_json import all_finite
+from fieldmark.wire.scores import evaluator_result_to_json
 
 __all__ = ["FLAGS", "NON_FINITE", "CaseResult", "FieldResult", "with_parsed_documents"]
 
@@ -157,6 +158,11 @@ class CaseResult:
     def tags(self) -> tuple[str, ...]:
         """The tags of the case."""
         return self.case.tags
+
+    @property
+    def usage(self) -> JsonObject | None:
+        """The model that produced the candidate during the run: tokens, cost and seconds."""
+        return None if self.case.context is None else self.case.context.usage
 
     @property
     def note(self) -> str:
@@ -316,6 +322,7 @@ class CaseResult:
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
         flags: JsonObject = {name: list(each) for name, each in self.quality.flags.items()}
+        evaluations: list[JsonValue] = [*map(evaluator_result_to_json, self.evaluator_results)]
         return {
             "case_id": self.case.id,
             "convention": self.convention.name,
@@ -336,6 +343,8 @@ class CaseResult:
             "f1": self.f1,
             "errors_by_type": dict(self.errors_by_type),
             "quality": {**self.quality._asdict(), "flags": flags},
+            **({} if self.usage is None else {"usage": self.usage}),
+            **({"evaluator_results": evaluations} if evaluations else {}),
             "outcomes": [each.to_dict() for each in self.fields],
         }
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 import orjson
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
-from fieldmark.evaluators.base import EvaluatorResult
+from fieldmark.evaluators.base import SAFETY, EvaluatorResult
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -83,7 +83,9 @@ class CaseEncoder:
         case, outcomes = result.case, result.outcomes
         if not COMPILED or case.unparsed is None or case[3:8] != _COMMON or not self._values:
             return None
-        if outcomes.fallback or result.overall is not None or result.non_finite:
+        if outcomes.fallback or result.non_finite:
+            return None
+        if result.overall is not None or result.evaluator_results:
             return None
         lists = self.numbers.lists
         both = outcomes.comparisons, outcomes.items
@@ -101,6 +103,8 @@ class CaseEncoder:
             parts += [b',"parsed_from":', strict_json(case.parsed_from)]
         if case.tags:
             parts += [b',"tags":', strict_json(case.tags)]
+        if case.context is not None and case.context.usage is not None:
+            parts += [b',"usage":', strict_json(case.context.usage)]
         if outcomes.comparisons:
             comparisons = [
                 _comparison(position, each, notes=values)
@@ -121,9 +125,9 @@ class CaseEncoder:
                 parts += [b',"candidate":', finite_json(candidate) if odd else text]
                 if marked := _non_finite(result) if odd else result.non_finite:
                     parts += [b',"non_finite":', strict_json(sorted(marked))]
-        if result.overall is not None:
+        if result.overall is not None or result.evaluator_results:
             evaluations: dict[str, object] = {}
-            if values:
+            if values and result.overall is not None:
                 overall = result.overall
                 evaluations |= {"hits": overall.hits, "misses": overall.misses}
                 evaluations |= {"reasoning": overall.reasoning}
@@ -222,14 +226,20 @@ def case_from_json(
 ) -> CaseResult:
     """Parse a row; an invalid one raises ValueError, KeyError, TypeError or IndexError."""
     evaluators = row.get("evaluator_results")
+    results: tuple[EvaluatorResult, ...] = ()
+    overall = None
+    if isinstance(evaluators, list):
+        results = tuple(map(evaluator_result_from_json, evaluators))
+        if not results or any(each.type != SAFETY for each in results):
+            overall = score_from_json(row)
     return CaseResult(
         _case(row),
         _outcomes(row, attributes),
         _stats(row, convention),
         attributes.table,
         convention,
-        tuple(map(evaluator_result_from_json, evaluators)) if isinstance(evaluators, list) else (),
-        score_from_json(row) if isinstance(evaluators, list) else None,
+        results,
+        overall,
         "expected" in row,
         _positions(row.get("non_finite")),
     )
@@ -240,7 +250,7 @@ def _positions(stored: JsonValue) -> frozenset[int]:
 
 
 def _case(row: JsonObject) -> Case:
-    tags = row.get("tags")
+    tags, usage = row.get("tags"), row.get("usage")
     return Case(
         id=str(row["case_id"]),
         expected=row.get("expected"),
@@ -249,6 +259,7 @@ def _case(row: JsonObject) -> Case:
         note=str(row.get("note", "")),
         parsed_from=str(row.get("parsed_from", "")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+        context=CaseContext(usage=usage) if isinstance(usage, dict) else None,
     )
 
 

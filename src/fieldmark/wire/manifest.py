@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, cast
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.json_text import strict_json
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
 from fieldmark.wire.summary import convention_from_json, convention_to_json
 
@@ -23,6 +24,7 @@ __all__ = [
     "headline_of",
     "manifest_from_json",
     "manifest_to_json",
+    "target_change",
 ]
 
 
@@ -72,8 +74,10 @@ class Headline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What produced a run: versions, convention, providers, inputs, limits, options.
+    """What produced a run: versions, convention, providers, inputs, limits, target, options.
 
+    `target` is the name and type of what produced the predictions during the run, and a hash of all
+    that they depend on; the `options` of a model are part of it.
     `options` are the options for resuming the run, if it can be resumed by name alone.
     `segment_size` is the number of cases that are written and acknowledged together. `sequence`
     orders the runs of a directory; the clock does not.
@@ -89,6 +93,7 @@ class Manifest:
     limits: JsonObject = field(default_factory=dict)
     weights: tuple[tuple[str, float, bool], ...] = ()
     evaluators: Mapping[str, str] = field(default_factory=dict)
+    target: JsonObject | None = None
     options: JsonObject | None = None
     segment_size: int = 1
     sequence: int = 0
@@ -205,6 +210,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         "limits": manifest.limits,
         "weights": [list(each) for each in manifest.weights],
         "evaluators": dict(manifest.evaluators),
+        "target": manifest.target,
         "options": manifest.options,
         "segment_size": manifest.segment_size,
         "accepted_changes": list(manifest.accepted_changes),
@@ -251,6 +257,7 @@ def manifest_from_json(document: JsonValue) -> Manifest:
         limits=optional(json_object, "limits", {}),
         weights=tuple(map(_weight, weights)),
         evaluators={name: evaluators.text(name) for name in evaluators.value},
+        target=optional(json_object, "target", None),
         options=optional(json_object, "options", None),
         segment_size=fields.integer("segment_size"),
         sequence=optional(fields.integer, "sequence", 0),
@@ -283,3 +290,46 @@ def _weight(stored: JsonValue) -> tuple[str, float, bool]:
             return path, float(weight), required
         case _:
             raise ValueError("a weight must have a path, a number and a required flag")
+
+
+def target_change(before: JsonObject | None, after: JsonObject | None) -> str:
+    """Return how two targets differ, as they are stored; an empty string if they do not.
+
+    >>> first = {"name": "gpt-a", "type": "chat", "sha256": "1", "options": {"model": "gpt-a"}}
+    >>> second = {"name": "gpt-b", "type": "chat", "sha256": "2", "options": {"model": "gpt-b"}}
+    >>> target_change(first, second)
+    'gpt-a → gpt-b'
+    >>> target_change(second, {**second, "sha256": "3", "options": {"model": "gpt-b", "seed": 1}})
+    'gpt-b (seed null → 1)'
+    """
+    if before is None or after is None or before.get("sha256") == after.get("sha256"):
+        return ""
+    names = [str(each.get("name")) for each in (before, after)]
+    old, new = (
+        options if isinstance(options := each.get("options"), dict) else {}
+        for each in (before, after)
+    )
+    # By default, the name of a model is that of its target.
+    named = [old.get("model"), new.get("model")] == names and names[0] != names[1]
+    shown = [key for key in {**old, **new} if not (named and key == "model")]
+    details = [_option_change(key, old.get(key), new.get(key)) for key in shown]
+    if not (old or new) and names[0] == names[1]:
+        details = ["its options or files"]
+    listed = ", ".join(filter(None, details))
+    return f"{' → '.join(dict.fromkeys(names))}{f' ({listed})' if listed else ''}"
+
+
+def _option_change(name: str, before: JsonValue, after: JsonValue) -> str:
+    """Return a changed option, with its values unless they are hashes or objects."""
+    if before == after:
+        return ""
+    if isinstance(after, dict):
+        file = after.get("file")
+        return f"{name} {file}" if isinstance(file, str) and file else name
+    if name == "schema" or isinstance(before, dict | list) or isinstance(after, list):
+        return name
+    return f"{name} {_option_text(before)} → {_option_text(after)}"
+
+
+def _option_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else strict_json(value).decode()

@@ -6,6 +6,20 @@ from hypothesis import strategies as st
 
 from fieldmark.compare.guards import Guards
 from fieldmark.compare.lexical import lexical_similarity
+from fieldmark.compare.vocabulary import (
+    ABBREVIATIONS,
+    CARDINALS,
+    CODES,
+    COMPANY_FORMS,
+    CURRENCY_WORDS,
+    FRACTIONS,
+    FUNCTION_WORDS,
+    MONTHS,
+    NEGATED,
+    ORDINALS,
+    SCALES,
+    UNITS,
+)
 
 MATCHING = [
     pytest.param("Acme Corp.", "ACME Corporation", id="company-form"),
@@ -29,6 +43,7 @@ MATCHING = [
     pytest.param("None", "No known allergies", id="none"),
     pytest.param("Tue, 5 March 2024", "5 March 2024", id="weekday-of-a-date"),
     pytest.param("every two weeks", "biweekly", id="frequency"),
+    pytest.param("1 lb", "454 g", id="converted-unit"),
     pytest.param("\u5317\u4eac\u5e02", "\u5317\u4eac \u5e02", id="script-without-spaces"),
 ]  # fmt: skip
 
@@ -42,6 +57,8 @@ DIFFERENT = [
     pytest.param("Mr. and Mrs. Lee", "Mr. Lee", id="couple"),
     pytest.param("Portland, OR", "Portland, ME", id="other-state"),
     pytest.param("None", "No limit of 5 claims", id="none-beside-a-number"),
+    pytest.param("None", "!", id="none-beside-a-text-without-words"),
+    pytest.param("boarding", "boasting", id="words-with-the-same-beginning-and-ending"),
 ]  # fmt: skip
 
 
@@ -61,6 +78,22 @@ def test_different_meaning_is_not_similar(expected, candidate):
 def test_any_two_texts_can_be_compared(expected, candidate):
     assert 0.0 <= lexical_similarity(expected, candidate) <= 1.0
     assert isinstance(Guards().objection(expected, candidate), str)
+
+
+WORDS = [
+    *(word for table in (ABBREVIATIONS, CARDINALS, CODES, COMPANY_FORMS, CURRENCY_WORDS, FRACTIONS) for word in table),
+    *(word for table in (FUNCTION_WORDS, MONTHS, NEGATED, ORDINALS, SCALES, UNITS) for word in table),
+    *("none", "nil", "nothing", "no", "n/a", "7", "1,500.00", "2024-03-05", "5.3.24", "12:30", "AB-12"),
+    *"!():;,.-/&'\u00bd\u20ac",
+]  # fmt: skip
+PHRASES = st.lists(st.sampled_from(sorted(WORDS)), max_size=5).map(" ".join)
+
+
+@given(PHRASES, PHRASES)
+def test_any_two_phrases_of_the_vocabulary_can_be_compared(expected, candidate):
+    assert 0.0 <= lexical_similarity(expected, candidate) <= 1.0
+    assert isinstance(Guards().objection(expected, candidate), str)
+    assert Guards().objection(expected, expected) == ""
 
 
 @given(st.text(alphabet="0123456789 .,-/:()$%xXkKmMQHv'\"maygrdtohn\u20ac\u00bd&+<>=", max_size=40))

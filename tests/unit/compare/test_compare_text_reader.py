@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare import text_reader
-from fieldmark.compare.text_reader import Kind, read_text, same_value
+from fieldmark.compare.text_reader import TextTokenKind, read_text, same_value
 
 SAME = [
     pytest.param("1,200", "1200.00", id="thousands"),
@@ -104,12 +104,16 @@ def test_words_are_replaced_with_what_they_stand_for(text, words):
     ("text", "kinds"),
     [
         pytest.param(
-            "5 in boxes", [Kind.NUMBER, Kind.WORD, Kind.WORD], id="preposition-is-no-unit"
+            "5 in boxes",
+            [TextTokenKind.NUMBER, TextTokenKind.WORD, TextTokenKind.WORD],
+            id="preposition-is-no-unit",
         ),
-        pytest.param("may apply", [Kind.WORD, Kind.WORD], id="verb-is-no-month"),
-        pytest.param("10 - 12", [Kind.NUMBER, Kind.NUMBER], id="range"),
-        pytest.param("2016-2019", [Kind.NUMBER, Kind.NUMBER], id="range-of-years"),
-        pytest.param("Room 12B", [Kind.WORD, Kind.CODE], id="code-with-a-letter"),
+        pytest.param("may apply", [TextTokenKind.WORD, TextTokenKind.WORD], id="verb-is-no-month"),
+        pytest.param("10 - 12", [TextTokenKind.NUMBER, TextTokenKind.NUMBER], id="range"),
+        pytest.param(
+            "2016-2019", [TextTokenKind.NUMBER, TextTokenKind.NUMBER], id="range-of-years"
+        ),
+        pytest.param("Room 12B", [TextTokenKind.WORD, TextTokenKind.CODE], id="code-with-a-letter"),
         pytest.param("", [], id="nothing"),
         pytest.param("!?", [], id="marks"),
     ],

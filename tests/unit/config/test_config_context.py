@@ -47,6 +47,13 @@ def test_problems_are_raised_together_sorted_by_location():
     assert len(problems) == 3
 
 
+def test_problem_that_is_found_twice_is_reported_once():
+    problems = Problems()
+    for message in ("same", "same", "other"):
+        problems.add(message, Location("f", 1, 1))
+    assert str(problems.error()) == "f:1:1: same\nf:1:1: other"
+
+
 def test_warnings_are_not_raised():
     problems = Problems()
     problems.warn("odd", Location("f", 1, 1))

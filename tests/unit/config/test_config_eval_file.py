@@ -260,7 +260,8 @@ class TestWarnings:
 CASES = "cases: t.jsonl"
 CONVENTIONS = "confusion, field_accuracy, taxonomy, taxonomy_code, four_phase"
 TARGETS = (
-    "for example {command: [python, extract.py]}, {python: module:function} or {url: https://…}"
+    "for example {chat: {model: …, prompt: …}}, {command: [python, extract.py]}, "
+    "{python: module:function} or {url: https://…}"
 )
 
 
@@ -297,7 +298,7 @@ TARGETS = (
         pytest.param(f"{{{CASES}, candidates: c, target: {{command: [x]}}}}", ["1:33: candidates and target cannot be combined"], id="two-sources-of-candidates"),
         pytest.param(f"{{{CASES}, target: x}}", [f"1:26: target: expected an object, got 'x'; {TARGETS}"], id="string-as-target"),
         pytest.param(f"{{{CASES}, target: {{timeout: 3}}}}", [f"1:26: target: 'type' is required; {TARGETS}"], id="no-target"),
-        pytest.param(f"{{{CASES}, target: {{type: comand}}}}", ["1:33: unknown target 'comand'; valid types: command, python, http; did you mean 'command'?"], id="misspelled-target"),
+        pytest.param(f"{{{CASES}, target: {{type: comand}}}}", ["1:33: unknown target 'comand'; valid types: command, python, http, chat; did you mean 'command'?"], id="misspelled-target"),
         pytest.param(f"{{{CASES}, target: {{command: [x], url: 'https://h.test'}}}}", ["1:41: target: command and url cannot be combined", "1:41: unknown key 'url'"], id="two-targets"),
         pytest.param(f"{{{CASES}, target: {{command: x y}}}}", ["1:36: command: expected a list, got a string; commands run without a shell; write command: [x, y]"], id="command-as-string"),
         pytest.param(f"{{{CASES}, target: {{command: [x], timeout: 0}}}}", ["1:50: timeout: must be a positive number of seconds, got 0"], id="zero-timeout"),

@@ -260,11 +260,11 @@ def test_images_of_a_case_are_sent(tmp_path):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        pytest.param("missing.png", "cannot read the image 'missing.png': No such file", id="missing"),
+        pytest.param("missing.png", "cannot read the file 'missing.png': No such file", id="missing"),
         pytest.param("../other.png", "is outside of the directory", id="parent"),
         pytest.param("/etc/hostname", "is outside of the directory", id="absolute"),
         pytest.param("link.png", "is outside of the directory", id="symbolic-link"),
-        pytest.param("a\0.png", "cannot read the image", id="nul"),
+        pytest.param("a\0.png", "cannot read the file", id="nul"),
         pytest.param("text.png", "must be in PNG, JPEG, GIF or WebP format", id="not-an-image"),
         pytest.param("large.png", "exceeds the limit of 10,485,760 bytes", id="too-large"),
         pytest.param("https://example.com/a.png", "must be a file, or a data URL", id="url"),

@@ -24,6 +24,7 @@ from fieldmark.plan import compile_plan
 from fieldmark.run import warnings
 from fieldmark.run.case_processor import CaseProcessor, RunTotals
 from fieldmark.run.warnings import DocumentPaths, list_notes, unused_rules
+from fieldmark.store.reader import open_run
 from json_strategies import documents as any_documents
 
 DOCUMENTS = [({"lines": [{"d": "a", "taxes": [1]}]}, {"lines": [{"d": "a", "taxes": [1]}]})]
@@ -77,6 +78,49 @@ def test_aligners_of_lists_are_in_notes_and_manifest(tmp_path):
         "lines": "optimal",
         "lines[].taxes": "optimal",
     }
+
+
+class StopError(Exception):
+    pass
+
+
+def stop_after_the_first_segment(done, *_):
+    if done > 512:
+        raise StopError
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param({}, id="defaults"),
+        pytest.param({"fields": [{"path": "items", "align": "index"}]}, id="aligner"),
+        pytest.param({"fields": [{"path": "orders", "align": "entries"}]}, id="entries"),
+        pytest.param(
+            {"fields": [{"path": "items", "match": "exact"}, {"path": "tags", "align": "whole"}]},
+            id="single-values",
+        ),
+        pytest.param({"fields": [{"path": "items[0].x", "match": "fuzzy"}]}, id="index"),
+        pytest.param(
+            {"scope": "configured", "fields": [{"path": "items[*].x"}, {"path": "tags[0]"}]},
+            id="configured",
+        ),
+    ],
+)
+def test_resumed_run_names_the_lists_of_all_cases(tmp_path, rules):
+    document = {
+        "items": [{"x": "a", "parts": [1, 2]}, {"x": "b", "parts": [3]}],
+        "tags": ["red", "blue"],
+        "orders": {"o1": {"rows": [{"y": 1}, {"y": 2}]}},
+    }
+    pairs = [([{"z": 1}], [{"z": 2}]), *[(document, document)] * 511, ({"last": [1]}, {})]
+    whole = fm.score(pairs, rules=rules, out=tmp_path / "whole")
+    with pytest.raises(StopError):
+        fm.score(pairs, rules=rules, out=tmp_path / "cut", progress=stop_after_the_first_segment)
+    assert (tmp_path / "cut" / "results.jsonl").read_bytes().count(b"\n") == 512
+    resumed = fm.score(pairs, rules=rules, out=tmp_path / "cut", resume=True)
+    assert resumed.notes == whole.notes
+    lists = [open_run(tmp_path / run).manifest.lists for run in ("whole", "cut")]
+    assert lists[0] == lists[1]
 
 
 @pytest.mark.parametrize(

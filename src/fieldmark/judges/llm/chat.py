@@ -1,10 +1,10 @@
-"""Requests grades from a chat model, and validates its response."""
+"""Requests to a chat model: its response, or the grades in it after validation."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
@@ -31,6 +31,7 @@ __all__ = [
     "Sample",
     "grade_samples",
     "parse_grades",
+    "request_chat",
     "request_grades",
     "response_text",
     "size_problem",
@@ -141,15 +142,15 @@ def request_grades(
     once after an invalid response.
     """
     block = data_block(data)
-    urls = [image.url for image in images]
-    payload: JsonObject = {
-        "model": connection.model,
-        "messages": prompt.messages(block, ids, urls),
-        "temperature": connection.temperature,
-        "max_tokens": connection.max_reply_tokens,
-        "seed": None if connection.seed is None else connection.seed + repeat,
-    }
-    body, call = _post(client, connection, payload, prompt.schema(block.nonce, ids), urls)
+    body, call, _ = request_chat(
+        client,
+        connection,
+        lambda _: prompt.messages(block, ids, [image.url for image in images]),
+        schema=prompt.schema(block.nonce, ids),
+        schema_name="marks",
+        images=[image.url for image in images],
+        repeat=repeat,
+    )
     text = response_text(body)
     try:
         grades = parse_grades(
@@ -168,26 +169,49 @@ def request_grades(
     return Sample(redacted, call)
 
 
-def _post(
+class ChatResponse(NamedTuple):
+    """The body of a response, its call, and the response format that was requested."""
+
+    body: JsonObject
+    call: LlmCall
+    reply_format: ReplyFormat
+
+
+def request_chat(
     client: LlmClient,
     connection: ChatConnection,
-    payload: JsonObject,
-    schema: JsonObject,
-    images: Sequence[str],
-) -> tuple[JsonObject, LlmCall]:
-    """Send a request in the strictest response format that the endpoint does not refuse."""
+    messages: Callable[[ReplyFormat], list[JsonValue]],
+    *,
+    schema: JsonObject | None,
+    schema_name: str,
+    strict: bool = True,
+    images: Sequence[str] = (),
+    repeat: int = 0,
+) -> ChatResponse:
+    """Send messages in the strictest response format that the endpoint does not refuse.
+
+    `images` are the URLs of the images in the messages. `repeat` is added to the seed.
+    """
     while True:
         used = connection.offered_formats.strictest
         response_format: JsonObject | None = None
         if used is ReplyFormat.JSON_OBJECT:
             response_format = {"type": "json_object"}
         elif used is ReplyFormat.JSON_SCHEMA:
-            content: JsonObject = {"name": "marks", "strict": True, "schema": schema}
+            content: JsonObject = {"name": schema_name, "strict": strict, "schema": schema}
             response_format = {"type": "json_schema", "json_schema": content}
+        payload: JsonObject = {
+            "model": connection.model,
+            "messages": messages(used),
+            "temperature": connection.temperature,
+            "max_tokens": connection.max_reply_tokens,
+            "seed": None if connection.seed is None else connection.seed + repeat,
+            "response_format": response_format,
+        }
         try:
-            return client.post(
+            body, call = client.post(
                 "chat/completions",
-                connection.with_request_options({**payload, "response_format": response_format}),
+                connection.with_request_options(payload),
                 connection.max_response_tokens(),
                 images,
             )
@@ -195,6 +219,8 @@ def _post(
             unsupported = error.refused in _REFUSALS and _FORMAT.search(str(error))
             if not (unsupported and connection.offered_formats.refuse(used)):
                 raise
+        else:
+            return ChatResponse(body, call, used)
 
 
 def response_text(body: JsonObject) -> str:

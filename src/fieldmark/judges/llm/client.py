@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -104,6 +105,7 @@ class LlmClient:
         self._cache = cache
         self._http = http
         self._redactor = Redactor(known_secrets or {})
+        self._closed = False
         self._rate_limiter = rate_limiter.shared_rate_limiter(connection.endpoint.netloc)
 
     @classmethod
@@ -128,27 +130,41 @@ class LlmClient:
                 )
             except ImportError:
                 raise LlmCallError(str(MissingExtra("calling a model", "llm"))) from None
+            client = cls(connection, task, cache, http, connection.secrets())
             with closing(http):
-                yield cls(connection, task, cache, http, connection.secrets())
+                try:
+                    yield client
+                finally:
+                    # Threads of an interrupted run send nothing more.
+                    client._closed = True
 
-    def lookup(self, questions: Sequence[Question]) -> list[CachedResponse | None]:
-        """Return the cached responses in the order of the questions."""
+    def lookup(
+        self, questions: Sequence[Question], *, record: bool = True
+    ) -> list[CachedResponse | None]:
+        """Return the cached responses in the order of the questions.
+
+        With `record`, they are part of the usage; otherwise the caller records those that it uses.
+        """
         keys = [self._key(question) for question in questions]
         found = self._cache.find(keys)
         responses = [found.get(key) for key in keys]
         for response in responses:
-            if response is not None:
+            if response is not None and record:
                 self._connection.usage_log.record_response(response.call)
         return responses
 
     def store(
-        self, questions: Sequence[Question], responses: Sequence[CachedResponse]
+        self,
+        questions: Sequence[Question],
+        responses: Sequence[CachedResponse],
+        *,
+        record: bool = True,
     ) -> list[CachedResponse]:
         """Cache new responses and return the cached ones in the order of the questions."""
         keys = [self._key(question) for question in questions]
         stored = self._cache.store(zip(keys, responses, strict=True))
         cached = [stored[key] for key in keys]
-        for response in cached:
+        for response in cached if record else ():
             self._connection.usage_log.record_response(response.call)
         return cached
 
@@ -193,7 +209,7 @@ class LlmClient:
     def _attempt(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
         connection, usage_log = self._connection, self._connection.usage_log
         with self._rate_limiter.slot(connection.concurrency, connection.per_minute):
-            if refusal := connection.breaker.refusal():
+            if refusal := "the run has ended" if self._closed else connection.breaker.refusal():
                 return _Attempt(failure=refusal)
             try:
                 usage_log.reserve(limit, connection.check_budget)
@@ -207,6 +223,7 @@ class LlmClient:
             return attempt
 
     def _send(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
+        started = time.monotonic()
         try:
             response = http.send(body, path)
         except HttpError as error:
@@ -229,7 +246,7 @@ class LlmClient:
             return _Attempt(paid=limit, failure=f"the response is not a JSON object: {error}")
         if "error" in value and value["error"] is not None:
             return _Attempt(failure=f"the endpoint returned an error: {excerpt(text)}")
-        call = _read_call(value, limit)
+        call = _read_call(value, limit, round(time.monotonic() - started, 3))
         paid = TokenCount(call.input_tokens, call.output_tokens)
         return _Attempt((value, call), paid)
 
@@ -288,7 +305,7 @@ def _sleep(retry: int, retry_after: float | None) -> bool:
     return False
 
 
-def _read_call(body: JsonObject, limit: TokenCount) -> LlmCall:
+def _read_call(body: JsonObject, limit: TokenCount, seconds: float) -> LlmCall:
     """Read the usage of a response; if the endpoint does not report it, the limit is assumed."""
     usage = body.get("usage")
     reported = usage if isinstance(usage, dict) else {}
@@ -303,6 +320,7 @@ def _read_call(body: JsonObject, limit: TokenCount) -> LlmCall:
         input_tokens=limit.input_tokens if sent is None else sent,
         output_tokens=limit.output_tokens if received is None else received,
         measured=sent is not None and received is not None,
+        seconds=seconds,
     )
 
 

@@ -41,7 +41,15 @@ from fieldmark.values.numbers import is_finite
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import plural
 
-__all__ = ["OPENAI_URL", "ChatConnection", "Connection", "ReplyFormat", "check_number"]
+__all__ = [
+    "OPENAI_URL",
+    "ChatConnection",
+    "Connection",
+    "GradingConnection",
+    "OfferedFormats",
+    "ReplyFormat",
+    "check_number",
+]
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -304,16 +312,12 @@ class OfferedFormats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConnection(Connection):
-    """A chat model behind an OpenAI-compatible endpoint.
-
-    `prompt_version` selects an older prompt, whose cached responses remain valid.
-    """
+    """A chat model behind an OpenAI-compatible endpoint."""
 
     temperature: float = 0.0
     seed: int | None = None
     reply_format: ReplyFormat = ReplyFormat.AUTO
     max_reply_tokens: int = 2048
-    prompt_version: int = LATEST_VERSION
     offered_formats: OfferedFormats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -321,9 +325,6 @@ class ChatConnection(Connection):
         check_number("temperature", self.temperature, minimum=0, maximum=_MAX_TEMPERATURE)
         check_number("max_reply_tokens", self.max_reply_tokens, minimum=1)
         known = checked_choice("reply_format", self.reply_format, ReplyFormat)
-        check_number("prompt_version", self.prompt_version, minimum=1, maximum=LATEST_VERSION)
-        if known is ReplyFormat.AUTO and self.prompt_version == 1:
-            known = ReplyFormat.JSON_OBJECT  # cached responses depend on it
         object.__setattr__(self, "reply_format", known)
         formats = _STRICTEST_FIRST if known is ReplyFormat.AUTO else (known,)
         object.__setattr__(self, "offered_formats", OfferedFormats(formats))
@@ -352,6 +353,23 @@ class ChatConnection(Connection):
             "reply_format": self.reply_format.value,
             "max_reply_tokens": self.max_reply_tokens,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradingConnection(ChatConnection):
+    """A chat model that grades data.
+
+    `prompt_version` selects an older prompt, whose cached responses remain valid.
+    """
+
+    prompt_version: int = LATEST_VERSION
+
+    def __post_init__(self) -> None:
+        check_number("prompt_version", self.prompt_version, minimum=1, maximum=LATEST_VERSION)
+        if self.prompt_version == 1 and self.reply_format == ReplyFormat.AUTO:
+            # Cached responses depend on it.
+            object.__setattr__(self, "reply_format", ReplyFormat.JSON_OBJECT)
+        ChatConnection.__post_init__(self)
 
 
 def _missing_cache(file: Path | None) -> str:

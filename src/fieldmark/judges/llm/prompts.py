@@ -10,15 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.paths import is_path
 
 __all__ = [
     "LATEST_VERSION",
     "TEMPLATE_VARIABLES",
     "DataBlock",
-    "Example",
+    "FewShotExample",
     "Prompt",
+    "check_template",
     "data_block",
+    "fill_template",
     "form_prompt",
     "meaning_prompt",
     "rubric_prompt",
@@ -126,7 +130,29 @@ def template_variables(template: str) -> list[str]:
     return _VARIABLE.findall(template)
 
 
-class Example(NamedTuple):
+def check_template(
+    option: str, template: str, variables: Sequence[str], paths: Sequence[str] = ()
+) -> list[str]:
+    """Return the variables of a template; raise OptionError for one that is not listed.
+
+    A variable may also be a path below one of `paths`, such as `input.text` below `input`.
+    """
+    found = template_variables(template)
+    for name in found:
+        root = name.partition(".")[0].partition("[")[0]
+        below = name != root and root in paths and is_path(name) and "*" not in name
+        if name not in variables and not below:
+            listed = ", ".join([*variables, *(f"{each}.PATH" for each in paths)])
+            raise OptionError(option, f"unknown variable {name!r}; must be one of: {listed}")
+    return found
+
+
+def fill_template(template: str, text_of: Callable[[str], str]) -> str:
+    """Return a template with the text of each variable."""
+    return _VARIABLE.sub(lambda found: text_of(found[1]), template)
+
+
+class FewShotExample(NamedTuple):
     """An example of data, and the grades for it by id: a score or a choice, and a reason."""
 
     data: JsonObject
@@ -150,7 +176,7 @@ class Prompt:
     reasons: bool = False
     template: str = ""
     criteria: str = ""
-    examples: Sequence[Example] = ()
+    examples: Sequence[FewShotExample] = ()
 
     def messages(
         self, block: DataBlock, ids: Sequence[str], images: Sequence[str] = ()
@@ -174,9 +200,7 @@ class Prompt:
         )
         if self.template:
             texts = {"criteria": self.criteria, "levels": "\n".join(levels)}
-            body = _VARIABLE.sub(
-                lambda found: texts.get(found[1]) or block.part(found[1]), self.template
-            )
+            body = fill_template(self.template, lambda name: texts.get(name) or block.part(name))
             parts = [*self._example_lines(), body]
         else:
             headed = ["The choices:" if self.choices else "The levels:", *levels] if levels else []

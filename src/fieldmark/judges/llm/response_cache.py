@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -93,13 +93,18 @@ class FileResponseCache:
                 check_same_thread=False,
                 isolation_level=None,
             )
-        with closing(database):
+        cache = cls(database, file)
+        try:
             if writable:
                 with _cache_errors(file):
                     database.execute("PRAGMA journal_mode=WAL")
                     database.execute("PRAGMA synchronous=NORMAL")
                     database.execute(_CREATE_TABLE)
-            yield cls(database, file)
+            yield cache
+        finally:
+            # Closing a database that a thread of an interrupted run still uses would crash.
+            with cache._lock:
+                database.close()
 
     def find(self, keys: Sequence[str]) -> dict[str, CachedResponse]:
         """Return the cached responses by key; keys without one are left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from math import fsum
 from typing import NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
@@ -12,13 +13,17 @@ __all__ = ["BudgetExceededError", "LlmCall", "SpentChange", "TokenCount", "Usage
 
 
 class LlmCall(NamedTuple):
-    """A paid call; `measured` means that the endpoint reported its tokens."""
+    """A paid call; `measured` means that the endpoint reported its tokens.
+
+    `seconds` is the time until the response, unless the call was made by an older version.
+    """
 
     id: str
     model: str
     input_tokens: int
     output_tokens: int
     measured: bool = True
+    seconds: float | None = None
 
 
 class BudgetExceededError(Exception):
@@ -132,11 +137,13 @@ class UsageLog:
             calls = list(self._calls.values())
         sent = sum(call.input_tokens for call in calls)
         received = sum(call.output_tokens for call in calls)
+        seconds = [call.seconds for call in calls if call.seconds is not None]
         return {
             "calls": len(calls),
             "input_tokens": sent,
             "output_tokens": received,
             "cost": price(TokenCount(sent, received)),
+            "seconds": round(fsum(seconds), 3) if len(seconds) == len(calls) else None,
             "estimated_calls": sum(not call.measured for call in calls),
             "models": list[JsonValue](sorted({call.model for call in calls if call.model})),
         }

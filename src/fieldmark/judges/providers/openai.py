@@ -15,7 +15,7 @@ from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.judges.llm.chat import request_grades
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question, UnusableResponseError
-from fieldmark.judges.llm.connection import ChatConnection, Connection, check_number
+from fieldmark.judges.llm.connection import Connection, GradingConnection, check_number
 from fieldmark.judges.llm.prompts import Prompt, form_prompt, meaning_prompt
 from fieldmark.judges.llm.response_cache import CachedResponse
 from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
@@ -46,7 +46,7 @@ _PROMPTS: Final = {Aspect.MEANING: meaning_prompt, Aspect.FORM: form_prompt}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAi(ChatConnection):
+class OpenAi(GradingConnection):
     """Similarity graded by a language model behind an OpenAI-compatible endpoint.
 
     Up to `batch` pairs are sent per call. An invalid response is an error, never a similarity. If
@@ -67,7 +67,7 @@ class OpenAi(ChatConnection):
     description: str = ""
 
     def __post_init__(self) -> None:
-        ChatConnection.__post_init__(self)
+        GradingConnection.__post_init__(self)
         check_number("batch", self.batch, minimum=1)
         check_flag("reasons", self.reasons)
         if self.prompt_version == 1 and (self.reasons or self.field or self.description):

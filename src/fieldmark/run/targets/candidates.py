@@ -102,11 +102,11 @@ def produce_candidates(
             task = partial(call, target_request(case)) if needed else None
             waiting.append((case, None if task is None else pool.submit(task)))
             if len(waiting) >= size * _CASES_PER_THREAD:
-                produced = _produced_case(*waiting.popleft(), used_dialect, read)
+                produced = _produced_case(*waiting.popleft(), used_dialect, read, warn)
                 repaired += produced.parsed_from == REPAIRED
                 yield produced
         while waiting:
-            produced = _produced_case(*waiting.popleft(), used_dialect, read)
+            produced = _produced_case(*waiting.popleft(), used_dialect, read, warn)
             repaired += produced.parsed_from == REPAIRED
             yield produced
     if repaired:
@@ -159,13 +159,19 @@ def _produced_case(
     future: Future[TargetResponse] | None,
     dialect: JsonDialect,
     read: Callable[[JsonValue, str], ParsedText],
+    warn: Callable[[str], None],
 ) -> Case:
     if future is None:
         return case
     response = future.result()
+    if response.warning:
+        warn(response.warning)
+    if response.on_use is not None:
+        response.on_use()
     if response.failure:
         return case._replace(input=CaseInput.FAILED, note=response.failure)
-    context = (case.context or CaseContext())._replace(text=response.text)
+    context = case.context or CaseContext()
+    context = context._replace(text=response.text, usage=response.usage)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if response.text is None:
         value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -57,6 +58,13 @@ class CommandTarget:
         if any("\0" in word for word in self.command):
             raise OptionError("command", "must not contain NUL characters")
         check_environment(self.env)
+
+    @property
+    def label(self) -> str:
+        """The name of the target, unless it is given another one."""
+        # Arguments may contain anything, and the name is saved with the run.
+        words = takewhile(lambda word: not word.startswith("-"), self.command[:2])
+        return " ".join(words)
 
     def unready(self) -> str | None:
         """Return why the program cannot be started, without starting it."""

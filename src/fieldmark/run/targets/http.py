@@ -71,6 +71,11 @@ class HttpTarget:
             if path.is_pattern:
                 raise OptionError("answer", "must be the path of one value, without [*] and **")
 
+    @property
+    def label(self) -> str:
+        """The name of the target, unless it is given another one."""
+        return self.url
+
     def unready(self) -> str | None:
         """Return why no request can be sent, without sending one."""
         if find_spec("httpx") is None:

@@ -46,6 +46,11 @@ class PythonTarget:
         if not REFERENCE.match(self.function):
             raise OptionError("function", REFERENCE_FORM)
 
+    @property
+    def label(self) -> str:
+        """The name of the target, unless it is given another one."""
+        return self.function
+
     def unready(self) -> str | None:
         """Import the module, and return why the function cannot be called."""
         try:

@@ -20,7 +20,9 @@ class TargetResponse(NamedTuple):
     """One response: model output as text, a JSON value, or a failure.
 
     A transient failure is retried, after `retry_after` seconds if the target requested it. If it
-    was `unauthorized`, no further request is sent.
+    was `unauthorized`, no further request is sent. `usage` is the served model and what the
+    response took: tokens, cost and seconds. `on_use` is called when the response becomes the
+    candidate of a case. A `warning` is one of the whole run.
     """
 
     text: str | None = None
@@ -29,6 +31,9 @@ class TargetResponse(NamedTuple):
     transient: bool = False
     retry_after: float | None = None
     unauthorized: bool = False
+    usage: JsonObject | None = None
+    on_use: Callable[[], None] | None = None
+    warning: str = ""
 
 
 TargetCall: TypeAlias = Callable[[JsonObject], TargetResponse]
