@@ -12,6 +12,7 @@ from zlib import crc32
 
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
 from fieldmark.metrics.quality import quality_metrics
+from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
@@ -101,6 +102,11 @@ def case_sums(stats: CaseStats) -> CaseSums:
     return CaseSums(*first, *second, *stats.quality, *safety, *rated)
 
 
+def _packed(cells: list[int]) -> array[int]:
+    """Return cells as an array."""
+    return array(_INT64, kernel.pack(cells) if COMPILED else cells)
+
+
 def steps(score: float) -> int:
     """Return a score in steps."""
     return round(score * STEP)
@@ -180,7 +186,7 @@ class CaseSample:
                 continue
             block = blocks[place]
             if len(block.cells) <= SMALL_CASE:
-                cells, times = array(_INT64, block.cells), _ONCE * len(block.cells)
+                cells, times = _packed(block.cells), _ONCE * len(block.cells)
             else:
                 counted = Counter(block.cells) if block.times is None else block.times
                 cells, times = array(_INT64, counted), array(_INT64, counted.values())

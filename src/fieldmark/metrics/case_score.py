@@ -1,8 +1,8 @@
 """The counts, metrics, score and verdict of one case.
 
-Every fact is a row of small numbers (counts, mistakes, buckets, marks), packed into one integer
-with 32 bits per number, so that adding integers adds whole rows. Cases with the same cells share
-one record, so most cases are a lookup.
+Every fact is a row of small numbers (counts, mistakes, buckets, marks) with 32 bits each, and the
+sums of a case are the sum of the rows of its facts. Cases with the same cells share one record, so
+most cases are a lookup.
 """
 
 from __future__ import annotations

@@ -2923,6 +2923,9 @@ set_pattern(Pattern *pattern, const Leaf *leaf)
     if (pattern->leaf == leaf) {
         return;
     }
+    if (pattern->leaf == NULL) {
+        memset(pattern->places, 0, sizeof pattern->places);
+    }
     for (uint32_t i = 0; pattern->leaf != NULL && i < pattern->leaf->length; i++) {
         pattern->places[pattern->leaf->text[i]] = 0;
     }
@@ -3170,10 +3173,13 @@ find_edges(Search *search)
     uint32_t others = search->alignment->candidate.rest_number;
     double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
     search->bounds = PyMem_New(Bound, others);
-    search->patterns = PyMem_Calloc(MOST_PATTERNS, sizeof *search->patterns);
+    search->patterns = PyMem_New(Pattern, MOST_PATTERNS);
     if (search->bounds == NULL || search->patterns == NULL) {
         PyErr_NoMemory();
         return FAILED;
+    }
+    for (int i = 0; i < MOST_PATTERNS; i++) {
+        search->patterns[i].leaf = NULL;
     }
     for (uint32_t i = 0; i < number; i++) {
         const Item *item = &search->items[i];
@@ -3766,6 +3772,29 @@ count(PyObject *module, PyObject *cells)
     return times;
 }
 
+PyDoc_STRVAR(pack_doc, "pack(cells) -> their bytes, 8 for each");
+
+static PyObject *
+pack(PyObject *module, PyObject *cells)
+{
+    PyObject *packed;
+    (void)module;
+    if (!PyList_Check(cells)) {
+        PyErr_SetString(PyExc_TypeError, "expected a list");
+        return NULL;
+    }
+    packed = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(int64_t) * PyList_GET_SIZE(cells));
+    for (Py_ssize_t i = 0; packed != NULL && i < PyList_GET_SIZE(cells); i++) {
+        int64_t cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
+        if (cell == -1 && PyErr_Occurred()) {
+            Py_CLEAR(packed);
+        } else {
+            memcpy(PyBytes_AS_STRING(packed) + i * (Py_ssize_t)sizeof cell, &cell, sizeof cell);
+        }
+    }
+    return packed;
+}
+
 /* The cells of one attribute. */
 typedef struct {
     long long attribute;
@@ -3781,7 +3810,7 @@ typedef struct {
     uint32_t facts[FACTS]; /* how often each fact occurs */
 } Groups;
 
-/* Add the cells of a list to the groups of their attributes. */
+/* Add the cells of a list to the groups of their attributes; TO_PYTHON if the table is full. */
 static int
 group_cells(Groups *groups, PyObject *cells, int plain, const int64_t *effects)
 {
@@ -3801,6 +3830,9 @@ group_cells(Groups *groups, PyObject *cells, int plain, const int64_t *effects)
             group = &groups->groups[at];
         }
         if (!group->is_used) {
+            if (2 * groups->number == groups->size) {
+                return TO_PYTHON;
+            }
             group->is_used = 1;
             group->attribute = cell >> CELL_BITS;
             groups->number++;
@@ -3870,16 +3902,20 @@ sum_cells(PyObject *module, PyObject *args)
     } else if (PyList_GET_SIZE(cells) > UINT32_MAX) {
         PyErr_SetString(PyExc_ValueError, "there are too many cells");
     } else {
-        if (PyList_GET_SIZE(cells) > SMALL_CASE) {
-            groups.size = table_size_for(PyList_GET_SIZE(cells));
+        int done;
+        memset(few, 0, sizeof few);
+        done = group_cells(&groups, cells, plain, effects.buf);
+        if (done == TO_PYTHON) { /* many attributes */
+            groups = (Groups){.size = table_size_for(PyList_GET_SIZE(cells))};
             groups.groups = PyMem_Calloc(groups.size, sizeof *groups.groups);
             groups.odd = PyMem_New(size_t, groups.size);
-        } else {
-            memset(few, 0, sizeof few);
+            if (groups.groups == NULL || groups.odd == NULL) {
+                PyErr_NoMemory();
+            } else {
+                done = group_cells(&groups, cells, plain, effects.buf);
+            }
         }
-        if (groups.groups == NULL || groups.odd == NULL) {
-            PyErr_NoMemory();
-        } else if (group_cells(&groups, cells, plain, effects.buf) == DONE) {
+        if (done == DONE) {
             sums = grouped_sums(&groups, rows.buf);
         }
         if (groups.groups != few) {
@@ -4351,6 +4387,7 @@ static PyMethodDef functions[] = {
     {"find_document", find_document, METH_VARARGS, find_document_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_O, count_doc},
+    {"pack", pack, METH_O, pack_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
     {"row", row, METH_VARARGS, row_doc},
     {NULL, NULL, 0, NULL},
