@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
+from compressed_files import in_members
+from fieldmark.data import file_blocks
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import (
     JoinedLine,
     LineRange,
+    PartitionReader,
     Partitions,
     joined_partitions,
     partition,
@@ -235,10 +241,79 @@ def test_file_that_changes_during_a_run_is_an_error(tmp_path):
     with inputs[1].open("a") as file:
         file.write("{}\n")
     with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has changed while it was read"):
-        list(found.opener.open(parts[1]).batches())
+        list(PartitionReader(found.opener).open(parts[1]).batches())
     with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has [\d,]+ bytes, expected"):
         found.opener.check_readable()
     stream.close()
+
+
+def compressed(path, suffix):
+    """Write the same rows in parts of 10,000 bytes, or in row groups of 100 rows."""
+    if suffix == "parquet":
+        other = path.with_suffix(".parquet")
+        # A table needs rows of one type, which have other values than those of the JSONL file.
+        documents = [{"id": str(n), "n": n, "text": f"row {n}"} for n in range(3 * SEGMENT + 5)]
+        pq.write_table(pa.Table.from_pylist(documents), other, row_group_size=100)
+        return other
+    content = path.read_bytes()
+    other = path.with_name(f"{path.name}.{suffix}")
+    other.write_bytes(in_members(content, [*range(0, len(content), 10_000)], suffix))
+    return other
+
+
+@pytest.mark.parametrize(
+    ("truth", "found", "missing"),
+    [
+        pytest.param("gz", "gz", 0.0, id="gzip"),
+        pytest.param("zst", "", 0.0, id="zstd-and-lines"),
+        pytest.param("parquet", "gz", 0.0, id="parquet-and-gzip"),
+        pytest.param("parquet", "parquet", 0.0, id="parquet"),
+        pytest.param("gz", "zst", 0.1, id="some-are-missing"),
+    ],
+)
+def test_compressed_files_and_tables_are_divided_to_the_same_bytes(
+    truth, found, missing, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(file_blocks, "_SEARCH_BYTES", 5_000)
+    monkeypatch.setattr(file_blocks, "_BLOCK_BYTES", 20_000)
+    used = []
+    monkeypatch.setattr(engines, "run_partitions", spied(engines.run_partitions, used))
+    inputs = written(tmp_path, list(rows(3 * SEGMENT + 5, seed=3, missing=missing)))
+    inputs = [
+        compressed(path, suffix) if suffix else path
+        for path, suffix in zip(inputs, (truth, found), strict=True)
+    ]
+    runs = []
+    for workers in (1, 2):
+        out = tmp_path / f"run-{workers}"
+        result = fm.score(*inputs, out=out, workers=workers)
+        runs.append([*content(out), result.notes, result.summary.warnings])
+    assert runs[0] == runs[1]
+    assert len(used) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("truth.jsonl.gz", "truth.jsonl.gz is a single gzip member"),
+        ("truth.parquet", "truth.parquet has a single row group"),
+    ],
+)
+def test_file_that_cannot_be_divided_is_noted(name, reason, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    documents = [{"id": str(n), "n": n} for n in range(2 * SEGMENT)]
+    lines = "".join(json.dumps(each) + "\n" for each in documents)
+    (tmp_path / "found.jsonl").write_text(lines)
+    if name.endswith("gz"):
+        (tmp_path / name).write_bytes(gzip.compress(lines.encode()))
+    else:
+        pq.write_table(pa.Table.from_pylist(documents), name)
+    one, two = (
+        fm.score(name, "found.jsonl", out=f"run-{workers}", workers=workers) for workers in (1, 2)
+    )
+    assert content(tmp_path / "run-1") == content(tmp_path / "run-2")
+    assert one.notes == two.notes[:-1]
+    assert two.notes[-1] == f"compared in one process: {reason}"
 
 
 def joined_lines(inputs):
@@ -264,7 +339,8 @@ def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(tmp_path):
     parts = list(joined_partitions(joined_lines(inputs), SEGMENT))
     assert len(parts) == 3
     assert sum(part.size for part in parts) == sum(path.stat().st_size for path in inputs)
-    cases = [case for part in parts for batch in opener.open(part).batches() for case in batch]
+    reader = PartitionReader(opener)
+    cases = [case for part in parts for batch in reader.open(part).batches() for case in batch]
     assert repr(cases) == repr([case for batch in stream.batches() for case in batch])
 
 

@@ -1,7 +1,8 @@
 """Partitions of a run, processed as tasks of a Ray cluster.
 
-A task is stateless: it reports every attribute that its rows use, and nothing is written before its
-result arrives. So Ray may repeat any task, also after the node with its result was lost.
+The result of a task does not depend on other tasks: it reports every attribute that its rows use,
+and nothing is written before it arrives. So Ray may repeat any task, also after the node with its
+result was lost. What is expensive to start stays open in a worker process.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import logging
 import os
 import socket
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import count, islice, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from uuid import uuid4
 
+from fieldmark.data.files import is_compressed
 from fieldmark.data.line_offsets import nth_line_offsets
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.partitions import (
@@ -34,6 +38,7 @@ from fieldmark.run.partition_worker import (
     NumberedPartition,
     PartitionResult,
     Task,
+    Worker,
     group_tasks,
 )
 from fieldmark.run.process_pool import WorkersDiedError
@@ -42,8 +47,9 @@ from fieldmark.version import VERSION
 if TYPE_CHECKING:
     from ray import ObjectRef
 
-__all__ = ["can_join", "connection", "join_on_ray", "run_on_ray"]
+__all__ = ["can_join", "connection", "join_on_ray", "map_on_ray", "run_on_ray"]
 
+_Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
 _Result: TypeAlias = "tuple[ObjectRef[PartitionResult], ObjectRef[bytes]]"
 """The references of a result and its rows."""
@@ -82,11 +88,12 @@ def run_on_ray(
     """
     import ray
 
-    tasks = group_tasks(partitions, segments=_TASK_SEGMENTS, size=_TASK_BYTES)
+    segments = 1 if job.waits else _TASK_SEGMENTS
+    tasks = group_tasks(partitions, segments=segments, size=_TASK_BYTES)
     pending: deque[_Result] = deque()
     with connection(engine, workers):
         work = ray.remote(num_returns=2, max_retries=_MAX_RETRIES)(_work)
-        shared = ray.put(job)
+        key, shared = uuid4().hex, [ray.put(job)]
         # Tasks that are left when the run ends early are not cancelled: they write nothing, are few
         # and short, and Ray may crash if a task is cancelled while it finishes.
         while True:
@@ -94,7 +101,7 @@ def run_on_ray(
             waiting = _unfinished(pending)
             free = min(most - len(waiting), _AHEAD * most - len(pending))
             for task in islice(tasks, max(0, free)):
-                pending.append(cast("_Result", work.remote(shared, VERSION, task)))
+                pending.append(cast("_Result", work.remote(key, shared, VERSION, task)))
                 waiting.append(pending[-1][0])
             if not pending:
                 return
@@ -108,11 +115,33 @@ def run_on_ray(
             pending.popleft()
 
 
+def map_on_ray(
+    function: Callable[[_Item], _Value], items: Iterable[_Item], *, workers: int | str
+) -> Iterator[_Value]:
+    """Yield the result of a function for each item, in order, within a `connection`.
+
+    Only some results are computed before they are consumed.
+    """
+    import ray
+
+    call = ray.remote(max_retries=_MAX_RETRIES)(function)
+    pending: deque[ObjectRef[_Value]] = deque()
+    todo = iter(items)
+    while True:
+        free = max(1, _most_running(workers) - len(pending))
+        pending.extend(call.remote(item) for item in islice(todo, free))
+        if not pending:
+            return
+        yield _fetched(pending.popleft())
+
+
 def can_join(engine: str, stream: PairStream) -> bool:
     """Return whether the rows of both sides can be joined by Ray Data."""
     libraries = all(find_spec(name) is not None for name in ("pandas", "polars", "pyarrow"))
     has_ids = stream.by_id and all(side.layout.id_key for side in stream.sides)
-    return libraries and has_ids and "://" not in engine
+    sources = [side.source for side in stream.sides]
+    lines = not any(each.is_table or is_compressed(Path(each.name)) for each in sources)
+    return libraries and has_ids and lines and "://" not in engine
 
 
 def join_on_ray(stream: PairStream, size: int) -> Partitions:
@@ -188,20 +217,47 @@ def _read_ids(batch: Any) -> Any:  # noqa: ANN401 - types of Ray
     }
 
 
-def _work(job: Job, version: str, task: Task) -> tuple[PartitionResult, bytes]:
-    """Process a task on a worker; its rows are one bytes object, which Ray does not copy."""
+_worker: tuple[str, Worker] | None = None
+"""The worker of the latest run in this process, and the key of the run."""
+_open: Final = ExitStack()
+"""What this process keeps open until it works for another run."""
+
+
+def _work(
+    key: str, shared: list[ObjectRef[Job]], version: str, task: Task
+) -> tuple[PartitionResult, bytes]:
+    """Process a task on a worker; its rows are one bytes object, which Ray does not copy.
+
+    The job is in a list, so that Ray does not deserialize it for every task.
+    """
     if version != VERSION:
         message = f"the workers have fieldmark {VERSION}, but the run was started with {version}"
         raise ConfigError.of(message, hint="install the same version on all nodes")
+    worker = _worker_of(key, shared[0])
+    rows: list[bytes] = []
+    with relaxed_gc():
+        worker.start_over()
+        result = worker.work(task, rows.extend)
+    return result, b"".join(rows)
+
+
+def _worker_of(key: str, job: ObjectRef[Job]) -> Worker:
+    """Return the worker of this process for a run; start it if the last task was of another run."""
+    import ray
+
+    global _worker  # noqa: PLW0603 - Ray has no other way to keep something between tasks
+    if _worker is not None and _worker[0] == key:
+        return _worker[1]
+    _worker = None
+    _open.close()
+    opened = ray.get(job)
     try:
-        job.check_readable()
+        opened.check_readable()
     except DataError as error:
         message = f"{error.message} on {socket.gethostname()}; {_SHARED}"
         raise DataError(message, error.location) from None
-    rows: list[bytes] = []
-    with relaxed_gc(), job.open() as worker:
-        result = worker.work(task, rows.extend)
-    return result, b"".join(rows)
+    _worker = key, _open.enter_context(opened.open())
+    return _worker[1]
 
 
 def _rows(rows: ObjectRef[bytes]) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 from types import SimpleNamespace
@@ -68,12 +67,6 @@ def evaluated(folder, **given):
     fm.evaluate("eval.yaml", out="run", engine="ray", **given)
 
 
-def with_judge(folder):
-    text = EVAL.replace("[{type", "[{type: code_judge, script: [cat]}, {type")
-    (folder / "eval.yaml").write_text(text)
-    evaluated(folder)
-
-
 def with_target(folder):
     text = EVAL.replace("candidates: found.jsonl", "target: {command: [cat]}")
     (folder / "eval.yaml").write_text(text)
@@ -83,7 +76,6 @@ def with_target(folder):
 @pytest.mark.parametrize(
     ("start", "reason"),
     [
-        pytest.param(with_judge, "an evaluator calls a program", id="judge"),
         pytest.param(with_target, "a target produces the predictions", id="target"),
         pytest.param(
             lambda folder: evaluated(folder, cases=["1"]), "cases are selected", id="selection"
@@ -95,7 +87,7 @@ def with_target(folder):
         ),
         pytest.param(
             lambda _: fm.score([({}, {})], out="run", engine="ray"),
-            "the input is not a JSONL file",
+            "the input is not a JSONL or Parquet file",
             id="in-memory",
         ),
     ],
@@ -104,14 +96,6 @@ def test_run_that_cannot_be_distributed_says_so_before_it_starts(start, reason, 
     with pytest.raises(fm.ConfigError, match=f"cannot be distributed with engine ray: {reason}"):
         start(folder)
     assert not (folder / "run").exists()
-
-
-def test_compressed_input_cannot_be_distributed(folder):
-    (folder / "found.jsonl.gz").write_bytes(gzip.compress(LINES.encode()))
-    with pytest.raises(
-        fm.ConfigError, match=r"found\.jsonl\.gz is compressed; use engine processes"
-    ):
-        fm.score("truth.jsonl", "found.jsonl.gz", engine="ray")
 
 
 @pytest.mark.parametrize(
