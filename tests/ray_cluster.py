@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,25 +23,24 @@ from ray.cluster_utils import Cluster
 
 import fieldmark as fm
 from fieldmark.run import ray_engine
+from waiting import eventually
 
 STORE = 80 << 20
+ATTEMPTS = 5
 
 
 def main(directory: Path, nodes: int, fault: str, out: str, found: str = "found.jsonl") -> None:
     os.chdir(directory)
     ray_engine._TASK_SEGMENTS = 2
-    ray_engine._JOIN_LINES = 1_000
+    ray_engine._JOIN_BLOCKS = 1
     join = ray_engine.join_on_ray
 
-    def join_on_ray(*given):
+    def join_on_ray(*given, **options):
         Path("joined").touch()
-        return join(*given)
+        return join(*given, **options)
 
     ray_engine.join_on_ray = join_on_ray
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    others = [cluster.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(nodes - 1)]
-    cluster.wait_for_nodes()
+    cluster, others = start_cluster(nodes)
     ray.init(cluster.address, log_to_driver=False)
     seen = []
 
@@ -55,6 +55,28 @@ def main(directory: Path, nodes: int, fault: str, out: str, found: str = "found.
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+def start_cluster(nodes: int):
+    """Start a cluster; a node has only 30 seconds to start, so several times if necessary."""
+    node = {"num_cpus": 1, "object_store_memory": STORE}
+    # A busy machine must not look like a dead node.
+    config = {"health_check_failure_threshold": 1_000}
+    head = {**node, "include_dashboard": False, "_system_config": config}
+    cluster = repeated(lambda: Cluster(initialize_head=True, head_node_args=head))
+    others = [repeated(lambda: cluster.add_node(wait=False, **node)) for _ in range(nodes - 1)]
+    # A node that was given up may still join.
+    assert eventually(lambda: len(cluster.global_state._live_node_ids()) >= nodes)
+    return cluster, others
+
+
+def repeated(start):
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return start()
+        except Exception:  # noqa: BLE001 - Ray raises it
+            traceback.print_exc()
+    return start()
 
 
 def kill_worker(*_):

@@ -19,10 +19,11 @@ from fieldmark.data import file_blocks
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import (
+    IdRange,
     JoinedLine,
-    LineRange,
     PartitionReader,
     Partitions,
+    id_ranges,
     joined_partitions,
     partition,
     partition_opener,
@@ -316,12 +317,12 @@ def test_file_that_cannot_be_divided_is_noted(name, reason, tmp_path, monkeypatc
     assert two.notes[-1] == f"compared in one process: {reason}"
 
 
-def joined_lines(inputs):
+def joined_lines(stream):
     """Return the lines of both files joined by id, in the order of the truth."""
-    sides = []
-    for path in inputs:
-        part = LineRange(0, path.stat().st_size, 1)
-        sides.append(read_ids(str(path), part, "id"))
+    sides = [
+        [line for part in id_ranges(side.source, "id", 1 << 20, 3) for line in read_ids(part)]
+        for side in stream.sides
+    ]
     found = {each.id: each for each in sides[1]}
     for own in sides[0]:
         theirs = found.get(own.id)
@@ -329,14 +330,16 @@ def joined_lines(inputs):
         yield JoinedLine(*own[1:], *candidate)
 
 
-def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(tmp_path):
+@pytest.mark.parametrize("size", [50, 999, 1 << 20], ids="blocks-of-{}".format)
+def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(size, tmp_path, monkeypatch):
+    monkeypatch.setattr(file_blocks, "_BLOCK_BYTES", size)
     inputs = written(tmp_path, list(rows(2 * SEGMENT + 5, seed=3, missing=0.1)))
     lines = inputs[1].read_text().splitlines(keepends=True)
     lines[-1] = lines[-1].rstrip("\n")
     inputs[1].write_text("".join(random.Random(2).sample(lines[:-1], len(lines) - 1) + lines[-1:]))
     stream = open_pairs(*inputs)
     opener = partition_opener(stream)
-    parts = list(joined_partitions(joined_lines(inputs), SEGMENT))
+    parts = list(joined_partitions(joined_lines(stream), SEGMENT))
     assert len(parts) == 3
     assert sum(part.size for part in parts) == sum(path.stat().st_size for path in inputs)
     reader = PartitionReader(opener)
@@ -345,13 +348,17 @@ def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "[1]", '{"n": 1, "id": "a"}', '{"id": 1.5}', '{"id": "a\\u0062"}', '{"id": null}']
+    "line",
+    [
+        *("", "[1]", '{"n": 1, "id": "a"}', '{"id": 1.5}', '{"id": "a\\u0062"}', '{"id": null}'),
+        pytest.param('{"id": 3, "text": "%s"}' % ("long" * 30), id="beyond-the-limit"),
+    ],
 )
 def test_line_without_an_id_in_front_is_not_joined(line, tmp_path):
     path = tmp_path / "lines.jsonl"
     path.write_text('{"id": "1", "n": 1}\n' + line + '\n{"id": 2}\n')
-    found = read_ids(str(path), LineRange(0, path.stat().st_size, 1), "id")
-    assert [each.number for each in found] == [-1]
+    whole = IdRange(str(path), "id", 0, path.stat().st_size, 1, aligned=True, limit=100)
+    assert [each.number for each in read_ids(whole)] == [-1]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import count, pairwise, repeat
+from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
 
@@ -47,12 +47,14 @@ if TYPE_CHECKING:
 __all__ = [
     "BlockRange",
     "IdLine",
+    "IdRange",
     "JoinedLine",
     "LineRange",
     "Partition",
     "PartitionOpener",
     "PartitionReader",
     "Partitions",
+    "id_ranges",
     "joined_partitions",
     "partition",
     "partition_opener",
@@ -474,23 +476,54 @@ def _through(one: _Range, other: _Range) -> _Range:
     return one._replace(lines=one.lines + following.lines, size=one.size + following.size)
 
 
-def read_ids(path: str, part: LineRange, id_key: str) -> list[IdLine]:
-    """Return the ids of some lines of a file; each line must start with its id."""
-    match_id = id_pattern(id_key).match
-    opened = open_file(path)
+class IdRange(NamedTuple):
+    """A range of bytes of a JSONL file, whose lines start with their ids.
+
+    `first` is the number of the first line that starts in it. Unless it is `aligned`, the range
+    starts inside the line before. Lines beyond the `limit` are irregular.
+    """
+
+    path: str
+    id_key: str
+    start: int
+    end: int
+    first: int
+    aligned: bool
+    limit: int
+
+
+def id_ranges(
+    source: RowSource, id_key: str, limit: int, blocks: int, search_map: SearchMap = map
+) -> Iterator[IdRange]:
+    """Yield the ranges of an uncompressed file, each of some blocks."""
+    path = source.path or str(Path(source.name).absolute())
+    found = file_blocks(path, source.name, source.bytes_total, search_map)
+    before, aligned = 0, True
+    while some := list(islice(found, blocks)):
+        first, end = before + 1 + (not aligned), some[-1].start + some[-1].size
+        yield IdRange(path, id_key, some[0].start, end, first, aligned, limit)
+        before, aligned = before + sum(each.lines for each in some), bool(some[-1].ends_line)
+
+
+def read_ids(part: IdRange) -> list[IdLine]:
+    """Return the ids of the lines that start in a range."""
+    match_id, size = id_pattern(part.id_key).match, part.end - part.start
+    opened = open_file(part.path)
     try:
         opened.stream.seek(part.start)
-        raw = opened.stream.read(part.size)
+        raw = opened.stream.read(size)
+        if not raw.endswith(b"\n"):
+            raw += opened.stream.readline(part.limit + 1)
     finally:
         opened.close()
     lines: list[IdLine] = []
-    start = 0
-    pieces = raw.split(b"\n")
+    start = 0 if part.aligned else (raw.find(b"\n") + 1 or len(raw))
+    pieces = raw[start:].split(b"\n")
     if not pieces[-1]:
         pieces.pop()
     for number, line in enumerate(pieces, part.first):
-        found, end = match_id(line), min(start + len(line) + 1, part.size)
-        if found is None:
+        found, end = match_id(line), min(start + len(line) + 1, len(raw))
+        if found is None or len(line) > part.limit:
             return [IdLine("", -1, part.start, part.start)]
         text = found[1].strip(b'"').decode("latin-1")  # the same text for the same bytes
         lines.append(IdLine(text, number, part.start + start, part.start + end))

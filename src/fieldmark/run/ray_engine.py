@@ -13,20 +13,21 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
-from itertools import count, islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
 from fieldmark.data.files import is_compressed
-from fieldmark.data.line_offsets import nth_line_offsets
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.partitions import (
     IdLine,
+    IdRange,
     JoinedLine,
-    LineRange,
     Partitions,
+    id_ranges,
     joined_partitions,
     partition_opener,
     read_ids,
@@ -65,8 +66,8 @@ _MAX_RETRIES: Final = 5
 _MAX_STARTS: Final = 5
 """How often it is tried to start a cluster on this machine."""
 _CHECK_ADDRESS: Final = "check the address, and RAY_AUTH_TOKEN if the cluster requires a token"
-_JOIN_LINES: Final = 16_384
-"""The number of lines whose ids a task reads."""
+_JOIN_BLOCKS: Final = 16
+"""The number of blocks of 1 MB of which a task reads the ids."""
 _JOIN_BYTES: Final = 256 << 20
 """The input size in bytes for each partition of a join, which holds only ids and offsets."""
 _JOIN_BATCH: Final = 4096
@@ -144,26 +145,31 @@ def can_join(engine: str, stream: PairStream) -> bool:
     return libraries and has_ids and lines and "://" not in engine
 
 
-def join_on_ray(stream: PairStream, size: int) -> Partitions:
+def join_on_ray(stream: PairStream, size: int, *, workers: int | str) -> Partitions:
     """Divide a stream into partitions whose rows are in any order, within a `connection`.
 
     Ray Data joins the ids of both sides and sorts them by the order of the truth. Only the offsets
     of lines reach this process, a few at a time.
     """
     opener = partition_opener(stream)
-    return Partitions(opener, joined_partitions(_joined_lines(stream), size))
+    return Partitions(opener, joined_partitions(_joined_lines(stream, workers), size))
 
 
-def _joined_lines(stream: PairStream) -> Iterator[JoinedLine]:
+def _joined_lines(stream: PairStream, workers: int | str) -> Iterator[JoinedLine]:
     import pyarrow.compute as pc  # type: ignore[import-untyped]
     from ray import data
     from ray.exceptions import RayError
 
     data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    limit, search_map = stream.options.limits.line_bytes, partial(map_on_ray, workers=workers)
+    ranges = (
+        id_ranges(side.source, side.layout.id_key or "", limit, _JOIN_BLOCKS, search_map)
+        for side in stream.sides
+    )
     truth, candidate = (
-        data.from_items(_line_ranges(stream, side)).map_batches(_read_ids, batch_size=1)
-        for side in range(2)
+        data.from_items([each._asdict() for each in own]).map_batches(_read_ids, batch_size=1)
+        for own in ranges
     )
     candidate = candidate.rename_columns({name: f"candidate_{name}" for name in IdLine._fields})
     joined = truth.join(
@@ -194,27 +200,12 @@ def _joined_lines(stream: PairStream) -> Iterator[JoinedLine]:
         raise
 
 
-def _line_ranges(stream: PairStream, number: int) -> list[dict[str, object]]:
-    """Return ranges of the lines of a side, with what a task needs to read their ids."""
-    side, limit = stream.sides[number], stream.options.limits.line_bytes
-    opener = partition_opener(stream)
-    path = (opener.truth, opener.candidate or opener.truth)[number].path
-    edges = pairwise(nth_line_offsets(path, _JOIN_LINES, limit))
-    return [
-        {"path": path, "key": side.layout.id_key, "start": start, "end": end, "first": first}
-        for first, (start, end) in zip(count(1, _JOIN_LINES), edges, strict=False)
-    ]
-
-
 def _read_ids(batch: Any) -> Any:  # noqa: ANN401 - types of Ray
-    """Return the ids of a range of lines as columns."""
-    start, end, first = (int(batch[name][0]) for name in ("start", "end", "first"))
-    part = LineRange(start, end, first)
-    lines = read_ids(str(batch["path"][0]), part, str(batch["key"][0]))
-    return {
-        name: list(each)
-        for name, each in zip(IdLine._fields, zip(*lines, strict=True), strict=True)
-    }
+    """Return the ids of the lines of a range as columns."""
+    # Ray Data converts values to types of numpy.
+    given = (batch[name][0] for name in IdRange._fields)
+    lines = read_ids(IdRange(*(getattr(each, "item", each.__str__)() for each in given)))
+    return {name: [each[place] for each in lines] for place, name in enumerate(IdLine._fields)}
 
 
 _worker: tuple[str, Worker] | None = None

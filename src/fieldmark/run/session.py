@@ -124,6 +124,9 @@ def run_session(
             if reason:
                 message = f"the run cannot be distributed with engine {options.engine}: {reason}"
                 raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
+            from fieldmark.run.ray_engine import connection
+
+            stack.enter_context(connection(options.engine, options.workers))
         directory = None
         if prepared.manifest is not None:
             from fieldmark.run.resume import open_run_directory
@@ -504,14 +507,12 @@ class _Session:
         return False
 
     def _search_map(self) -> SearchMap | None:
-        """Start the cluster if there is one, and return what counts lines on it."""
-        engine, workers = self._options.engine, self._options.workers
-        if engine == PROCESSES:
+        """Return what counts lines on the cluster, if there is one."""
+        if self._options.engine == PROCESSES:
             return None
-        from fieldmark.run.ray_engine import connection, map_on_ray
+        from fieldmark.run.ray_engine import map_on_ray
 
-        self._stack.enter_context(connection(engine, workers))
-        return partial(map_on_ray, workers=workers)
+        return partial(map_on_ray, workers=self._options.workers)
 
     def _forget_attributes(self) -> None:
         """Forget the attributes of the first segment, if its rows were not in the same order.
@@ -545,7 +546,7 @@ class _Session:
     def _joined(self) -> Partitions:
         from fieldmark.run.ray_engine import join_on_ray
 
-        return join_on_ray(self._stream, self._size)
+        return join_on_ray(self._stream, self._size, workers=self._options.workers)
 
     def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
         """Take the results of all partitions, which are the whole run."""
