@@ -115,8 +115,11 @@ def test_cluster_that_cannot_be_used_is_an_error(engine, starts, message, monkey
     ray = SimpleNamespace(init=fail, is_initialized=lambda: False, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    with pytest.raises(fm.ConfigError, match=message) as raised:
-        list(ray_engine.run_on_ray(None, [], engine=engine, workers="auto"))
+    with (
+        pytest.raises(fm.ConfigError, match=message) as raised,
+        ray_engine.connection(engine, "auto"),
+    ):
+        pass
     assert "details" not in str(raised.value)
     assert calls == ["local" if engine == "ray" else engine] * starts
 
@@ -131,6 +134,9 @@ def test_cluster_of_the_environment_is_used(monkeypatch):
     ray = SimpleNamespace(init=connect, is_initialized=lambda: False, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
-    with pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"):
-        list(ray_engine.run_on_ray(None, [], engine="ray", workers="auto"))
+    with (
+        pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"),
+        ray_engine.connection("ray", "auto"),
+    ):
+        pass
     assert calls == ["10.0.0.1:6379"]
