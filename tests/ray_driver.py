@@ -21,6 +21,7 @@ from edges.llm_server import serving
 from fieldmark.data import file_blocks
 from fieldmark.run import ray_engine
 
+os.environ.setdefault("RAY_worker_niceness", "0")  # otherwise a busy machine delays all tasks
 STORE = 80 << 20
 """The size of the object store in bytes; Ray requires 75 MB."""
 

@@ -11,6 +11,7 @@ import pytest
 import fieldmark as fm
 from compressed_files import in_members
 from fieldmark.api.planned import merge_plan, plan_run, work_on
+from fieldmark.data.inputs import Inputs
 from fieldmark.run.case_processor import SEGMENT
 from fieldmark.run.options import RunOptions
 from partitioned_runs import content, rows, written
@@ -169,6 +170,10 @@ def test_changed_inputs_and_rules_are_refused(original, tmp_path):
     [
         ({"truth": [({}, {})]}, "cannot be planned: the inputs must be files"),
         ({"truth": "truth.csv", "candidate": "truth.csv"}, "truth.csv is not a JSONL or Parquet"),
+        (
+            {"truth": "two.jsonl", "inputs": Inputs(expected_key="expected.a")},
+            "have nested or comp",
+        ),
         ({"truth": "two.jsonl.gz"}, "cannot be planned: two.jsonl.gz is a single gzip member"),
         ({"truth": "blank.jsonl"}, "lines must be read one by one"),
         ({"truth": "two.jsonl"}, "partitions must be at most 1, got 9"),

@@ -9,6 +9,7 @@ from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
 
+from fieldmark.data.derived_rows import DerivedSource
 from fieldmark.data.file_blocks import (
     BlockRange,
     FileBlock,
@@ -354,6 +355,8 @@ def why_indivisible(stream: PairStream) -> str:
     """
     for source in (side.source for side in stream.sides):
         is_lines = isinstance(source, JsonlSource) and source.from_path
+        if isinstance(source, DerivedSource):
+            return f"the rows of {source.name} are grouped, or have nested or composite keys"
         if not (is_lines or _is_parquet(source)):
             return f"{source.name or 'the input'} is not a JSONL or Parquet file"
     return ""

@@ -37,8 +37,10 @@ __all__ = [
     "open_worker",
 ]
 
-_BLOCK_SEGMENTS: Final = 256
+_BLOCK_SEGMENTS: Final = 128
 """The maximum number of segments of a task that are in the same block of a file."""
+_FEW_LINES: Final = 8_192
+"""The number of lines of a block that a task may skip before its own."""
 
 
 class Worker(Protocol):
@@ -111,17 +113,18 @@ def group_tasks(
     """Yield consecutive partitions together, to reduce communication between processes.
 
     A task is complete when it has this number of `segments`, or `size` bytes of input. Partitions
-    of one block stay together, up to a limit, because each task reads a block from its start.
+    of one large block stay together, up to a limit, because each task reads it from its start.
     """
     task: list[NumberedPartition] = []
     held, block = 0, -1
     for numbered in partitions:
         full = len(task) >= segments or held >= size
-        same = numbered[1].truth.start == block and len(task) < _BLOCK_SEGMENTS
-        if full and not same:
+        truth = numbered[1].truth
+        skips = truth.start == block and getattr(truth, "skip", 0) > _FEW_LINES
+        if full and not (skips and len(task) < _BLOCK_SEGMENTS):
             yield task
             task, held = [], 0
-        block = numbered[1].truth.start
+        block = truth.start
         task.append(numbered)
         held += numbered[1].size
     if task:

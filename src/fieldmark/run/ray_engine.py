@@ -307,6 +307,8 @@ def connection(engine: str, workers: int | str) -> Iterator[None]:
     address = engine if "://" in engine else os.environ.get("RAY_ADDRESS", "")
     local: dict[str, Any] = {}
     if not address:
+        # By default, Ray gives workers the lowest priority, so that any other process delays them.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         local["num_cpus"] = workers if isinstance(workers, int) else None
     # Ray gives a node 30 seconds to start, which is too short on a busy machine.
