@@ -62,6 +62,7 @@ DIFFERENT = [
     pytest.param("Portland, OR", "Portland, ME", id="other-state"),
     pytest.param("None", "No limit of 5 claims", id="none-beside-a-number"),
     pytest.param("None", "!", id="none-beside-a-text-without-words"),
+    pytest.param("twelve three", "15", id="two-number-words"),
     pytest.param("two m", "2,000,000", id="letter-after-a-number-word-is-no-scale"),
     pytest.param("blossoms", "b10550ms", id="too-many-digits-in-a-word"),
     pytest.param("Amoxicilin Amoxicilin", "Amoxicillin", id="one-counterpart-for-two-words"),
