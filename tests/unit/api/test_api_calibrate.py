@@ -227,6 +227,7 @@ def test_similarities_of_several_comparators_cause_a_warning():
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
+        pytest.param(BOTH, {"match": "exact_text"}, "there is no threshold to save: exact_text has none", id="comparator-without-a-threshold"),
         pytest.param(FUZZY, {}, "recorded similarities cannot be referenced by a rule", id="recorded"),
         pytest.param(BOTH[:3], {"match": "fuzzy"}, "there is no threshold to save: the labels do not have both verdicts", id="one-verdict"),
         pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "there is no threshold to save: no threshold reaches", id="unreachable-target"),
