@@ -150,14 +150,11 @@ class Calibration:
             return
         share, base = self.current.share or 0.0, self.base_rate or 0.0
         if share <= base:
-            word = (
-                "no match"
-                if sum(each.right for each in self.judged) * 2 < len(self.judged)
-                else ("a match")
-            )
+            matches = sum(each.right for each in self.judged)
+            word = "match" if 2 * matches >= len(self.judged) else "no match"
             yield (
-                f"at the current threshold, {self.judge} is no better than the base rate: it "
-                f"agrees with {share:.3f} of the labels, and always saying {word!r} with {base:.3f}"
+                "at the current threshold, the judge is no better than the base rate: it agrees "
+                f"with {share:.3f} of the labels, and always saying {word!r} with {base:.3f}"
             )
         if (self.auc or 0.0) <= 0.5:  # noqa: PLR2004 - a coin
             yield "matches are not more similar than other pairs (AUC up to 0.5)"
@@ -166,6 +163,8 @@ class Calibration:
         found = self.cross_validation
         if found is None:
             yield "too few labels to measure a threshold on labels that it was not chosen on"
+        elif self.target is None and (found.held_out.share or 0.0) <= base:
+            yield "on labels that were held out, no threshold is better than the base rate"
         elif self.target is not None and self.chosen is not None:
             reached = getattr(found.held_out.rates, self.target.metric)
             if reached is None or reached < self.target.value:
