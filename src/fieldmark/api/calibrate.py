@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from fieldmark.api.arguments import checked
-from fieldmark.config.calibration import judge_identity
+from fieldmark.config.calibration import THRESHOLDS, judge_identity
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
@@ -71,9 +71,10 @@ class Calibration:
     """The agreement of a comparator or judge with human verdicts.
 
     `threshold` is its current threshold, and `chosen` the one with the best agreement, or the best
-    one that reaches `target`. `unlabeled` rows have no verdict and are not used. `options` identify
-    the judge, and `labels_sha256` the labels. `warnings` say why the result may mean less than it
-    seems to, and `spent` what was paid for models.
+    one that reaches `target`. `has_threshold` says whether a rule can set it. `unlabeled` rows have
+    no verdict and are not used. `options` identify the judge, and `labels_sha256` the labels.
+    `warnings` say why the result may mean less than it seems to, and `spent` what was paid for
+    models.
     """
 
     judge: str
@@ -86,6 +87,7 @@ class Calibration:
     seed: int = 0
     unlabeled: int = 0
     options: JsonObject = field(default_factory=dict)
+    has_threshold: bool = True
     labels_sha256: str = ""
     notes: tuple[str, ...] = ()
     spent: JsonObject = field(default_factory=dict)
@@ -148,14 +150,11 @@ class Calibration:
             return
         share, base = self.current.share or 0.0, self.base_rate or 0.0
         if share <= base:
-            word = (
-                "no match"
-                if sum(each.right for each in self.judged) * 2 < len(self.judged)
-                else ("a match")
-            )
+            matches = sum(each.right for each in self.judged)
+            word = "match" if 2 * matches >= len(self.judged) else "no match"
             yield (
-                f"at the current threshold, {self.judge} is no better than the base rate: it "
-                f"agrees with {share:.3f} of the labels, and always saying {word!r} with {base:.3f}"
+                "at the current threshold, the judge is no better than the base rate: it agrees "
+                f"with {share:.3f} of the labels, and always saying {word!r} with {base:.3f}"
             )
         if (self.auc or 0.0) <= 0.5:  # noqa: PLR2004 - a coin
             yield "matches are not more similar than other pairs (AUC up to 0.5)"
@@ -164,6 +163,8 @@ class Calibration:
         found = self.cross_validation
         if found is None:
             yield "too few labels to measure a threshold on labels that it was not chosen on"
+        elif self.target is None and (found.held_out.share or 0.0) <= base:
+            yield "on labels that were held out, no threshold is better than the base rate"
         elif self.target is not None and self.chosen is not None:
             reached = getattr(found.held_out.rates, self.target.metric)
             if reached is None or reached < self.target.value:
@@ -217,7 +218,7 @@ class Calibration:
                 hint="name the comparator that was measured: match, or rules with path",
             )
         chosen, cross = self.chosen, self.cross_validation
-        why = self.first_error
+        why = self.first_error if self.has_threshold else f"{self.judge} has none"
         if not why and not self.has_both_verdicts:
             why = "the labels do not have both verdicts"
         if why or chosen is None:
@@ -302,6 +303,7 @@ def calibrate(
     result = Calibration(
         judge=_RECORDED if judge is None else str(identity["judge"]),
         options=cast("JsonObject", identity.get("options", {})),
+        has_threshold=any(hasattr(configured, name) for name in THRESHOLDS),
         threshold=limit,
         judged=tuple(
             JudgedPair(each.similarity, bool(each.label.verdict))
@@ -409,7 +411,7 @@ def _current_threshold(
 ) -> float:
     """Return the threshold of the judge, or one that separates what the run accepted."""
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
-    for name in ("threshold", "pass_threshold"):
+    for name in THRESHOLDS:
         own = getattr(configured, name, None)
         if isinstance(own, int | float):
             return float(own)

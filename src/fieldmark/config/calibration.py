@@ -67,7 +67,7 @@ def judge_identity(strategy: object) -> JsonObject:
     named = described(with_provider_options(strategy, {"field": "", "description": ""}))
     options = _mapping(without_paths(named.get("options", {})))
     return {
-        "judge": named.get("name"),
+        "judge": str(getattr(strategy, "name", "")),
         "options": {name: value for name, value in options.items() if name not in THRESHOLDS},
     }
 

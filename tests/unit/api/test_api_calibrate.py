@@ -169,8 +169,9 @@ def test_gate_fails_if_labels_have_one_verdict(metric):
 @pytest.mark.parametrize(
     ("rows", "options", "warning"),
     [
-        pytest.param(BOTH, {"match": "exact"}, "exact is no better than the base rate: it agrees with 0.400 of the labels, and always saying 'a match' with 0.600", id="base-rate"),
+        pytest.param(BOTH, {"match": "exact"}, "the judge is no better than the base rate: it agrees with 0.400 of the labels, and always saying 'match' with 0.600", id="base-rate"),
         pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "matches are not more similar than other pairs", id="worse-than-a-coin"),
+        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "on labels that were held out, no threshold is better than the base rate", id="no-better-threshold"),
         pytest.param(BOTH[2:], {"match": "fuzzy"}, "too few labels to measure a threshold", id="too-few-labels"),
         pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "no threshold reaches precision 1", id="unreachable-target"),
         pytest.param([*BOTH, {**BOTH[0], "verdict": False}], {"match": "fuzzy"}, "1 pair with both verdicts", id="contradiction"),
@@ -227,6 +228,7 @@ def test_similarities_of_several_comparators_cause_a_warning():
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
+        pytest.param(BOTH, {"match": "exact_text"}, "there is no threshold to save: exact_text has none", id="comparator-without-a-threshold"),
         pytest.param(FUZZY, {}, "recorded similarities cannot be referenced by a rule", id="recorded"),
         pytest.param(BOTH[:3], {"match": "fuzzy"}, "there is no threshold to save: the labels do not have both verdicts", id="one-verdict"),
         pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "there is no threshold to save: no threshold reaches", id="unreachable-target"),
