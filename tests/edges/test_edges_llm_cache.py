@@ -16,6 +16,7 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import Exchange, first, serving, status
 from fieldmark.judges import rate_limiter
+from fieldmark.judges.llm.response_cache import CacheError, FileResponseCache
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.rate_limiter import Clock, shared_rate_limiter
@@ -67,7 +68,9 @@ def test_usage_is_the_same_with_cached_responses():
         original.similarities(PAIRS)
         cached.similarities(PAIRS)
     assert original.usage() == cached.usage()
-    assert original.usage() == {
+    usage = original.usage()
+    assert usage.pop("seconds") >= 0
+    assert usage == {
         "calls": 1,
         "input_tokens": 100,
         "output_tokens": 10,
@@ -381,3 +384,29 @@ def test_cache_location(monkeypatch, tmp_path):
     assert OpenAi(model="m").cache_file() == tmp_path / "xdg" / "fieldmark" / "llm.sqlite3"
     assert OpenAi(model="m", cache="here.sqlite3").cache_file() == Path("here.sqlite3")
     assert OpenAi(model="m", cache=False).cache_file() is None
+
+
+def test_cache_is_not_closed_while_another_thread_uses_it(tmp_path):
+    database = sqlite3.connect(tmp_path / "c", check_same_thread=False, isolation_level=None)
+    cache = FileResponseCache(database, tmp_path / "c")
+    database.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, kept TEXT NOT NULL)")
+    started, closed = threading.Event(), threading.Event()
+    seen = []
+
+    def during_a_query():
+        if not started.is_set():
+            started.set()
+            # An interrupted run closes the cache now.
+            seen.append(closed.wait(0.2))
+        return 0
+
+    database.set_progress_handler(during_a_query, 1)
+    query = threading.Thread(target=cache.find, args=(["a"],))
+    query.start()
+    assert started.wait(TIMEOUT)
+    cache.close()
+    closed.set()
+    query.join(TIMEOUT)
+    assert seen == [False]
+    with pytest.raises(CacheError, match="closed"):
+        cache.find(["a"])

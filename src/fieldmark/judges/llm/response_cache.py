@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -93,18 +93,21 @@ class FileResponseCache:
                 check_same_thread=False,
                 isolation_level=None,
             )
-        cache = cls(database, file)
-        try:
+        with closing(cls(database, file)) as cache:
             if writable:
                 with _cache_errors(file):
                     database.execute("PRAGMA journal_mode=WAL")
                     database.execute("PRAGMA synchronous=NORMAL")
                     database.execute(_CREATE_TABLE)
             yield cache
-        finally:
-            # Closing a database that a thread of an interrupted run still uses would crash.
-            with cache._lock:
-                database.close()
+
+    def close(self) -> None:
+        """Close the file; threads of an interrupted run that still use it get a `CacheError`.
+
+        Closing it while another thread uses it would end the process.
+        """
+        with self._lock:
+            self._database.close()
 
     def find(self, keys: Sequence[str]) -> dict[str, CachedResponse]:
         """Return the cached responses by key; keys without one are left out."""
