@@ -43,6 +43,7 @@ MATCHING = [
     pytest.param("None", "No known allergies", id="none"),
     pytest.param("Tue, 5 March 2024", "5 March 2024", id="weekday-of-a-date"),
     pytest.param("every two weeks", "biweekly", id="frequency"),
+    pytest.param("Q8H", "every 8 hours", id="interval"),
     pytest.param("1 lb", "454 g", id="converted-unit"),
     pytest.param("a dozen eggs", "12 eggs", id="dozen"),
     pytest.param("five b", "5 b", id="number-word-before-a-letter"),
