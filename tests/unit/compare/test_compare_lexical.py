@@ -83,6 +83,10 @@ def test_different_meaning_is_not_similar(expected, candidate):
     assert lexical_similarity(candidate, expected) < 0.8
 
 
+def test_factor_before_a_measure_may_be_a_number_of_pieces():
+    assert lexical_similarity("2 x 3 m", "2 x 3") > 0.0
+
+
 def test_generic_word_counts_as_any_other_if_a_text_has_no_others():
     assert lexical_similarity("total", "total mug") == lexical_similarity("jar", "jar mug")
 
