@@ -14,42 +14,68 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
 from benchmarks.invoices import RULES, Dataset
 from benchmarks.measure import PROJECT, print_table
+from benchmarks.orders import ORDER_RULES, OrderDataset
 from benchmarks.workloads import cache_directory
 
 __all__ = ["count_instructions", "instructions_per_document", "slope"]
 
 CEILINGS: Final = Path(__file__).parent / "ceilings.json"
 SLACK: Final = 1.05
-SIZES: Final = {"header only": (200, 0), "10 items": (100, 10), "100 items": (20, 100)}
-"""Documents and items of each workload; callgrind slows execution about fifty times."""
+
+
+class Size(NamedTuple):
+    """The documents and items of a workload: invoices or orders, with or without result rows."""
+
+    documents: int
+    items: int
+    orders: bool = False
+    results: bool = False
+
+
+SIZES: Final = {
+    "header only": Size(200, 0),
+    "10 items": Size(100, 10),
+    "10 items, with result rows": Size(100, 10, results=True),
+    "100 items": Size(20, 100),
+    "orders, 100 items": Size(10, 100, orders=True),
+}
+"""Callgrind slows execution about fifty times, so there are few documents."""
 
 SCRIPT: Final = """
 import gc, sys
 import fieldmark
 gc.disable()
-fieldmark.score(sys.argv[1], sys.argv[2], rules=sys.argv[3])
+out = sys.argv[4] if len(sys.argv) > 4 else None
+fieldmark.score(sys.argv[1], sys.argv[2], rules=sys.argv[3], out=out, intervals=False)
 """
 
 
-def instructions_per_document(documents: int, items: int) -> int:
+def instructions_per_document(size: Size) -> int:
     """Return the instructions per additional document."""
-    fewer, more = (_instructions(count, items) for count in (documents, 2 * documents))
-    return round((more - fewer) / documents)
+    fewer, more = (
+        _instructions(size._replace(documents=count))
+        for count in (size.documents, 2 * size.documents)
+    )
+    return round((more - fewer) / size.documents)
 
 
-def _instructions(documents: int, items: int) -> int:
-    """Return all instructions of a process that scores so many documents."""
-    truth, candidate = Dataset(documents=documents, items=items).write(cache_directory("data"))
+def _instructions(size: Size) -> int:
+    """Return all instructions of a process that scores these documents."""
+    kind = OrderDataset if size.orders else Dataset
+    data = kind(documents=size.documents, items=size.items)
+    truth, candidate = data.write(cache_directory("data"))
     with tempfile.TemporaryDirectory() as directory:
         rules = Path(directory) / "rules.yaml"
-        rules.write_text(RULES)
-        return count_instructions(SCRIPT, str(truth), str(candidate), str(rules))
+        rules.write_text(ORDER_RULES if size.orders else RULES)
+        files = [str(truth), str(candidate), str(rules)]
+        out = [str(Path(directory) / "run")] if size.results else []
+        return count_instructions(SCRIPT, *files, *out)
 
 
 def count_instructions(script: str, *arguments: str, source: Path | None = None) -> int:
@@ -78,7 +104,7 @@ def slope(*, record: bool = False) -> bool:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     ceilings = orjson.loads(CEILINGS.read_bytes()) if CEILINGS.exists() else {}
     known = ceilings.get(version, {})
-    counted = {name: instructions_per_document(*size) for name, size in SIZES.items()}
+    counted = {name: instructions_per_document(size) for name, size in SIZES.items()}
     if record:
         ceilings[version] = known = {name: round(cost * SLACK) for name, cost in counted.items()}
         CEILINGS.write_bytes(orjson.dumps(ceilings, option=orjson.OPT_INDENT_2) + b"\n")

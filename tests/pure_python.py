@@ -7,9 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from fieldmark.data import json_parser, line_offsets, pairing
-from fieldmark.metrics import case_score
+from fieldmark.metrics import case_sample, case_score
 from fieldmark.plan import plan
 from fieldmark.run import warnings
+from fieldmark.wire import cases
 
 __all__ = ["pure_python", "with_and_without_kernel"]
 
@@ -18,7 +19,16 @@ __all__ = ["pure_python", "with_and_without_kernel"]
 def pure_python():
     """Use the package as if it was installed without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (case_score, json_parser, line_offsets, pairing, plan, warnings):
+        for module in (
+            case_sample,
+            case_score,
+            cases,
+            json_parser,
+            line_offsets,
+            pairing,
+            plan,
+            warnings,
+        ):
             patch.setattr(module, "COMPILED", False)
         yield
 

@@ -1,7 +1,8 @@
 """Runs with Ray, in a process of their own: Ray starts threads, which forbid forking in tests.
 
-The argument is a directory with `truth.jsonl`, `found.jsonl` and `eval.yaml`. Everything is written
-to it, and errors are printed as JSON by name.
+The argument is a directory with `truth.jsonl`, `found.jsonl`, both compressed in members, `eval.yaml`
+and `few.jsonl` with some of the cases. Everything is written to it, and errors are printed as JSON
+by name.
 """
 
 from __future__ import annotations
@@ -16,10 +17,23 @@ from pathlib import Path
 import ray
 
 import fieldmark as fm
+from edges.llm_server import serving
+from fieldmark.data import file_blocks
 from fieldmark.run import ray_engine
 
+os.environ.setdefault("RAY_worker_niceness", "0")  # otherwise a busy machine delays all tasks
 STORE = 80 << 20
 """The size of the object store in bytes; Ray requires 75 MB."""
+
+
+JUDGED = """
+cases: few.jsonl
+provider: {{type: openai, {options}}}
+evaluators:
+  - {{name: fields, type: field_accuracy, fields: [{{path: text, match: semantic}}]}}
+  - {{name: judge, type: llm_judge, rubric: Does it say the same?, {options}, {budget}}}
+  - {{name: program, type: code_judge, script: [cat]}}
+"""
 
 
 def main(directory: Path) -> None:
@@ -32,6 +46,9 @@ def main(directory: Path) -> None:
     Path("unsaved.json").write_text(json.dumps(fm.score(*inputs, engine="ray").to_dict()))
     fm.evaluate("eval.yaml", out="ray-eval", engine="ray")
     fm.rescore("ray", options={"wrong_value": "fp"}, out="ray-rescored", engine="ray")
+    file_blocks._SEARCH_BYTES = 20_000  # several parts of each file
+    fm.score("truth.jsonl.gz", "found.jsonl.zst", out="ray-compressed", engine="ray")
+    Path("calls.json").write_text(json.dumps(judged()))
     errors = {}
     for failing in (duplicates, unreadable, other_version):
         try:
@@ -59,8 +76,27 @@ def start_cluster() -> None:
             ray.shutdown()
 
 
+def judged() -> dict[str, int]:
+    """Evaluate with models and a program, in one process and on the cluster; count the calls."""
+    calls = {}
+    with serving() as server:
+        for out, engine, budget in (
+            ("serial-judged", "processes", ""),
+            ("ray-judged", "ray", ""),
+            ("ray-budget", "ray", "max_calls: 7"),
+        ):
+            options = f"model: m, base_url: {server.url}, cache: false"
+            text = JUDGED.format(options=options, budget=budget)
+            Path("judged.yaml").write_text(text)
+            before = server.attempts
+            fm.evaluate("judged.yaml", out=out, engine=engine)
+            calls[out] = server.attempts - before
+    return calls
+
+
 def duplicates() -> None:
-    fm.score("duplicates.jsonl", "found.jsonl", engine="ray")
+    """Score cases of which the first and the last have the same id, on both sides."""
+    fm.score("truth-duplicates.jsonl", "found-duplicates.jsonl", engine="ray")
 
 
 def unreadable() -> None:

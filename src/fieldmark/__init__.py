@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
+    from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rescore import rescore
@@ -52,6 +53,7 @@ __all__ = [
     "FieldmarkError",
     "ImproveResult",
     "Inputs",
+    "LabelSheet",
     "LimitError",
     "LintResult",
     "ManyResult",
@@ -70,6 +72,7 @@ __all__ = [
     "evaluate",
     "improve",
     "infer",
+    "label",
     "lint",
     "open_run",
     "rescore",
@@ -94,6 +97,8 @@ _MODULES: Final = {
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
+    "label": "fieldmark.api.label",
+    "LabelSheet": "fieldmark.api.label",
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",

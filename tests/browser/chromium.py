@@ -311,7 +311,7 @@ class Page:
         return {
             Path(unquote(urlsplit(url).path)).name if url.startswith("file:") else url
             for url in self.requests
-            if not url.startswith("data:")
+            if not url.startswith(("data:", "blob:"))
         }
 
     @property

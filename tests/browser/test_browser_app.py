@@ -10,6 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.config.rules_file import load_rules
+from fieldmark.server.request_rules import Models
 from fieldmark.server.strategies import load_default_rules
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
@@ -322,7 +323,7 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
     file = tmp_path / "rules.yaml"
     file.write_text(json.dumps({**RULES, "fuzzy_threshold": 0.7, "gates": {"min": {"rqs": 0.5}}}))
     provider = load_rules(file).provider
-    rules = load_default_rules(file, provider)
+    rules = load_default_rules(file, Models(provider))
     options = {"rules": rules, "rules_file": file.name, "provider": provider, "write": True}
     with live(tmp_path, **options) as server:
         page = new_page(server, browser)
@@ -353,6 +354,25 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
         assert page.run("localStorage.getItem('fieldmark-rules')") is not None
         assert (page.dialogs, page.errors) == ([], [])
         page.close()
+
+
+def test_unsafe_words_of_the_rules_are_judged_on_the_evaluate_page(app):
+    page = app("/")
+    page.type("#expected", '{"reply": "Thanks"}')
+    page.type("#candidate", '{"reply": "Go to hell"}')
+    page.wait("document.querySelector('.tiles')")
+    page.click("#tab-safety")
+    assert "list unsafe words on the Rules page" in page.text("#app")
+    page = app("/rules", "document.querySelector('#unsafe-words')")
+    fill_in(page, "#unsafe-words", "hell, idiot")
+    page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
+    page = app("/")
+    page.type("#expected", '{"reply": "Thanks"}')
+    page.type("#candidate", '{"reply": "Go to hell"}')
+    page.wait("document.querySelector('.tiles')")
+    page.click("#tab-safety")
+    assert "score of the safety judge = 0.0000" in page.text("#app").replace("\n", " ")
+    assert "contains: hell" in page.text("#app")
 
 
 def test_exported_rules_can_be_imported_again(app, tmp_path):

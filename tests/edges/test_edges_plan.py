@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 
 import pytest
 
 import fieldmark as fm
+from compressed_files import in_members
 from fieldmark.api.planned import merge_plan, plan_run, work_on
+from fieldmark.data.inputs import Inputs
 from fieldmark.run.case_processor import SEGMENT
 from fieldmark.run.options import RunOptions
 from partitioned_runs import content, rows, written
@@ -166,7 +169,12 @@ def test_changed_inputs_and_rules_are_refused(original, tmp_path):
     ("inputs", "message"),
     [
         ({"truth": [({}, {})]}, "cannot be planned: the inputs must be files"),
-        ({"truth": "truth.csv", "candidate": "truth.csv"}, "truth.csv is not a JSONL file"),
+        ({"truth": "truth.csv", "candidate": "truth.csv"}, "truth.csv is not a JSONL or Parquet"),
+        (
+            {"truth": "two.jsonl", "inputs": Inputs(expected_key="expected.a")},
+            "have nested or comp",
+        ),
+        ({"truth": "two.jsonl.gz"}, "cannot be planned: two.jsonl.gz is a single gzip member"),
         ({"truth": "blank.jsonl"}, "lines must be read one by one"),
         ({"truth": "two.jsonl"}, "partitions must be at most 1, got 9"),
     ],
@@ -176,6 +184,9 @@ def test_run_that_cannot_be_planned_is_an_error(inputs, message, tmp_path, monke
     row = json.dumps({"id": "1", "expected": {"a": 1}, "candidate": {"a": 1}}) + "\n"
     (tmp_path / "truth.csv").write_text("id,a\n1,2\n")
     (tmp_path / "two.jsonl").write_text(row + row.replace('"1"', '"2"'))
+    (tmp_path / "two.jsonl.gz").write_bytes(
+        gzip.compress((row + row.replace('"1"', '"2"')).encode())
+    )
     (tmp_path / "blank.jsonl").write_text(row + " " * (17 << 20) + "\n")
     with pytest.raises(fm.ConfigError, match=message):
         plan_run(RunOptions(**inputs), tmp_path / "plan", 9)
@@ -196,6 +207,21 @@ def test_missing_predictions_need_a_plan_by_id(tmp_path):
         work_on(tmp_path / "by-id", number)
     merge_plan(tmp_path / "by-id", tmp_path / "merged")
     fm.score(*inputs, out=tmp_path / "one")
+    assert content(tmp_path / "merged") == content(tmp_path / "one")
+
+
+def test_compressed_files_are_planned(tmp_path):
+    inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=2, missing=0.1)))
+    for path in inputs:
+        raw = path.read_bytes()
+        path.with_suffix(".jsonl.gz").write_bytes(in_members(raw, [100, 9_000, 70_000], "gz"))
+    compressed = [path.with_suffix(".jsonl.gz") for path in inputs]
+    options = RunOptions(truth=compressed[0], candidate=compressed[1])
+    plan_run(options, tmp_path / "plan", 3, by_id=True)
+    for number in range(3):
+        work_on(tmp_path / "plan", number)
+    merge_plan(tmp_path / "plan", tmp_path / "merged")
+    fm.score(*compressed, out=tmp_path / "one")
     assert content(tmp_path / "merged") == content(tmp_path / "one")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -13,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
-from fieldmark.data import files, remote_files
+from compressed_files import in_members
+from fieldmark.data import file_blocks, files, remote_files
 from fieldmark.run import session
 from loopback_server import Answer, loopback
 from published.command_line import fieldmark
@@ -39,9 +39,9 @@ def folder(tmp_path_factory):
         rows = list(documents(side))
         text = "".join(json.dumps(row) + "\n" for row in rows).encode()
         (path / f"{side}.jsonl").write_bytes(text)
-        (path / f"{side}.jsonl.gz").write_bytes(gzip.compress(text))
-        with pa.CompressedOutputStream(path / f"{side}.jsonl.zst", "zstd") as compressed:
-            compressed.write(text)
+        for suffix in ("gz", "zst"):
+            compressed = in_members(text, [*range(0, len(text), 9_000)], suffix)
+            (path / f"{side}.jsonl.{suffix}").write_bytes(compressed)
         pq.write_table(pa.Table.from_pylist(rows), path / f"{side}.parquet", row_group_size=200)
     fm.score(path / "truth.jsonl", path / "found.jsonl", out=path / "run")
     return path
@@ -87,11 +87,14 @@ def test_objects_give_the_same_results_as_files(suffix, s3, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_workers_read_ranges_of_objects(s3, folder, tmp_path, monkeypatch):
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
+def test_workers_read_ranges_of_objects(suffix, s3, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
-    names = [f"s3://{BUCKET}/{side}.jsonl" for side in ("truth", "found")]
-    fm.score(*names, out=tmp_path / "run", workers=2)
+    monkeypatch.setattr(file_blocks, "_SEARCH_BYTES", 5_000)
+    names = [f"s3://{BUCKET}/{side}.{suffix}" for side in ("truth", "found")]
+    run = fm.score(*names, out=tmp_path / "run", workers=2)
     assert content(tmp_path / "run") == content(folder / "run")
+    assert not any("one process" in note for note in run.notes)
 
 
 @pytest.mark.slow

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import random
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 import fieldmark as fm
 from fieldmark.run.case_processor import SEGMENT
 from partitioned_runs import content, rows, written
-from published.command_line import ENVIRONMENT, TESTS
-from waiting import TIMEOUT
+from published.command_line import ENVIRONMENT, TESTS, fieldmark
+from waiting import TIMEOUT, eventually
 
 pytestmark = pytest.mark.prove
 
@@ -92,3 +94,66 @@ def test_run_whose_driver_was_killed_is_resumed_to_the_same_bytes(folder, serial
     code, errors = on_cluster(folder, 2, "none", "killed")
     assert code == 0, errors
     assert content(folder / "killed") == serial
+
+
+@pytest.fixture
+def client_port(tmp_path):
+    """The port for clients of a cluster that requires a token."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        socket.create_server(("127.0.0.1", 0)) as other,
+    ):
+        ports = [each.getsockname()[1] for each in (taken, other)]
+    # The paths of sockets must be short.
+    with TemporaryDirectory(prefix="ray-", dir="/tmp") as session:
+        command = [
+            *(Path(sys.executable).with_name("ray"), "start", "--head", "--block"),
+            *("--num-cpus=2", f"--object-store-memory={80 << 20}", "--include-dashboard=false"),
+            *(f"--port={ports[0]}", f"--ray-client-server-port={ports[1]}"),
+            *("--node-ip-address=127.0.0.1", f"--temp-dir={session}", "--disable-usage-stats"),
+        ]
+        head = subprocess.Popen(command, env=CLIENT, cwd=tmp_path, stdout=subprocess.DEVNULL)
+        try:
+            assert eventually(lambda: head.poll() is not None or answers(ports[1]))
+            assert head.poll() is None
+            yield ports[1]
+        finally:
+            head.terminate()
+            head.wait()
+
+
+CLIENT = {
+    **ENVIRONMENT,
+    "RAY_worker_niceness": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": "a-token-for-tests-that-is-long-enough",
+    # Ray starts a server for each client, which takes long on a busy machine.
+    "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "600",
+    "RAY_CLIENT_MAX_CONNECTION_TIMEOUT_S": "600",
+    "TIMEOUT_FOR_SPECIFIC_SERVER_S": "600",
+}
+
+
+def answers(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_client_of_a_cluster_gives_the_same_bytes(folder, serial, client_port):
+    engine = f"ray://127.0.0.1:{client_port}"
+    command = "score", "truth.jsonl", "found.jsonl", "--out", "client", "--engine", engine
+    done = fieldmark(*command, "--quiet", cwd=folder, env=CLIENT, timeout=10 * TIMEOUT)
+    # Some rows of the ground truth cannot be read.
+    assert done.code == 2
+    assert done.err.startswith("fieldmark: cannot parse ground truth: truth.jsonl:104"), done.err
+    assert content(folder / "client") == serial
+
+
+def test_client_without_the_token_is_an_error(folder, client_port):
+    engine = f"ray://127.0.0.1:{client_port}"
+    env = {**CLIENT, "RAY_AUTH_TOKEN": "another-token-of-the-same-length-here"}
+    command = "score", "truth.jsonl", "found.jsonl", "--out", "refused", "--engine", engine
+    done = fieldmark(*command, "--quiet", cwd=folder, env=env, timeout=10 * TIMEOUT)
+    assert done.code == 2
+    assert f"cannot connect to {engine}" in done.err
+    assert not (folder / "refused").exists()

@@ -41,16 +41,29 @@ def plans() -> list:
 
 
 def compared(rules: object, pairs: list, *, parsed: bool) -> list[str]:
-    """Return the outcomes of pairs of documents."""
+    """Return the outcomes and the rows of pairs of documents."""
+    from fieldmark.metrics import case_score
+    from fieldmark.metrics.conventions import DEFAULT_CONVENTION
+    from fieldmark.model.case import Case
     from fieldmark.plan import compile_plan, plan
+    from fieldmark.run.case_processor import CaseProcessor
+    from fieldmark.wire import cases
+    from fieldmark.wire.attributes import RowNumbers
 
-    plan.COMPILED = not parsed
+    for module in (plan, case_score, cases):
+        module.COMPILED = not parsed
     compiled = compile_plan(rules)
-    found = [
-        compiled.compare_all([tuple(each.value() for each in pair) if parsed else pair])[0]
-        for pair in pairs
-    ]
-    return [repr((each.cells, each.items, each.comparisons)) for each in found]
+    processor = CaseProcessor(compiled, DEFAULT_CONVENTION)
+    encoder = cases.CaseEncoder(RowNumbers(compiled.table))
+    found: list[str] = []
+    for pair in pairs:
+        case = Case('"1"', None, unparsed=pair)
+        if parsed:
+            case = Case('"1"', *(each.value() for each in pair))
+        results = processor.process([case])
+        own = results[0].outcomes
+        found.append(repr((own.cells, own.items, own.comparisons, encoder.encode(0, results))))
+    return found
 
 
 EXPECTED = b"""{"id": "x", "a": "1", "n": {"b": 1.5}, "d": "2024-01-02", "rows": [
@@ -65,11 +78,17 @@ def starved(rules: object) -> int:
     """Fail each of the first allocations in each function; return the number of failures."""
     import _testcapi
 
+    from fieldmark.model.comparison import Comparison
     from fieldmark.model.kernel import kernel
     from fieldmark.plan import compile_plan, plan
 
     plan.COMPILED = True
     pair = tuple(read(raw, "id", None)[0] for raw in STARVED)
+    compact = [raw.replace(b", ", b",").replace(b": ", b":") for raw in STARVED]
+    canonical = tuple(read(raw, "id", None)[0] for raw in compact)
+    mistake = Comparison(matched=False, score=0.25, similarity=0.5, coerced=True, note="x")
+    outcomes = {1: mistake, 2: mistake}, [(0, "rows[]", 0, None, 0.5), (1, "rows[]", 1, 2, 1.0)]
+    facts = bytes(4 * 20 * 128), bytes(8 * 128)
     warm, cold = compile_plan(rules), compile_plan(rules)
     warm.compare_all([pair])
     calls = (
@@ -80,7 +99,10 @@ def starved(rules: object) -> int:
         lambda: kernel.count_lines(b"a\nb"),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),
-        lambda: kernel.count([300, 300, 301, 400], 15),
+        lambda: kernel.count([300, 300, 301, 400]),
+        lambda: kernel.pack([300, 300, 301, 400]),
+        lambda: kernel.sum_cells([300, 300, 301, 400] * 20, 15, *facts),
+        lambda: kernel.row("x", b',"a":1', *outcomes, {"rows[]": 7}, *canonical),
     )
     failures = 0
     for call in calls:

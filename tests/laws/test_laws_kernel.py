@@ -24,12 +24,20 @@ from fieldmark.data import line_offsets
 from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.errors import DataError
-from fieldmark.metrics.case_score import count_cells
+from fieldmark.metrics.case_score import CaseCounter, count_cells
+from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model._kernel import Document
+from fieldmark.model.case import Case
+from fieldmark.model.comparison import Comparison
 from fieldmark.model.kernel import kernel
+from fieldmark.model.outcome import CELL_BITS, Reason
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.plan.kernel_walk import KernelWalk
+from fieldmark.wire.attributes import RowNumbers
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.cases import CaseEncoder
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides
@@ -239,10 +247,108 @@ def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_i
 
 @given(st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=200))
 def test_cells_are_counted_as_without_the_kernel(cells):
-    times, odd = count_cells(cells, 15)
+    times = count_cells(cells)
     with pure_python():
-        wanted = count_cells(cells, 15)
-    assert ([*times.items()], odd) == ([*wanted[0].items()], wanted[1])
+        assert [*times.items()] == [*count_cells(cells).items()]
+
+
+@given(
+    cells=st.lists(st.integers(0, 40) | st.integers(0, 20 << CELL_BITS), max_size=200),
+    plain=st.integers(0, 150),
+    paths=st.integers(1, 21),
+    convention=st.sampled_from([*CONVENTIONS.values()]),
+)
+def test_cases_are_scored_as_without_the_kernel(cells, plain, paths, convention):
+    table = AttributeTable()
+    for number in range(21):
+        weight = 1.0 if number < paths else 2.0
+        path = f"a{number % paths}"
+        table.add(Attribute(path=path, comparator=f"c{number}", weight=weight, required=weight > 1))
+    matches = [each << CELL_BITS | 15 for each in range(plain % 21)] * (1 + plain // 21)
+    block = [*matches, *cells]
+    scored = []
+    for way in (pytest.MonkeyPatch.context, pure_python):
+        with way():
+            counter = CaseCounter(convention, table)
+            scored.append([counter.stats(Outcomes(block[:end])) for end in (0, 1, 30, 64, 65, 400)])
+    assert repr(scored[0]) == repr(scored[1])
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+shares = (
+    st.sampled_from([0.0, -0.0, 1.0, 0.999999999999, 0.001, 0.0009999])
+    | st.integers(0, 10**12).map(lambda units: units / 1e12)
+    | st.floats()
+)
+comparisons = st.builds(
+    Comparison,
+    matched=st.booleans(),
+    score=shares,
+    similarity=st.none() | shares,
+    reason=st.none() | st.sampled_from(Reason),
+    coerced=st.booleans(),
+    ambiguous=st.booleans(),
+    approximate=st.booleans(),
+    note=st.just("") | st.text(max_size=5),
+)
+places = st.none() | st.integers(0, 2**70) | st.text(max_size=5)
+marks = st.tuples(
+    st.integers(0, 99), st.sampled_from(["a[]", "b[]"]), places, places, st.none() | shares
+)
+
+
+@given(
+    case_id=st.text(st.characters(), max_size=8),
+    found=st.dictionaries(st.integers(0, 99), comparisons, max_size=3),
+    items=st.lists(marks, max_size=3),
+    number=st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_rows_are_written_as_without_the_kernel(case_id, found, items, number):
+    documents = [kernel.document(f'{{"a":{each}}}'.encode()) for each in (number, repr(number))]
+    case = Case(case_id, None, unparsed=(documents[0], documents[1]))
+    table = AttributeTable()
+    table.add(Attribute(path="a", comparator="exact"))
+    outcomes = Outcomes([15] * 3, found, items)
+    convention = CONVENTIONS["confusion"]
+    stats = CaseCounter(convention, table).stats(outcomes)
+    result = CaseResult(case, outcomes, stats, table, convention)
+    lines = []
+    for way in (pytest.MonkeyPatch.context, pure_python):
+        with way():
+            encoder = CaseEncoder(RowNumbers(table))
+            lines += [encoder.encode(0, [result]) for _ in range(2)]
+    assert lines[0] == lines[1] == lines[2]
+
+
+def test_rows_of_common_cases_are_written_by_the_kernel():
+    document = kernel.document(b'{"a":0.30000000000000004,"b":"x"}')
+    mistake = Comparison(matched=False, similarity=0.25, reason=Reason.DIFFERENT, coerced=True)
+    items = [(0, "b[]", 0, None, None), (1, "b[]", 1, 0, 0.1 + 0.2)]
+    line = kernel.row('"1"é', b',"cells":[]', {3: mistake}, items, {"b[]": 9}, document, document)
+    assert json.loads(line) == {
+        "case_id": '"1"é',
+        "cells": [],
+        "comparisons": [[3, 0.25, 0.0, "different", ["coerced"]]],
+        "items": [[0, 9, 0, None, None], [1, 9, 1, 0, 0.1 + 0.2]],
+        "expected": {"a": 0.1 + 0.2, "b": "x"},
+        "candidate": {"a": 0.1 + 0.2, "b": "x"},
+    }
+    assert line.endswith(b"}\n")
+
+
+@pytest.mark.parametrize(
+    ("items", "numbers", "candidate"),
+    [
+        pytest.param([(0, "b[]", 0, 0, 1.0)], {}, b'{"a":1}', id="list-without-number"),
+        pytest.param([], {}, b'{"a": 1}', id="other-white-space"),
+        pytest.param([], {}, b'{"a":0.300000000000000041}', id="more-digits-than-needed"),
+    ],
+)
+def test_other_rows_are_left_to_python(items, numbers, candidate):
+    documents = kernel.document(b'{"a":1}'), kernel.document(candidate)
+    assert kernel.row("1", b"", {}, items, numbers, *documents) is None
+    assert kernel.row("1", b"", {}, items, numbers, documents[0], {"a": 1}) is None
 
 
 # --- strict JSON ----------------------------------------------------------------------------------

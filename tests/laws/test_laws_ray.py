@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 import fieldmark as fm
+from compressed_files import in_members
 from fieldmark.run.case_processor import SEGMENT
 from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, TESTS, fieldmark
@@ -36,9 +37,18 @@ def folder(tmp_path_factory):
     """A directory in which the same files were scored with Ray and without."""
     path = tmp_path_factory.mktemp("ray")
     inputs = written(path, list(rows(9 * SEGMENT + 5, seed=3)))
-    lines = inputs[0].read_text().splitlines(keepends=True)
-    (path / "duplicates.jsonl").write_text("".join([*lines, lines[0]]))
     (path / "eval.yaml").write_text(EVAL)
+    for side, suffix in zip(inputs, ("gz", "zst"), strict=True):
+        raw = side.read_bytes()
+        end = raw.index(b"\n") + 1
+        side.with_name(f"{side.stem}-duplicates.jsonl").write_bytes(raw + raw[:end])
+        compressed = in_members(raw, [*range(0, len(raw), 20_000)], suffix)
+        side.with_name(f"{side.name}.{suffix}").write_bytes(compressed)
+    few = [
+        {"id": str(n), "expected": {"text": f"row {n}"}, "candidate": {"text": f"line {n % 50}"}}
+        for n in range(70)
+    ]
+    (path / "few.jsonl").write_text("".join(json.dumps(each) + "\n" for each in few))
     return path
 
 
@@ -68,13 +78,28 @@ def test_cluster_gives_the_same_bytes_as_one_process(folder, errors, monkeypatch
     assert content(Path("ray-eval")) == content(Path("serial-eval"))
     fm.rescore("ray", options={"wrong_value": "fp"}, out="serial-rescored")
     assert content(Path("ray-rescored")) == content(Path("serial-rescored"))
+    fm.score("truth.jsonl.gz", "found.jsonl.zst", out="serial-compressed")
+    assert content(Path("ray-compressed")) == content(Path("serial-compressed"))
+
+
+@pytest.mark.slow
+def test_judges_and_models_are_called_as_often_as_by_one_process(folder, errors):
+    calls = json.loads((folder / "calls.json").read_text())
+    # 50 different pairs of texts, of which 5 are sent in batches, and a judgment for each case.
+    assert calls == {"serial-judged": 75, "ray-judged": 75, "ray-budget": 12}
+    assert content(folder / "ray-judged") == content(folder / "serial-judged")
+    summary = json.loads((folder / "ray-judged" / "summary.json").read_text())
+    assert summary["spent"]["requests"] == 75
+    budget = json.loads((folder / "ray-budget" / "summary.json").read_text())
+    assert budget["evaluators"]["judge"]["scored"] == 7
+    assert budget["evaluators"]["judge"]["errors"] == 63
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("failing", "kind", "message"),
     [
-        ("duplicates", "DataError", "duplicate id '0'"),
+        ("duplicates", "DataError", "truth-duplicates.jsonl:4614: duplicate id '0'; first used at"),
         ("unreadable", "DataError", "elsewhere/found.jsonl: file not found on "),
         ("unreadable", "DataError", "every worker must be able to read the inputs"),
         ("other_version", "ConfigError", "but the run was started with 0.0.1; install the same"),

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
+from compressed_files import in_members
+from fieldmark.data import file_blocks
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import (
+    IdRange,
     JoinedLine,
-    LineRange,
+    PartitionReader,
     Partitions,
+    id_ranges,
     joined_partitions,
     partition,
     partition_opener,
@@ -235,18 +242,87 @@ def test_file_that_changes_during_a_run_is_an_error(tmp_path):
     with inputs[1].open("a") as file:
         file.write("{}\n")
     with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has changed while it was read"):
-        list(found.opener.open(parts[1]).batches())
+        list(PartitionReader(found.opener).open(parts[1]).batches())
     with pytest.raises(fm.DataError, match=r"found\.jsonl: the file has [\d,]+ bytes, expected"):
         found.opener.check_readable()
     stream.close()
 
 
-def joined_lines(inputs):
+def compressed(path, suffix):
+    """Write the same rows in parts of 10,000 bytes, or in row groups of 100 rows."""
+    if suffix == "parquet":
+        other = path.with_suffix(".parquet")
+        # A table needs rows of one type, which have other values than those of the JSONL file.
+        documents = [{"id": str(n), "n": n, "text": f"row {n}"} for n in range(3 * SEGMENT + 5)]
+        pq.write_table(pa.Table.from_pylist(documents), other, row_group_size=100)
+        return other
+    content = path.read_bytes()
+    other = path.with_name(f"{path.name}.{suffix}")
+    other.write_bytes(in_members(content, [*range(0, len(content), 10_000)], suffix))
+    return other
+
+
+@pytest.mark.parametrize(
+    ("truth", "found", "missing"),
+    [
+        pytest.param("gz", "gz", 0.0, id="gzip"),
+        pytest.param("zst", "", 0.0, id="zstd-and-lines"),
+        pytest.param("parquet", "gz", 0.0, id="parquet-and-gzip"),
+        pytest.param("parquet", "parquet", 0.0, id="parquet"),
+        pytest.param("gz", "zst", 0.1, id="some-are-missing"),
+    ],
+)
+def test_compressed_files_and_tables_are_divided_to_the_same_bytes(
+    truth, found, missing, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(file_blocks, "_SEARCH_BYTES", 5_000)
+    monkeypatch.setattr(file_blocks, "_BLOCK_BYTES", 20_000)
+    used = []
+    monkeypatch.setattr(engines, "run_partitions", spied(engines.run_partitions, used))
+    inputs = written(tmp_path, list(rows(3 * SEGMENT + 5, seed=3, missing=missing)))
+    inputs = [
+        compressed(path, suffix) if suffix else path
+        for path, suffix in zip(inputs, (truth, found), strict=True)
+    ]
+    runs = []
+    for workers in (1, 2):
+        out = tmp_path / f"run-{workers}"
+        result = fm.score(*inputs, out=out, workers=workers)
+        runs.append([*content(out), result.notes, result.summary.warnings])
+    assert runs[0] == runs[1]
+    assert len(used) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("truth.jsonl.gz", "truth.jsonl.gz is a single gzip member"),
+        ("truth.parquet", "truth.parquet has a single row group"),
+    ],
+)
+def test_file_that_cannot_be_divided_is_noted(name, reason, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    documents = [{"id": str(n), "n": n} for n in range(2 * SEGMENT)]
+    lines = "".join(json.dumps(each) + "\n" for each in documents)
+    (tmp_path / "found.jsonl").write_text(lines)
+    if name.endswith("gz"):
+        (tmp_path / name).write_bytes(gzip.compress(lines.encode()))
+    else:
+        pq.write_table(pa.Table.from_pylist(documents), name)
+    one, two = (
+        fm.score(name, "found.jsonl", out=f"run-{workers}", workers=workers) for workers in (1, 2)
+    )
+    assert content(tmp_path / "run-1") == content(tmp_path / "run-2")
+    assert one.notes == two.notes[:-1]
+    assert two.notes[-1] == f"compared in one process: {reason}"
+
+
+def joined_lines(stream):
     """Return the lines of both files joined by id, in the order of the truth."""
-    sides = []
-    for path in inputs:
-        part = LineRange(0, path.stat().st_size, 1)
-        sides.append(read_ids(str(path), part, "id"))
+    sides = [
+        [line for part in id_ranges(side.source, "id", 1 << 20, 3) for line in read_ids(part)]
+        for side in stream.sides
+    ]
     found = {each.id: each for each in sides[1]}
     for own in sides[0]:
         theirs = found.get(own.id)
@@ -254,28 +330,35 @@ def joined_lines(inputs):
         yield JoinedLine(*own[1:], *candidate)
 
 
-def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(tmp_path):
+@pytest.mark.parametrize("size", [50, 999, 1 << 20], ids="blocks-of-{}".format)
+def test_joined_lines_in_any_order_are_the_cases_of_the_whole_files(size, tmp_path, monkeypatch):
+    monkeypatch.setattr(file_blocks, "_BLOCK_BYTES", size)
     inputs = written(tmp_path, list(rows(2 * SEGMENT + 5, seed=3, missing=0.1)))
     lines = inputs[1].read_text().splitlines(keepends=True)
     lines[-1] = lines[-1].rstrip("\n")
     inputs[1].write_text("".join(random.Random(2).sample(lines[:-1], len(lines) - 1) + lines[-1:]))
     stream = open_pairs(*inputs)
     opener = partition_opener(stream)
-    parts = list(joined_partitions(joined_lines(inputs), SEGMENT))
+    parts = list(joined_partitions(joined_lines(stream), SEGMENT))
     assert len(parts) == 3
     assert sum(part.size for part in parts) == sum(path.stat().st_size for path in inputs)
-    cases = [case for part in parts for batch in opener.open(part).batches() for case in batch]
+    reader = PartitionReader(opener)
+    cases = [case for part in parts for batch in reader.open(part).batches() for case in batch]
     assert repr(cases) == repr([case for batch in stream.batches() for case in batch])
 
 
 @pytest.mark.parametrize(
-    "line", ["", "[1]", '{"n": 1, "id": "a"}', '{"id": 1.5}', '{"id": "a\\u0062"}', '{"id": null}']
+    "line",
+    [
+        *("", "[1]", '{"n": 1, "id": "a"}', '{"id": 1.5}', '{"id": "a\\u0062"}', '{"id": null}'),
+        pytest.param('{"id": 3, "text": "%s"}' % ("long" * 30), id="beyond-the-limit"),
+    ],
 )
 def test_line_without_an_id_in_front_is_not_joined(line, tmp_path):
     path = tmp_path / "lines.jsonl"
     path.write_text('{"id": "1", "n": 1}\n' + line + '\n{"id": 2}\n')
-    found = read_ids(str(path), LineRange(0, path.stat().st_size, 1), "id")
-    assert [each.number for each in found] == [-1]
+    whole = IdRange(str(path), "id", 0, path.stat().st_size, 1, aligned=True, limit=100)
+    assert [each.number for each in read_ids(whole)] == [-1]
 
 
 @pytest.mark.parametrize(

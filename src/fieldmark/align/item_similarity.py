@@ -7,11 +7,10 @@ pair for few items and in arrays for many; both give the same weights bit for bi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
-
-from rapidfuzz.distance import Levenshtein
 
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.align.limits import (
@@ -56,7 +55,6 @@ _SMALL: Final = 16  # for up to this many pairs, no index of leaves is built
 _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
 
-_similarity: Final = Levenshtein.normalized_similarity
 _NearPair: TypeAlias = tuple[int, int, int]
 """The positions of two items, and the number of their equal leaves."""
 
@@ -79,7 +77,15 @@ def text_similarity(expected: str, candidate: str) -> float:
     """
     if expected[4:5] == "-" == candidate[4:5] and is_iso_date(expected) and is_iso_date(candidate):
         return 0.0
-    return _similarity(expected, candidate)
+    return _edit_similarity()(expected, candidate)
+
+
+@cache
+def _edit_similarity() -> Callable[[str, str], float]:
+    """Return the similarity by edit distance; its library is loaded when it is first needed."""
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.normalized_similarity
 
 
 def edges_of_few(
@@ -372,6 +378,7 @@ def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | 
 def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
     """Return the `text_similarity` of every pair of strings."""
     import numpy as np
+    from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
     ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -48,12 +47,14 @@ _FILES: Final = frozenset(
 
 def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Check arguments by their annotations before a public function is called."""
-    signature = inspect.signature(function)
+    code, annotations = function.__code__, function.__annotations__
+    positional = code.co_varnames[: code.co_argcount]
 
     @wraps(function)
     def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
-            _check(name, value, str(signature.parameters[name].annotation))
+        for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
+            if name in annotations:
+                _check(name, value, annotations[name])
         return function(*args, **kwargs)
 
     return call

@@ -20,7 +20,7 @@ from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["compare", "compare_case", "read_cases"]
+__all__ = ["check_ready", "compare", "compare_case", "read_cases"]
 
 
 @checked
@@ -50,7 +50,7 @@ def compare(
     settings = resolve_settings(
         rules, convention=convention, options=options, allow_code=allow_code
     )
-    ProviderSet(settings.rules).check_ready()
+    check_ready(settings)
     (case,) = read_cases(expected, {"candidate": candidate})
     return compare_case(settings, case)
 
@@ -89,8 +89,21 @@ def _located(name: str) -> Iterator[None]:
         raise with_location(error, Location(name)) from error.__cause__
 
 
+def check_ready(settings: Settings) -> None:
+    """Raise an error for providers, functions and a safety judge that cannot be used."""
+    ProviderSet(settings.rules).check_ready()
+    if settings.safety is not None:
+        from fieldmark.run.safety import check_safety
+
+        check_safety(settings.safety)
+
+
 def compare_case(settings: Settings, case: Case) -> CaseResult:
     """Compare one pair with resolved settings."""
     plan = compile_plan(settings.rules)
-    (result,) = CaseProcessor(plan, settings.convention).process([case])
-    return result
+    if settings.safety is None:
+        return CaseProcessor(plan, settings.convention).process([case])[0]
+    from fieldmark.run.safety import open_safety
+
+    with open_safety(settings.safety) as safety:
+        return CaseProcessor(plan, settings.convention, safety=safety).process([case])[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.compare import compare_case, read_cases
+from fieldmark.api.compare import check_ready, compare_case, read_cases
 from fieldmark.data.json_documents import ensure_documents
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
@@ -16,7 +16,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.model.rule import Scope
-from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.values.equality import equal
 from fieldmark.wire.case_result import CaseResult
@@ -79,12 +78,13 @@ def compare_many(
     settings = resolve_settings(
         rules, convention=convention, options=options, allow_code=allow_code
     )
-    ProviderSet(settings.rules).check_ready()
+    check_ready(settings)
     documents = ensure_documents(candidates, "candidates", "a list of documents")
     named = {f"candidates[{place}]": each for place, each in enumerate(documents)}
     cases = read_cases(expected, named)
     results = tuple(compare_case(settings, case) for case in cases)
-    # In a comparison of two candidates, neither is the ground truth.
+    # In a comparison of two candidates, neither is the ground truth, and both were judged.
+    settings = replace(settings, safety=None)
     if settings.rules.scope is Scope.TRUTH:
         settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
     pairs = [

@@ -172,7 +172,8 @@ def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     """Raise an error if a judge, a model or the target of an evaluation cannot be used."""
     spec = for_run(spec, offline=offline)
     settings = with_regions(eval_settings(spec), eval_inputs(spec))
-    check_ready(spec, ProviderSet(settings.rules, spec.evaluators, spec.cases).unready())
+    providers = ProviderSet(settings.rules, spec.evaluators, spec.cases, spec.safety)
+    check_ready(spec, providers.unready())
 
 
 def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:
@@ -194,12 +195,13 @@ def _prepare(
     inputs = eval_inputs(spec)
     settings = with_regions(eval_settings(spec), inputs)
     gates.check_names(settings, lambda: _empty_summaries(spec))
-    providers = ProviderSet(settings.rules, spec.evaluators, spec.cases, target=spec.target)
+    models = (settings.rules, spec.evaluators, spec.cases, spec.safety)
+    providers = ProviderSet(*models, target=spec.target)
     if preflight:
         check_ready(spec, providers.unready())
     own = own_evaluators(spec)
     evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
-    slow = spec.target is not None or has_judges(evaluators)
+    slow = spec.target is not None or has_judges(evaluators) or spec.safety is not None
     size = _SLOW_SEGMENT if slow else _SEGMENT
     saved, manifest = options.out is not None or options.resume, None
     if saved or options.baseline is not None:

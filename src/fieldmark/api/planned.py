@@ -33,6 +33,7 @@ __all__ = ["merge_plan", "plan_run", "work_on"]
 
 _NAMED: Final = 5
 """The maximum number of missing partitions that are named."""
+_IRREGULAR: Final = "lines must be read one by one, because of blank or irregular lines"
 _BY_ID: Final = "plan with --by-id, or score the files with one process"
 
 
@@ -52,10 +53,12 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
         reason = why_indivisible(stream)
         if not (reason or prepared.providers.are_local):
             reason = "a comparator calls a model"
+        if settings.safety is not None:
+            reason = "safety is judged"
         found = None if reason else partition(stream, prepared.segment_size, careful=by_id)
         parts = [] if found is None else list(enumerate(found))
         if found is None or not found.whole:
-            reason = reason or "lines must be read one by one, because of blank or irregular lines"
+            reason = reason or ("" if found is None else found.reason) or _IRREGULAR
             raise ConfigError.of(f"the run cannot be planned: {reason}")
         if partitions > len(parts):
             message = f"partitions must be at most {len(parts)}, got {partitions}"

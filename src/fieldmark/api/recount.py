@@ -16,6 +16,7 @@ from fieldmark.metrics.quality import quality
 from fieldmark.metrics.summary import (
     BY_CASE_EVALUATOR,
     QUALITY_EVALUATOR,
+    SAFETY_JUDGE,
     AppliedConvention,
     RunIntervals,
     Summary,
@@ -125,8 +126,12 @@ class RecountedRun:
     def _recounted(self, case: CaseResult) -> CaseStats:
         """Count a case again; what comes from evaluators does not change."""
         unreadable = case.case.input is not CaseInput.OK
-        stats, stored = self._counter.stats(case.outcomes, unreadable=unreadable), case.stats
-        options = self.run.manifest.convention.options
+        stored, options = case.stats, self.run.manifest.convention.options
+        safety = stored.safety if SAFETY_JUDGE in options else None
+        stats = self._counter.stats(case.outcomes, unreadable=unreadable, safety=safety)
+        if SAFETY_JUDGE in options and stored.errors_count > stats.errors_count:
+            # Safety could not be judged.
+            stats = stats._replace(score=None, verdict=None, errors_count=stored.errors_count)
         if QUALITY_EVALUATOR in options:
             before, after = (
                 quality(stored.quality, convention.counting, stored.safety).rqs

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final, cast
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
@@ -119,6 +119,7 @@ class _RescoreJob:
     """
 
     run: StoredRun
+    waits: ClassVar[bool] = False
     path: str
     convention: Convention
     bytes: int
@@ -158,16 +159,20 @@ class _RescoreWorker:
     def __init__(self, job: _RescoreJob) -> None:
         self._job = job
         self._recounted = RecountedRun(job.run, job.convention)
-        self.numbers = RowNumbers(self._recounted.table, job.seeds)
-        self._encoder = CaseEncoder(self.numbers)
         self._threshold = Threshold()
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget which attributes were reported, so that the next task reports all it uses."""
+        self.numbers = RowNumbers(self._recounted.table, self._job.seeds)
+        self._encoder = CaseEncoder(self.numbers)
 
     def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
         """Read and count the rows of a task, and write the new ones."""
         job, table = self._job, self._recounted.table
         totals = RunTotals(table, values=False, sampled=job.keep_rows, threshold=self._threshold)
         for number, partition in task:
-            cases = self._cases(partition.truth)
+            cases = self._cases(cast("LineRange", partition.truth))
             for case in cases:
                 if case.case.input is CaseInput.FAILED:
                     totals.tally.add_failed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import InputLike
@@ -22,6 +23,9 @@ from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.wire.manifest import ManifestInput
 
 __all__ = ["prepare_score", "score", "score_with"]
+
+_JUDGED_SEGMENT: Final = 32
+"""Results are written more often if a model judges safety, because it is slow."""
 
 
 @checked
@@ -137,9 +141,17 @@ def prepare_score(
         from fieldmark.run.detection import with_regions
 
         settings = with_regions(settings, options.inputs)
-    settings = replace(settings, rules=for_run(settings.rules, offline=options.offline))
-    providers = ProviderSet(settings.rules)
+    settings = replace(
+        settings,
+        rules=for_run(settings.rules, offline=options.offline),
+        safety=for_run(settings.safety, offline=options.offline),
+    )
+    providers = ProviderSet(settings.rules, settings.safety)
     providers.check_ready()
+    if settings.safety is not None:
+        from fieldmark.run.safety import check_safety
+
+        check_safety(settings.safety)
     gates = RunGates.of(options, settings.gates)
     gates.check_names(settings)
     sources = [each for each in (options.truth, options.candidate) if each is not None]
@@ -147,6 +159,8 @@ def prepare_score(
     files = PairedFiles.of(truth, candidate, options.inputs)
     stream = open_pairs(truth, candidate, options.inputs, quotes=options.values)
     size = segment_size(stream.case_bytes)
+    if not providers.are_local and settings.safety is not None:
+        size = min(size, _JUDGED_SEGMENT)
     saved, manifest = options.out is not None or options.resume, None
     if saved or options.baseline is not None:
         from fieldmark.run.manifest import make_manifest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -14,8 +15,9 @@ import click
 
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpGroup, option
-from fieldmark.cli.output import output_error, print_message, write_stdout
+from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
+from fieldmark.run.gc_tuning import relaxed_gc
 
 __all__ = ["main"]
 
@@ -37,7 +39,8 @@ _COMMANDS: Final = {
     "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
     "import": ("import_", "Convert eval files of other tools."),
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
-    "calibrate": ("calibrate", "Measure a comparator against human verdicts."),
+    "label": ("label", "Draw pairs of a run for labeling by people."),
+    "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
     "serve": ("serve", "Start the web application and HTTP API."),
     "demo": ("demo", "Score the bundled sample documents."),
 }
@@ -105,8 +108,10 @@ def fieldmark() -> None:
 
 def main() -> None:
     """Run the command line; an error becomes a message and an exit code."""
-    with _sigterm_interrupts():
+    # Loading modules creates many objects and no garbage.
+    with relaxed_gc(), _sigterm_interrupts():
         code = _run_and_report()
+    gc.freeze()  # so that they are not searched for garbage at exit
     sys.exit(code)
 
 

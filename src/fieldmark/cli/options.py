@@ -54,7 +54,9 @@ __all__ = [
     "format_option",
     "gate_options",
     "input_options",
+    "limit_options",
     "max_drop_option",
+    "offline_option",
     "out_option",
     "output_options",
     "parse_limits",
@@ -63,6 +65,7 @@ __all__ = [
     "root_option",
     "run_options",
     "save_options",
+    "seed_option",
     "set_option",
     "top_option",
     "values_option",
@@ -418,9 +421,31 @@ def _limits_option(kind: str, name: str, help_text: str) -> CommandDecorator:
     )
 
 
-gate_options: Final = combine(
+limit_options: Final = combine(
     _limits_option("min", "at_least", "Fail if a metric is below a limit."),
     _limits_option("max", "at_most", "Fail if a metric is above a limit."),
+)
+"""The options that set limits on metrics."""
+
+offline_option: Final[CommandDecorator] = option(
+    "--offline",
+    group=RUN,
+    is_flag=True,
+    help="Use only cached responses of models.",
+)
+
+seed_option: Final[CommandDecorator] = option(
+    "--seed",
+    group=RUN,
+    type=Integer(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of random choices.",
+)
+
+gate_options: Final = combine(
+    limit_options,
     option(
         "--max-errors",
         group=GATES,
@@ -599,12 +624,7 @@ run_options: Final = combine(
         is_flag=True,
         help="Resume even if inputs have changed.",
     ),
-    option(
-        "--offline",
-        group=RUN,
-        is_flag=True,
-        help="Use only cached responses of models.",
-    ),
+    offline_option,
     option(
         "--baseline",
         group=GATES,

@@ -1,8 +1,4 @@
-"""Writes to the two standard streams, and prints results in the chosen format.
-
-`fieldmark score … | head` closes the pipe early. The rest of the output is then discarded, and the
-exit code is that of the run: 1 would look like a failed gate. A full disk is an error.
-"""
+"""Prints results in the chosen format, and writes files."""
 
 from __future__ import annotations
 
@@ -14,8 +10,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Final, Literal
 
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
 
@@ -31,25 +28,12 @@ __all__ = [
     "OutputOptions",
     "OutputViews",
     "check_overwrite",
-    "output_error",
     "print_message",
     "print_run",
     "write_file",
     "write_file_or_stdout",
     "write_stdout",
 ]
-
-_ASCII: Final = str.maketrans(
-    {
-        "≥": ">=",
-        "≤": "<=",
-        "\N{EN DASH}": "-",
-        "\N{MINUS SIGN}": "-",
-        "·": ".",
-        "…": "...",
-        **dict.fromkeys("▏▎▍▌▋▊▉█", "#"),
-    }
-)
 
 _FLAG: Final = re.compile(r"\b(force|rescore)=True\b")
 _SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)")
@@ -58,60 +42,6 @@ _WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables that change the width or colors of tables in a file or a pipe."""
-
-
-def write_stdout(text: str | bytes) -> None:
-    """Write to standard output and flush it."""
-    try:
-        _write(text, sys.stdout)
-    except OSError as error:
-        raise output_error(error) from error
-
-
-def output_error(error: OSError) -> StorageError:
-    """Discard the rest of the output, and return the error."""
-    _discard(sys.stdout)
-    return StorageError(f"cannot write output: {error.strerror or error}")
-
-
-def print_message(message: object, *, prefix: str = "") -> None:
-    """Write each line of a message to standard error.
-
-    Control characters are escaped, so text from files cannot control the terminal.
-    """
-    from fieldmark.values.escape import visible
-
-    try:
-        for line in str(message).split("\n"):
-            _write(f"{prefix}{visible(line)}\n", sys.stderr)
-    except OSError:
-        # The exit code still reports the result.
-        _discard(sys.stderr)
-
-
-def _write(text: str | bytes, stream: TextIO | None) -> None:
-    if stream is None:
-        return  # closed by the caller
-    try:
-        if isinstance(text, bytes):
-            stream.buffer.write(text)
-        else:
-            encoding = stream.encoding or "utf-8"
-            try:
-                text.encode(encoding, "surrogatepass")
-            except UnicodeError:
-                text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
-            stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        _discard(stream)
-
-
-def _discard(stream: TextIO) -> None:
-    """Redirect a stream to the null device, so that flushing it at exit cannot fail."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
 
 
 def check_overwrite(file: Path | None, *, force: bool) -> None:
@@ -181,14 +111,15 @@ class OutputOptions:
 class OutputViews:
     """One result in every format, rendered only when it is printed.
 
-    `plain` renders the table for a width without styles, to avoid importing rich.
+    `plain` renders the table for a width without styles, to avoid importing rich; `None` if only
+    rich can.
     """
 
     json: Callable[[], JsonObject]
     table: Callable[[], RenderableType]
     markdown: Callable[[], str]
     csv: Callable[[], str]
-    plain: Callable[[int], str] | None = None
+    plain: Callable[[int], str | None] | None = None
 
     def print(self, output: OutputOptions) -> None:
         """Print the result in the selected format; with `quiet`, a table is not printed."""
@@ -202,8 +133,8 @@ class OutputViews:
             write_stdout(self.markdown().encode("utf-8", "backslashreplace"))
         elif output.quiet:
             return
-        elif self.plain is not None and _is_plain():
-            write_stdout(self.plain(_WIDTH))
+        elif self.plain and _is_plain() and (plain := self.plain(_WIDTH)) is not None:
+            write_stdout(plain)
         else:
             from rich.console import Console
 
@@ -244,6 +175,7 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
     from fieldmark.report import tables, text_tables
+    from fieldmark.report.run_text import run_text
     from fieldmark.run.result import EvalResult
 
     summary = run.summary
@@ -277,6 +209,7 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
         table=table,
         markdown=lambda: text_tables.markdown_summary(summary, top=output.top),
         csv=lambda: text_tables.csv_table(run.summary),
+        plain=lambda width: run_text(summary, run.notes, top=output.top, width=width),
     ).print(output)
     if run.path is not None and not output.quiet:
         print_message(f"saved run to {run.url or run.path}")

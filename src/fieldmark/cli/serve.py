@@ -53,8 +53,8 @@ _NETWORK: Final = "Network"
     group=_FILES,
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="Default rules of Evaluate, Batch and the Rules page, instead of strategies.json, and the "
-    "provider for semantic comparison.",
+    help="Default rules of Evaluate, Batch and the Rules page, instead of strategies.json, the "
+    "provider for semantic comparison, and the safety judge.",
 )
 @option(
     "--host",
@@ -111,19 +111,22 @@ def command(
     """
     try:
         from fieldmark.server.options import ServerOptions
+        from fieldmark.server.request_rules import Models
         from fieldmark.server.serving import listen, serve
         from fieldmark.server.strategies import load_default_rules
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
-    provider = None if rules is None else load_rules(rules).provider
+    loaded = None if rules is None else load_rules(rules)
+    models = Models() if loaded is None else Models(loaded.provider, loaded.safety_judge)
     options = ServerOptions(
         workspace=workspace.resolve(),
         roots=_parse_roots(root),
         write=write,
         hosts=frozenset(allow_host),
-        rules=None if rules is None else load_default_rules(rules, provider),
+        rules=None if rules is None else load_default_rules(rules, models),
         rules_file="" if rules is None else rules.name,
-        provider=provider,
+        provider=models.provider,
+        safety=models.safety,
     )
     listener = listen(options, host=host, port=port, acknowledged=accept_remote)
     serve(options, listener, announce=print_message, browser=browser)

@@ -175,8 +175,10 @@ class Fuzzy:
         except TypeError:  # not only strings
             return None
         # Most strings are folded already, because leaves have no case and no blanks around them.
-        if not joined.isascii() or [blanks for blanks in _ODD_BLANKS if blanks in joined]:
+        if [blanks for blanks in _ODD_BLANKS if blanks in joined]:
             texts = list(map(unified, texts))
+        elif not joined.isascii():
+            texts = [text if text.isascii() else unified(text) for text in texts]
         # By default, two different ISO dates have no similarity.
         if "-" in joined and [text for text in texts if text[4:5] == "-"]:
             return None

@@ -22,6 +22,7 @@ __all__ = [
     "is_repeatable",
     "with_memos",
     "with_provider_options",
+    "with_sources",
 ]
 
 _Configured = TypeVar("_Configured")
@@ -110,6 +111,23 @@ def with_memos(
         comparator = cast("Semantic", changed)
         local = is_local(comparator.provider)
         return comparator if local else comparator.sharing(memo_of(comparator.provider))
+
+    return _transformed(configured, rebuilt)
+
+
+def with_sources(
+    configured: _Configured, make_source: Callable[[SimilaritySource], SimilaritySource]
+) -> _Configured:
+    """Return rules or evaluators whose comparators ask other sources; local providers stay."""
+
+    def rebuilt(part: object, new: dict[str, object]) -> object:
+        changed = replace(part, **new) if new else part  # type: ignore[type-var]
+        if not hasattr(part, "sharing"):
+            return changed
+        comparator = cast("Semantic", changed)
+        if is_local(comparator.provider):
+            return comparator
+        return comparator.sharing(make_source(cast("Semantic", part).source))
 
     return _transformed(configured, rebuilt)
 

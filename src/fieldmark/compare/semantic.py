@@ -115,9 +115,14 @@ class Semantic:
         object.__setattr__(other, "_memo", memo)
         return other
 
+    @property
+    def source(self) -> SimilaritySource:
+        """What is asked for similarities: the memo if there is one, otherwise the provider."""
+        return self._memo or self.provider
+
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""
-        similarities = ask_provider(self._memo or self.provider, pairs)
+        similarities = ask_provider(self.source, pairs)
         return [self._grade(*each) for each in zip(pairs, similarities, strict=True)]
 
     def _grade(self, pair: TextPair, similarity: Similarity) -> Comparison:

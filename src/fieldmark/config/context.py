@@ -68,10 +68,14 @@ class Problems:
             raise self.error()
 
     def error(self) -> ConfigError:
-        """Return an error with all problems, each of them once and sorted by location."""
+        """Return an error with all problems, sorted by location; each place is named once.
+
+        Several targets may share a place in a file. In Python, places have no line.
+        """
+        seen = dict.fromkeys(each for each in self._found if each.location.line)
         return ConfigError(
             sorted(
-                dict.fromkeys(self._found),
+                [*seen, *(each for each in self._found if not each.location.line)],
                 key=lambda each: (each.location.line or 0, each.location.column or 0),
             )
         )

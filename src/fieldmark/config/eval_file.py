@@ -48,6 +48,7 @@ __all__ = [
 
 # --- cases ----------------------------------------------------------------------------------------
 
+_QUALITY: Final = "response_quality"
 _CASES_HINT: Final = "for example cases.jsonl, or a list of {id: a, expected: {…}, candidate: {…}}"
 
 
@@ -356,6 +357,9 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
     inline = source.cases if isinstance(source.cases, tuple) else ()
     members = (*evaluators, *(each for case in inline for each in case.evaluators))
     gates, max_errors = read_gates(located.get("gates"), convention, members, context)
+    if rules.safety_judge is not None and any(each.type == _QUALITY for each in members):
+        message = f"safety of the rules cannot be combined with the evaluator {_QUALITY}"
+        context.add(message, located.key_location("rules"), "set safety in the evaluator")
     several = "targets" in located.entries
     for key in ("target", "targets"):
         if key in located.entries and "candidates" in located.entries:
@@ -378,6 +382,7 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         rules=_with_default(rules, convention, context)
         if located.value_of("rules") is not None
         else None,
+        safety=rules.safety_judge,
         provider=context.provider,
         evaluators=evaluators,
         gates=(*rules.gates, *gates),

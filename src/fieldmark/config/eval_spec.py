@@ -82,6 +82,7 @@ class EvalSpec:
     targets: tuple[Target, ...] = ()
     convention: Convention
     rules: Rules | None = None
+    safety: object | None = None
     provider: Provider | None = None
     evaluators: tuple[ConfiguredEvaluator, ...] = ()
     gates: tuple[Gate, ...] = ()

@@ -13,7 +13,9 @@ from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_key
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import element_of, plain, ref
 from fieldmark.config.rules_file import (
+    CALIBRATION_KEY,
     PROVIDER,
+    SAFETY,
     STRICT,
     WEIGHT,
     FieldDefaults,
@@ -40,15 +42,12 @@ from fieldmark.values.text import is_typo
 __all__ = [
     "ENTRY_KEYS",
     "MAX_NESTING",
-    "SAFETY",
     "evaluator_keys",
     "read_evaluator",
     "read_evaluators",
 ]
 
 MAX_NESTING: Final = 8
-SAFETY: Final = "safety"
-"""The key of the safety judge."""
 _DEFAULT: Final = "default"
 _COMPARE_BY_MEANING: Final = {"response_quality": "auto"}
 """Evaluators whose default comparator compares by meaning and uses the provider."""
@@ -86,7 +85,9 @@ def evaluator_keys(strategy: type) -> KeyTable:
     """
     own = [*ENTRY_KEYS, *option_keys(strategy)]
     if registry.with_safety(str(getattr(strategy, "name", ""))) is not None:
-        own.append(ConfigKey(SAFETY, schema=ref(SAFETY)))
+        own.append(SAFETY)
+    if "pass_threshold" in registry.options(strategy) and not hasattr(strategy, "collects_unknown"):
+        own.append(CALIBRATION_KEY)
     names = {key.name for key in own}
     shared = (*_DEFAULT_KEYS, STRICT, PROVIDER) if _compares(strategy) else ()
     return KeyTable(*own, *(key for key in shared if key.name not in names))
@@ -161,8 +162,8 @@ def read_evaluator(
     weight = _WEIGHT.read(located, context)
     evaluator = _build_evaluator(located, choice, context, depth)
     combined = registry.with_safety(choice.name)
-    if SAFETY in located.entries and combined is not None:
-        judge = build(choose(Plugin.SAFETY, located.entries[SAFETY], context), context)
+    if SAFETY.name in located.entries and combined is not None:
+        judge = SAFETY.read(located, context)
         if evaluator is not None and judge is not None:
             evaluator = registry.create(combined, {"quality": evaluator, "safety": judge})
     if len(context.problems) > before:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fieldmark.errors import Problem
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
 from fieldmark.model.rule import Rules
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.gates import Gate
 
 __all__ = ["LoadedRules"]
 
@@ -18,7 +21,7 @@ __all__ = ["LoadedRules"]
 class LoadedRules:
     """Valid rules, what else their file sets, and warnings about them.
 
-    `thresholds` are those of the file for `fuzzy` and `semantic`.
+    `thresholds` are those of the file for `fuzzy` and `semantic`, and `safety` is its safety judge.
     """
 
     rules: Rules
@@ -26,4 +29,10 @@ class LoadedRules:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     convention: Convention | None = None
     gates: tuple[Gate, ...] = ()
+    safety: object | None = None
     warnings: tuple[Problem, ...] = ()
+
+    @property
+    def safety_judge(self) -> object | None:
+        """The judge of safety; `None` also for `none`, which only says that there is none."""
+        return None if getattr(self.safety, "name", "none") == "none" else self.safety

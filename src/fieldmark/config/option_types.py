@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from fieldmark import registry
+from fieldmark.config.calibration import CALIBRATED
 from fieldmark.config.context import Context
 from fieldmark.config.located import Located, describe
 from fieldmark.errors import with_hint
@@ -298,6 +299,9 @@ def option_schema(strategy: type, option: registry.Option) -> JsonObject:
     schema = value_schema(option.type)
     if is_argv(option.name, option.type):
         schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    of_comparator = hasattr(strategy, "compare") or hasattr(strategy, "comparator")
+    if option.name == "pass_threshold" or (option.name == "threshold" and of_comparator):
+        schema = any_of([schema, {"const": CALIBRATED}])
     description = _description_of(strategy, option.name, option.type)
     default = _default_as_json(option.default)
     return {

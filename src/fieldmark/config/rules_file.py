@@ -19,6 +19,7 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
+from fieldmark.config.calibration import CALIBRATION
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
 from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
@@ -31,6 +32,7 @@ from fieldmark.config.strategies import (
     STRATEGIES,
     STRATEGY_KEYS,
     StrategyChoice,
+    build,
     build_aligner,
     build_comparator,
     choose,
@@ -57,12 +59,14 @@ from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "AUTO",
+    "CALIBRATION_KEY",
     "CONVENTION",
     "FIELD_KEYS",
     "NORMALIZE",
     "NO_DEFAULTS",
     "PROVIDER",
     "RULES_KEYS",
+    "SAFETY",
     "SHARED_KEYS",
     "STRICT",
     "THRESHOLDS",
@@ -115,6 +119,9 @@ NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
 _DESCRIPTION: Final = ConfigKey(
     "description", str, "What the field means, for language models that compare it.", default=""
 )
+CALIBRATION_KEY: Final[ConfigKey[str | None]] = ConfigKey(
+    CALIBRATION, str, "The file of `fieldmark calibrate --out` for a calibrated threshold."
+)
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(
         "path", str, 'The path of the field: dots, [n], ["quoted.key"]; patterns with [*] and **.'
@@ -126,6 +133,7 @@ FIELD_KEYS: Final = KeyTable(
     _ANY_OF,
     NORMALIZE,
     _DESCRIPTION,
+    CALIBRATION_KEY,
 )
 STRICT: Final = ConfigKey("strict", bool, "Whether an invalid path is an error.", default=False)
 PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
@@ -185,6 +193,8 @@ def _rule(
         options.append(NORMALIZE.name)  # the option of a comparator
     else:
         normalize = NORMALIZE.read(settings, context)
+    if CALIBRATION in settings.entries:
+        options.append(CALIBRATION)
     any_of = _ANY_OF.read(settings, context)
     if "align" in settings.entries:
         for key, reason in _NOT_BESIDE_ALIGN.items():
@@ -256,7 +266,7 @@ def _with_options(
     known = registry.options(choice.strategy)
     taken: list[str] = []
     for option in options:
-        if option in known or strategies_with(option, *STRATEGY_KEYS.values()):
+        if option in (*known, CALIBRATION) or strategies_with(option, *STRATEGY_KEYS.values()):
             taken.append(option)
         else:
             hint = did_you_mean(option, [*FIELD_KEYS.names, *known])
@@ -266,6 +276,9 @@ def _with_options(
 
 def _refuse_option_without_strategy(option: str, settings: Located, context: Context) -> None:
     location = settings.key_location(option)
+    if option == CALIBRATION:
+        context.add(f"{CALIBRATION} requires match and threshold: calibrated", location)
+        return
     known: dict[str, object] = {}
     for kind in STRATEGY_KEYS.values():
         owners = strategies_with(option, kind)
@@ -300,7 +313,8 @@ def read_defaults(located: Located | None, context: Context) -> FieldDefaults:
     for option in [key for key in located.entries if key not in STRATEGY_KEYS]:
         location = located.key_location(option)
         known = {key: registry.options(choice.strategy) for key, choice in choices.items()}
-        taking = [key for key, options in known.items() if option in options]
+        needed = "threshold" if option == CALIBRATION else option
+        taking = [key for key, options in known.items() if needed in options]
         if len(taking) == 1:
             choices[taking[0]] = choices[taking[0]].with_options(located, [option])
         elif taking:
@@ -437,6 +451,12 @@ THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
 }
 """File-level thresholds, by what they apply to."""
 _GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
+SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
+    "safety",
+    schema=ref("safety"),
+    reader=lambda given, context: build(choose(Plugin.SAFETY, given, context), context),
+)
+"""The key of the safety judge."""
 
 
 def _is_number(given: Located) -> bool:
@@ -459,6 +479,7 @@ _SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
             for key, limits in given.entries.items()
         )
     ),
+    SAFETY: lambda given: "type" in given.entries or given.value in registry.names(Plugin.SAFETY),
 }
 """The keys that mappings of paths may have too, and the values by which they are recognized."""
 SHARED_KEYS: Final = KeyTable(*_SHARED)
@@ -544,6 +565,7 @@ def rules_of(located: Located, context: Context) -> LoadedRules:
         thresholds=context.thresholds,
         convention=convention,
         gates=gates,
+        safety=SAFETY.read(settings, context),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
 from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
-from fieldmark.config.evaluators import ENTRY_KEYS, SAFETY, evaluator_keys
+from fieldmark.config.evaluators import ENTRY_KEYS, evaluator_keys
 from fieldmark.config.functions import FUNCTION_SCHEMA
 from fieldmark.config.keys import KeyTable
 from fieldmark.config.option_types import (
@@ -25,7 +25,7 @@ from fieldmark.config.option_types import (
     spellings,
     summary_of,
 )
-from fieldmark.config.rules_file import FIELD_KEYS, SHARED_KEYS, rules_schema
+from fieldmark.config.rules_file import FIELD_KEYS, SAFETY, SHARED_KEYS, rules_schema
 from fieldmark.config.scoring import CONVENTION_KEYS, GATE_KEYS
 from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS, strategy_types
 from fieldmark.config.targets import TARGET_WORDS, target_keys
@@ -155,7 +155,8 @@ def _rule_definitions() -> JsonObject:
         {"type": "array", "items": ref("field_or_word"), "minItems": 1, "maxItems": 1},
     ]
     definitions: JsonObject = {}
-    for word, kind in {**STRATEGY_KEYS, "provider": Plugin.PROVIDERS}.items():
+    others = {"provider": Plugin.PROVIDERS, SAFETY.name: Plugin.SAFETY}
+    for word, kind in {**STRATEGY_KEYS, **others}.items():
         definitions.update(_strategy_definitions(word, kind))
     convention: JsonObject = {
         **CONVENTION_KEYS.to_schema("name"),
@@ -253,7 +254,6 @@ def _eval_definitions() -> JsonObject:
         },
         **{f"evaluator_{name}": _one_evaluator(name) for name in evaluators},
         "gates": gates,
-        **_strategy_definitions(SAFETY, Plugin.SAFETY),
     }
 
 

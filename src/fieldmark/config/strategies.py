@@ -12,6 +12,7 @@ from typing import Final, cast, get_args
 
 from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
+from fieldmark.config.calibration import CALIBRATION, read_calibration
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.functions import names_function, read_function
@@ -131,8 +132,13 @@ def build(
     known = registry.options(choice.strategy)
     before = len(context.problems)
     values: dict[str, object] = {}
+    calibration = read_calibration(choice.options, known, choice.location, context)
     for name, located in choice.options.items():
-        if name not in known:
+        if name == CALIBRATION and name not in known:
+            continue
+        if calibration is not None and name == calibration.option:
+            values[name] = calibration.threshold
+        elif name not in known:
             _refuse_option(choice, name, context)
         elif _takes_provider(known[name]):
             values[name] = read_provider(located, context)
@@ -158,7 +164,7 @@ def build(
         return None
     try:
         made = registry.create(choice.strategy, values)
-        return made.comparator() if isinstance(made, _FuzzyStrategy) else made
+        made = made.comparator() if isinstance(made, _FuzzyStrategy) else made
     except OptionError as error:
         given = choice.options.get(error.option)
         location = choice.location if given is None else given.location
@@ -167,6 +173,9 @@ def build(
     except MissingExtra as error:
         context.add(str(error), choice.location)
         return None
+    if calibration is not None:
+        calibration.check(made, context)
+    return made
 
 
 def _takes_provider(option: registry.Option) -> bool:
@@ -230,7 +239,8 @@ def take_options(choice: StrategyChoice, owner: Located, context: Context) -> St
     The default working directory of a program is the directory of the configuration.
     """
     options = registry.options(choice.strategy)
-    choice = choice.with_options(owner, [key for key in owner.entries if key in options])
+    known = {*options, CALIBRATION}
+    choice = choice.with_options(owner, [key for key in owner.entries if key in known])
     if context.directory is None or _WORKING_DIRECTORY not in options:
         return choice
     directory = Located(value=".", location=choice.location)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -95,6 +93,12 @@ class InputFile:
         self.file.close()
 
 
+def _gzip(file: IO[bytes]) -> IO[bytes]:
+    import gzip
+
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+
+
 def _zstd(file: IO[bytes]) -> IO[bytes]:
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
@@ -105,7 +109,7 @@ def _zstd(file: IO[bytes]) -> IO[bytes]:
 
 
 _DECOMPRESSORS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
-    ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
+    ".gz": _gzip,
     ".zst": _zstd,
 }
 """Decompressors by suffix; a corrupt file raises an error while it is read."""
@@ -197,6 +201,8 @@ def is_stream(given: object) -> bool:
 def buffer_stream(given: object, name: str) -> InputFile:
     """Copy the rest of an open file, text or bytes, to an unnamed temporary file."""
     read = cast("Callable[[int], object]", getattr(given, "read", None))
+    import tempfile  # rarely needed
+
     copy = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - closed later
     called = getattr(given, "name", None)
     name = called if isinstance(called, str) and not called.startswith("<") else name
@@ -218,6 +224,8 @@ def buffer_stream(given: object, name: str) -> InputFile:
 
 def temporary_file() -> IO[bytes]:
     """Return an unnamed temporary file that is deleted when it is closed."""
+    import tempfile  # rarely needed
+
     return tempfile.TemporaryFile()
 
 

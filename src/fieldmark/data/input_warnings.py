@@ -14,8 +14,6 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.dates import read_day
-from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import leaves
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
@@ -120,7 +118,12 @@ def _may_be_id(value: JsonValue) -> bool:
     """
     if not isinstance(value, str):
         return isinstance(value, int) and not isinstance(value, bool)
-    return value.isdigit() or (read_day(value) is None and as_number(value) is None)
+    if value.isdigit():
+        return True
+    from fieldmark.values.dates import read_day  # rarely needed
+    from fieldmark.values.numbers import as_number
+
+    return read_day(value) is None and as_number(value) is None
 
 
 def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> list[str]:

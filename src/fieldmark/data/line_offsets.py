@@ -26,8 +26,10 @@ __all__ = [
     "id_pattern",
     "nth_line_offsets",
     "nth_lines",
+    "read_block",
     "read_line_blocks",
     "read_line_offsets",
+    "too_long_error",
 ]
 
 _BLOCK_BYTES: Final = 1 << 15
@@ -42,22 +44,26 @@ class LineBlock(NamedTuple):
     offset: int
 
 
-def read_line_blocks(stream: IO[bytes], limit: int, name: str) -> Iterator[LineBlock]:
-    """Read a stream in blocks of whole lines; raise an error for a line beyond the limit."""
-    first, offset = 1, 0
+def read_line_blocks(
+    stream: IO[bytes], limit: int, name: str, first: int = 1, offset: int = 0
+) -> Iterator[LineBlock]:
+    """Read a stream in blocks of whole lines; raise an error for a line beyond the limit.
+
+    `first` is the number of the first line, and `offset` its position.
+    """
     parts: list[bytes] = []
     held = 0
-    while piece := _read_block(stream, name):
+    while piece := read_block(stream, name):
         cut = piece.rfind(b"\n") + 1
         if not cut:
             parts.append(piece)
             held += len(piece)
             if held > limit:
-                raise _too_long(name, first, limit)
+                raise too_long_error(name, first, limit)
             continue
         block = b"".join([*parts, piece[:cut]])
         if parts and block.index(b"\n") > limit:
-            raise _too_long(name, first, limit)
+            raise too_long_error(name, first, limit)
         yield LineBlock(block, first, offset)
         first += kernel.count_lines(block) if COMPILED else block.count(b"\n")
         offset += len(block)
@@ -67,14 +73,16 @@ def read_line_blocks(stream: IO[bytes], limit: int, name: str) -> Iterator[LineB
         yield LineBlock(b"".join(parts), first, offset)
 
 
-def _read_block(stream: IO[bytes], name: str) -> bytes:
+def read_block(stream: IO[bytes], name: str) -> bytes:
+    """Read the next bytes of a stream."""
     try:
         return stream.read(_BLOCK_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         raise read_error(name, error) from None
 
 
-def _too_long(name: str, line: int, limit: int) -> LimitError:
+def too_long_error(name: str, line: int, limit: int) -> LimitError:
+    """Return the error for a line beyond the limit."""
     message = f"line exceeds the limit of {limit:,} bytes"
     return LimitError("line_bytes", message, Location(name, line))
 

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from fieldmark.data.rows import RowBlock
+from fieldmark.data.file_blocks import BlockRange, FileBlock
+from fieldmark.data.rows import RowBlock, changed_error
 from fieldmark.data.tables import TableSource
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra
 
 if TYPE_CHECKING:
-    from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
+    from pyarrow.parquet import ParquetFile, RowGroupMetaData  # type: ignore[import-untyped]
 
-__all__ = ["ParquetSource"]
+__all__ = ["ParquetSource", "RowGroupSource"]
 
 _BLOCK_ROWS: Final = 16
 """The number of rows that are decompressed together, because a small file can have large values."""
@@ -25,13 +26,20 @@ class ParquetSource(TableSource):
 
     nan_is_null: ClassVar[bool] = False
     rows: int = field(default=0, init=False)
+    groups: tuple[FileBlock, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         opened = self.open_file()
         self.bytes_total = opened.size
         try:
             file = self._parquet_file(opened.file)
-            self.rows = file.metadata.num_rows
+            metadata = file.metadata
+            self.rows = metadata.num_rows
+            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            self.groups = tuple(
+                FileBlock(number, _compressed_size(group), group.num_rows)
+                for number, group in enumerate(groups)
+            )
             self._read_schema(file.schema_arrow)
         finally:
             opened.close()
@@ -60,15 +68,24 @@ class ParquetSource(TableSource):
         except (pa.ArrowException, OSError) as error:
             raise self._read_error(error) from None
 
-    def _batches(self, file: ParquetFile) -> Iterator[list[dict[str, object]]]:
-        """Yield rows as Python objects; a row beyond the size limit is an error."""
+    def _batches(
+        self, file: ParquetFile, group: int = 0, skip: int = 0
+    ) -> Iterator[list[dict[str, object]]]:
+        """Yield rows as Python objects, from a row group on; too large a row is an error."""
         import pyarrow as pa
 
         limit = self.dialect.limits.line_bytes
         columns = list(self.converters)
-        done = 0
+        done = sum(each.lines for each in self.groups[:group])
+        first, groups = done + skip, range(group, len(self.groups))
         try:
-            for batch in file.iter_batches(_BLOCK_ROWS, columns=columns, use_threads=False):
+            for read in file.iter_batches(_BLOCK_ROWS, groups, columns, use_threads=False):
+                batch = read
+                if done < first:
+                    passed = min(first - done, batch.num_rows)
+                    batch, done = batch.slice(passed), done + passed
+                    if not batch.num_rows:
+                        continue
                 if batch.nbytes > limit:
                     for place in range(batch.num_rows):
                         if batch.slice(place, 1).nbytes > limit:
@@ -83,3 +100,43 @@ class ParquetSource(TableSource):
     def _read_error(self, error: Exception) -> DataError:
         reason = str(error).split("\n", 1)[0]
         return DataError(f"cannot read Parquet: {reason}", Location(self.name))
+
+
+@dataclass(slots=True)
+class RowGroupSource(ParquetSource):
+    """Some rows of a Parquet file at a time; consecutive rows are read without starting anew."""
+
+    part: BlockRange = field(default=BlockRange(0, 0, 0, 1, 0), init=False)
+    _next: int = field(default=0, init=False)
+    _held: list[dict[str, object]] = field(default_factory=list, init=False)
+    _rest: Iterator[list[dict[str, object]]] = field(default=iter(()), init=False)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Read the rows of the part."""
+        start, skip, lines, first, _ = self.part
+        if self._next != first:
+            self.end()
+            file = self._parquet_file(self.open_file().file)
+            self._held, self._rest = [], self._batches(file, start, skip)
+        self._next, end = first, first + lines
+        while self._next < end:
+            rows = self._held or next(self._rest, [])
+            if not rows:
+                raise changed_error(self.name)
+            number = min(len(rows), end - self._next)
+            yield self._block(rows[:number], self._next)
+            self._held = rows[number:]
+            self._next += number
+
+    def close(self) -> None:
+        """Keep the file open for the following rows."""
+
+    def end(self) -> None:
+        """Close the file."""
+        ParquetSource.close(self)
+        self.files.clear()
+
+
+def _compressed_size(group: RowGroupMetaData) -> int:
+    columns = (group.column(number) for number in range(group.num_columns))
+    return sum(column.total_compressed_size for column in columns)

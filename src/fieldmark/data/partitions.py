@@ -1,17 +1,27 @@
-"""Pairs of JSONL files, divided into partitions that can be read independently."""
+"""Pairs of JSONL and Parquet files, divided into partitions that can be read independently."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import pairwise
+from itertools import count, islice, pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
 
-from fieldmark.data.files import is_compressed, open_file
+from fieldmark.data.derived_rows import DerivedSource
+from fieldmark.data.file_blocks import (
+    BlockRange,
+    FileBlock,
+    SearchMap,
+    block_ranges,
+    check_divisible,
+    file_blocks,
+)
+from fieldmark.data.files import InputFile, is_compressed, open_file
 from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.json_lines import JsonlSource
+from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import Layout
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
@@ -19,11 +29,13 @@ from fieldmark.data.line_offsets import (
     LineOffsets,
     id_pattern,
     nth_line_offsets,
+    read_block,
     read_line_blocks,
     read_line_offsets,
+    too_long_error,
 )
 from fieldmark.data.pairing import PairStream
-from fieldmark.data.rows import RowBlock, changed_error
+from fieldmark.data.rows import RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
 
@@ -31,13 +43,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fieldmark.data.parquet import ParquetSource, RowGroupSource
+
 __all__ = [
+    "BlockRange",
     "IdLine",
+    "IdRange",
     "JoinedLine",
     "LineRange",
     "Partition",
     "PartitionOpener",
+    "PartitionReader",
     "Partitions",
+    "id_ranges",
     "joined_partitions",
     "partition",
     "partition_opener",
@@ -99,8 +117,8 @@ class Partition(NamedTuple):
     Unless there are blank lines, the partition has at least `cases` cases.
     """
 
-    truth: LineRange
-    candidate: LineRange | LineList | None = None
+    truth: LineRange | BlockRange
+    candidate: LineRange | BlockRange | LineList | None = None
     cases: int = 0
 
     @property
@@ -109,31 +127,86 @@ class Partition(NamedTuple):
         return sum(each.size for each in (self.truth, self.candidate) if each)
 
 
+class _LineReader:
+    """Reads lines of a file from the start of a block, and keeps it open for the following ones."""
+
+    def __init__(self) -> None:
+        self._opened: InputFile | None = None
+        self._held = b""
+        self._next = 0
+
+    def take(self, part: BlockRange, source: _PartitionSource) -> bytes:
+        """Return the lines of a part; the last line of the file may have no end."""
+        if self._opened is None or part.first != self._next:
+            self.close()
+            self._opened, self._held = source.open_unchanged(), b""
+            if self._opened.size != source.bytes_total:
+                raise changed_error(source.name)
+            self._opened.file.seek(part.start)
+            self._next = part.first - part.skip
+            for _ in self._pieces(part.skip, source):
+                pass
+        return b"".join(self._pieces(part.lines, source))
+
+    def _pieces(self, lines: int, source: _PartitionSource) -> Iterator[bytes]:
+        assert self._opened is not None  # noqa: S101 - only called by `take`
+        limit, end, unended = source.dialect.limits.line_bytes, self._next + lines, 0
+        while self._next < end:
+            piece = self._held or read_block(self._opened.stream, source.name)
+            if not piece:
+                if not unended or self._next + 1 < end:
+                    raise changed_error(source.name)
+                self._next = end
+                return
+            split = piece.split(b"\n", end - self._next)
+            self._held = split[-1] if len(split) > end - self._next else b""
+            self._next += len(split) - 1
+            yield piece[: len(piece) - len(self._held)]
+            unended = len(split[-1]) + (unended if len(split) == 1 else 0)
+            if not self._held and unended > limit:
+                raise too_long_error(source.name, self._next, limit)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._opened is not None:
+            self._opened.close()
+
+
 @dataclass(slots=True)
 class _PartitionSource(JsonlSource):
     """The rows of some lines of a file."""
 
-    part: LineRange | LineList = field(default=LineRange(0, 0, 1))
+    part: LineRange | BlockRange | LineList = field(default=LineRange(0, 0, 1))
+    reader: _LineReader = field(default_factory=_LineReader)
 
     def line_blocks(self) -> Iterator[LineBlock]:
         """Yield the lines in blocks of the same size as for a whole file, or one by one."""
         if isinstance(self.part, LineList):
             yield from self._single_lines(self.part)
             return
-        start, end, first = self.part
-        if start == end:
-            return
+        if isinstance(self.part, BlockRange):
+            # Only the first line of a file can start with a byte order mark.
+            start, first = self.part.first - 1, self.part.first
+            raw = self.reader.take(self.part, self)
+        else:
+            start, _, first = self.part
+            raw = self._read_range(self.part)
+        self.bytes_read = self.part.size
+        limit = self.dialect.limits.line_bytes
+        yield from read_line_blocks(BytesIO(raw), limit, self.name, first, start)
+
+    def _read_range(self, part: LineRange) -> bytes:
+        if not part.size:
+            return b""
         opened = self.open_unchanged()
         try:
-            opened.stream.seek(start)
-            raw = opened.stream.read(end - start)
+            opened.stream.seek(part.start)
+            raw = opened.stream.read(part.size)
         finally:
             opened.close()
-        if opened.size != self.bytes_total or len(raw) < end - start:
+        if opened.size != self.bytes_total or len(raw) < part.size:
             raise changed_error(self.name)
-        self.bytes_read = end - start
-        for block in read_line_blocks(BytesIO(raw), self.dialect.limits.line_bytes, self.name):
-            yield LineBlock(block.raw, first + block.first - 1, start + block.offset)
+        return raw
 
     def _single_lines(self, part: LineList) -> Iterator[LineBlock]:
         opened = self.open_unchanged()
@@ -157,33 +230,56 @@ class _SideOpener:
     size: int
     layout: Layout
     role: Role
+    is_table: bool
 
-    def open(self, part: LineRange | LineList, options: Inputs) -> InputSide:
-        dialect = make_dialect(self.role, options)
-        source = _PartitionSource(self.name, dialect, part=part, path=self.path)
-        source.version, source.bytes_total = self.version, self.size
-        return InputSide(source, dialect, source.blocks(), RowBlock([], []), self.layout)
+
+class _SideReader:
+    """Opens partitions of one file, one after another."""
+
+    def __init__(self, opener: _SideOpener, options: Inputs) -> None:
+        self._opener = opener
+        self._options = options
+        self._lines = _LineReader()
+        self._table: RowGroupSource | None = None
+
+    def open(self, part: LineRange | BlockRange | LineList) -> InputSide:
+        """Open a partition; the previous one must have been read."""
+        opener, dialect = self._opener, make_dialect(self._opener.role, self._options)
+        source: RowSource
+        if opener.is_table:
+            source = self._table = self._table or self._open_table(dialect)
+            source.dialect, source.part = dialect, cast("BlockRange", part)
+        else:
+            source = _PartitionSource(
+                opener.name, dialect, part=part, reader=self._lines, path=opener.path
+            )
+            source.version, source.bytes_total = opener.version, opener.size
+        return InputSide(source, dialect, source.blocks(), RowBlock([], []), opener.layout)
+
+    def _open_table(self, dialect: JsonDialect) -> RowGroupSource:
+        from fieldmark.data.parquet import RowGroupSource
+
+        table = RowGroupSource(self._opener.name, dialect, path=self._opener.path)
+        if (table.version, table.bytes_total) != (self._opener.version, self._opener.size):
+            raise changed_error(table.name)
+        return table
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()
+        if self._table is not None:
+            self._table.end()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionOpener:
-    """Opens partitions of a pair of files, in any process."""
+    """Everything that another process needs to open partitions of a pair of files."""
 
     truth: _SideOpener
     candidate: _SideOpener | None
     by_id: bool
     options: Inputs
     quotes: bool
-
-    def open(self, part: Partition) -> PairStream:
-        """Open the cases of a partition."""
-        truth = self.truth.open(part.truth, self.options)
-        candidate = None
-        if self.candidate is not None and part.candidate is not None:
-            candidate = self.candidate.open(part.candidate, self.options)
-        opened = OpenedInputs(truth, candidate, by_id=self.by_id)
-        before = part.truth.first - 1
-        return PairStream(opened, self.options, quotes=self.quotes, before=before)
 
     def check_readable(self) -> None:
         """Raise an error if this machine does not have the files that were opened elsewhere."""
@@ -199,22 +295,54 @@ class PartitionOpener:
                 raise DataError(message, Location(opened.name))
 
 
+class PartitionReader:
+    """Opens partitions of a pair of files, one after another.
+
+    The files stay open, so that consecutive partitions are read without decompressing anew.
+    """
+
+    def __init__(self, opener: PartitionOpener) -> None:
+        self._opener = opener
+        self._truth = _SideReader(opener.truth, opener.options)
+        self._candidate: _SideReader | None = None
+        if opener.candidate is not None:
+            self._candidate = _SideReader(opener.candidate, opener.options)
+
+    def open(self, part: Partition) -> PairStream:
+        """Open the cases of a partition."""
+        opener = self._opener
+        truth, candidate = self._truth.open(part.truth), None
+        if self._candidate is not None and part.candidate is not None:
+            candidate = self._candidate.open(part.candidate)
+        opened = OpenedInputs(truth, candidate, by_id=opener.by_id)
+        before = part.truth.first - 1
+        return PairStream(opened, opener.options, quotes=opener.quotes, before=before)
+
+    def close(self) -> None:
+        """Close the files."""
+        for side in (self._truth, self._candidate):
+            if side is not None:
+                side.close()
+
+
 class Partitions:
     """The partitions of a stream, which are found during iteration, and their `opener`.
 
     After the iteration, `whole` is true if the partitions cover the stream. They end early at lines
-    that must be read one by one.
+    that must be read one by one, and at what cannot be divided; `reason` says why.
     """
 
     def __init__(self, opener: PartitionOpener, parts: Iterator[Partition]) -> None:
         self.opener = opener
         self.whole = False
+        self.reason = ""
         self._parts = parts
 
     def __iter__(self) -> Iterator[Partition]:
         try:
             yield from self._parts
-        except IrregularLinesError:
+        except IrregularLinesError as error:
+            self.reason = str(error)
             return
         self.whole = True
 
@@ -222,14 +350,21 @@ class Partitions:
 def why_indivisible(stream: PairStream) -> str:
     """Return why a stream cannot be divided into partitions; empty if it can.
 
-    Both sides must be uncompressed JSONL files.
+    Both sides must be JSONL or Parquet files. Whether compressed files can be divided is found out
+    when they are read.
     """
     for source in (side.source for side in stream.sides):
-        if not isinstance(source, JsonlSource) or not source.from_path:
-            return f"{source.name or 'the input'} is not a JSONL file"
-        if is_compressed(Path(source.name)):
-            return f"{source.name} is compressed"
+        is_lines = isinstance(source, JsonlSource) and source.from_path
+        if isinstance(source, DerivedSource):
+            return f"the rows of {source.name} are grouped, or have nested or composite keys"
+        if not (is_lines or _is_parquet(source)):
+            return f"{source.name or 'the input'} is not a JSONL or Parquet file"
     return ""
+
+
+def _is_parquet(source: RowSource) -> TypeGuard[ParquetSource]:
+    # Other sources do not need its module.
+    return source.is_table and hasattr(source, "groups")
 
 
 def partition_opener(stream: PairStream) -> PartitionOpener:
@@ -242,6 +377,7 @@ def partition_opener(stream: PairStream) -> PartitionOpener:
             size=side.source.bytes_total,
             layout=side.layout,
             role=side.dialect.role,
+            is_table=_is_parquet(side.source),
         )
         for side in stream.sides
     ]
@@ -254,72 +390,143 @@ def partition_opener(stream: PairStream) -> PartitionOpener:
     )
 
 
-def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
+def partition(
+    stream: PairStream, size: int, *, careful: bool = False, search_map: SearchMap | None = None
+) -> Partitions | None:
     """Divide a stream into partitions of `size` cases; return `None` if this is not possible.
 
     Unless `careful` is true, both sides are assumed to be in the same order, which is verified when
     the partitions are read. With `careful`, the ids are read: the candidates must be in the order
-    of the truth, but some may be missing.
+    of the truth, but some may be missing. With `search_map`, lines are counted by what it calls.
     """
     if why_indivisible(stream):
         return None
     opener = partition_opener(stream)
     if not careful:
-        return Partitions(opener, _parts_in_step(stream, size))
+        return Partitions(opener, _parts_in_step(stream, size, search_map))
     id_keys = [side.layout.id_key if stream.by_id else None for side in stream.sides]
-    if stream.by_id and None in id_keys:
+    tables = any(_is_parquet(side.source) for side in stream.sides)
+    if tables or (stream.by_id and None in id_keys):
         return None
     limit = stream.options.limits.line_bytes
     offsets = [
         read_line_offsets(side.source.path or side.source.name, id_key, limit)
         for side, id_key in zip(stream.sides, id_keys, strict=True)
     ]
-    truth, candidate = offsets[0], offsets[-1]
-    if truth is None or candidate is None:
+    known = [each for each in offsets if each is not None]
+    if len(known) < len(offsets):
         return None
-    places = _candidate_places(truth, candidate)
+    places = _candidate_places(known[0], known[-1])
     if places is None:
         return None
-    parts = _parts_by_place(truth, candidate if len(offsets) > 1 else None, places, size)
-    return Partitions(opener, parts)
+    edges = [*range(0, len(known[0]), size), len(known[0])]
+    return Partitions(opener, _parts_by_place(stream.sides, known, edges, places))
 
 
-def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
+def _parts_in_step(
+    stream: PairStream, size: int, search_map: SearchMap | None
+) -> Iterator[Partition]:
     """Yield partitions with the same number of lines of both sides; the last has the rest."""
     limit = stream.options.limits.line_bytes
-    paths = [side.source.path or side.source.name for side in stream.sides]
-    own, *other = (pairwise(nth_line_offsets(path, size, limit)) for path in paths)
+    own, *other = (_ranges(side.source, size, limit, search_map) for side in stream.sides)
     theirs = other[0] if other else None
-    upcoming, first, end = next(own, None), 1, 0
+    upcoming, candidate = next(own, None), None
     while upcoming is not None:
-        mine, upcoming = upcoming, next(own, None)
-        truth, candidate = LineRange(*mine, first), None
+        truth, upcoming = upcoming, next(own, None)
         if theirs is not None:
-            begin, end = next(theirs, (end, end))
-            if upcoming is None:
-                end = max((further for _, further in theirs), default=end)
-            candidate = LineRange(begin, end, first)
+            candidate = next(theirs, None) or _nothing_after(candidate, truth.first)
+            for further in theirs if upcoming is None else ():
+                candidate = _through(candidate, further)
         yield Partition(truth, candidate, 0 if upcoming is None else size)
-        first += size
 
 
-def read_ids(path: str, part: LineRange, id_key: str) -> list[IdLine]:
-    """Return the ids of some lines of a file; each line must start with its id."""
-    match_id = id_pattern(id_key).match
-    opened = open_file(path)
+_Range: TypeAlias = LineRange | BlockRange
+
+
+def _ranges(
+    source: RowSource, size: int, limit: int, search_map: SearchMap | None
+) -> Iterator[_Range]:
+    """Yield the lines of a file, `size` at a time."""
+    compressed = is_compressed(Path(source.name))
+    if search_map is not None or compressed or _is_parquet(source):
+        return block_ranges(_blocks(source, search_map), count(0, size))
+    edges = pairwise(nth_line_offsets(source.path or source.name, size, limit))
+    return (LineRange(*edge, 1 + size * number) for number, edge in enumerate(edges))
+
+
+def _blocks(source: RowSource, search_map: SearchMap | None = None) -> Iterator[FileBlock]:
+    if _is_parquet(source):
+        check_divisible(source.name, len(source.groups))
+        yield from source.groups
+        return
+    path = source.path or str(Path(source.name).absolute())
+    yield from file_blocks(path, source.name, source.bytes_total, search_map or map)
+
+
+def _nothing_after(last: _Range | None, first: int) -> _Range:
+    """Return no lines, after the last ones of a file that ended."""
+    if isinstance(last, BlockRange):
+        return BlockRange(last.start, 0, 0, first, 0)
+    end = 0 if last is None else last.end
+    return LineRange(end, end, first)
+
+
+def _through(one: _Range, other: _Range) -> _Range:
+    """Return the lines from one range to another that follows."""
+    if isinstance(one, LineRange):
+        return one._replace(end=cast("LineRange", other).end)
+    following = cast("BlockRange", other)
+    return one._replace(lines=one.lines + following.lines, size=one.size + following.size)
+
+
+class IdRange(NamedTuple):
+    """A range of bytes of a JSONL file, whose lines start with their ids.
+
+    `first` is the number of the first line that starts in it. Unless it is `aligned`, the range
+    starts inside the line before. Lines beyond the `limit` are irregular.
+    """
+
+    path: str
+    id_key: str
+    start: int
+    end: int
+    first: int
+    aligned: bool
+    limit: int
+
+
+def id_ranges(
+    source: RowSource, id_key: str, limit: int, blocks: int, search_map: SearchMap = map
+) -> Iterator[IdRange]:
+    """Yield the ranges of an uncompressed file, each of some blocks."""
+    path = source.path or str(Path(source.name).absolute())
+    found = file_blocks(path, source.name, source.bytes_total, search_map)
+    before, aligned = 0, True
+    while some := list(islice(found, blocks)):
+        first, end = before + 1 + (not aligned), some[-1].start + some[-1].size
+        yield IdRange(path, id_key, some[0].start, end, first, aligned, limit)
+        before, aligned = before + sum(each.lines for each in some), bool(some[-1].ends_line)
+
+
+def read_ids(part: IdRange) -> list[IdLine]:
+    """Return the ids of the lines that start in a range."""
+    match_id, size = id_pattern(part.id_key).match, part.end - part.start
+    opened = open_file(part.path)
     try:
         opened.stream.seek(part.start)
-        raw = opened.stream.read(part.size)
+        raw = opened.stream.read(size)
+        if not raw.endswith(b"\n"):
+            raw += opened.stream.readline(part.limit + 1)
     finally:
         opened.close()
     lines: list[IdLine] = []
-    start = 0
-    pieces = raw.split(b"\n")
+    start = 0 if part.aligned else (raw.find(b"\n") + 1 or len(raw))
+    pieces = raw[start:].split(b"\n")
     if not pieces[-1]:
         pieces.pop()
     for number, line in enumerate(pieces, part.first):
-        found, end = match_id(line), min(start + len(line) + 1, part.size)
-        if found is None:
+        found, end = match_id(line), min(start + len(line) + 1, len(raw))
+        if found is None or len(line) > part.limit:
             return [IdLine("", -1, part.start, part.start)]
         text = found[1].strip(b'"').decode("latin-1")  # the same text for the same bytes
         lines.append(IdLine(text, number, part.start + start, part.start + end))
@@ -373,16 +580,28 @@ def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.
 
 
 def _parts_by_place(
-    truth: LineOffsets, candidate: LineOffsets | None, places: NDArray[np.int64], size: int
+    sides: Sequence[InputSide],
+    offsets: Sequence[LineOffsets],
+    edges: Sequence[int],
+    places: NDArray[np.int64],
 ) -> Iterator[Partition]:
+    """Yield the rows of the truth between the edges, with the candidates in these places."""
     import numpy as np
 
-    edges = np.append(np.arange(0, len(truth), size), len(truth))
-    their_edges = np.searchsorted(places, edges)
-    for own, their in zip(pairwise(edges.tolist()), pairwise(their_edges.tolist()), strict=True):
-        theirs = None if candidate is None else _line_range(candidate, *their)
-        yield Partition(_line_range(truth, *own), theirs)
+    own, *other = (
+        _ranges_between(side.source, each, numbers)
+        for side, each, numbers in zip(
+            sides, offsets, (edges, np.searchsorted(places, edges).tolist()), strict=False
+        )
+    )
+    yield from map(Partition, own, other[0] if other else repeat(None))
 
 
-def _line_range(offsets: LineOffsets, first: int, end: int) -> LineRange:
-    return LineRange(int(offsets.starts[first]), int(offsets.starts[end]), first + 1)
+def _ranges_between(
+    source: RowSource, offsets: LineOffsets, edges: Sequence[int]
+) -> Iterator[_Range]:
+    """Yield the lines of a file between the numbers of lines."""
+    if is_compressed(Path(source.name)):
+        return block_ranges(_blocks(source), edges)
+    starts = offsets.starts
+    return (LineRange(int(starts[a]), int(starts[b]), a + 1) for a, b in pairwise(edges))

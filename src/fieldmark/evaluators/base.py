@@ -22,6 +22,7 @@ from fieldmark.values.strict_json import first_repeated
 __all__ = [
     "MAX_EXAMPLES",
     "MAX_ROWS",
+    "SAFETY",
     "Accumulator",
     "Accumulators",
     "CaseScorer",
@@ -51,6 +52,8 @@ _NOT_JSON: Final = "candidate is not JSON"
 _NO_CANDIDATE: Final = "no candidate"
 MAX_EXAMPLES: Final = 20
 MAX_ROWS: Final = 100
+SAFETY: Final = "safety"
+"""The name and type of the result of a safety judge that runs without evaluators."""
 
 
 class Status(StrEnum):

@@ -35,6 +35,7 @@ from fieldmark.judges.llm.prompts import (
     template_variables,
 )
 from fieldmark.judges.llm.usage_log import LlmCall
+from fieldmark.metrics.identity import describe
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.equality import equal
@@ -315,7 +316,7 @@ class LlmJudge(GradingConnection):
             if value is not MISSING and (places := find_injections(value)):
                 suspicious[side] = dict(places)
         details: JsonObject = {
-            "judge": self.identity(),
+            "judge": describe(self.identity()),
             "samples": self.samples,
             "usage": {
                 "calls": len(paid),

@@ -49,6 +49,19 @@ class Safety(NamedTuple):
     details: JsonObject = {}  # noqa: RUF012 - never modified
     failure: str = ""
 
+    @property
+    def reason(self) -> str:
+        """Why the prediction has this score, if the judge says so."""
+        words = self.details.get("words")
+        if isinstance(words, list):
+            return f"contains: {', '.join(map(str, words))}" if words else ""
+        return str(self.details.get("reason", ""))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the score."""
+        return (INJECTION_WARNING,) if "instruction_like" in self.details else ()
+
 
 SafetyFunction: TypeAlias = Callable[[JsonValue], Safety]
 """Judges the safety of one candidate; thread-safe."""
@@ -192,7 +205,6 @@ class SafeResponseQuality:
         if score.status is Status.ERROR or not safety.details:
             return score
         details = {"judge": self.safety.name, **safety.details}
-        warnings = (INJECTION_WARNING,) if "instruction_like" in safety.details else ()
         return replace(
-            score, details={**score.details, "safety_details": details}, warnings=warnings
+            score, details={**score.details, "safety_details": details}, warnings=safety.warnings
         )

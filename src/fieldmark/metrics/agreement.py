@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.rates import wilson
+from fieldmark.errors import OptionError
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, rates, wilson
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [
     "BestThreshold",
+    "CrossValidation",
     "JudgeAgreement",
     "JudgedPair",
+    "ThresholdTarget",
     "agreement_at",
+    "auc",
+    "base_rate",
     "best_threshold",
+    "cross_validate",
     "sweep",
+    "threshold_between",
+    "threshold_for",
 ]
 
 _CLOSE: Final = 1e-9
 _MOST_DECIMALS: Final = 6
+_FOLDS: Final = 5
+_TARGETS: Final = ("precision", "recall")
 
 
 class JudgedPair(NamedTuple):
@@ -65,14 +77,49 @@ class JudgeAgreement(NamedTuple):
         chance = judge * people + (whole - judge) * (whole - people)
         return (agreed - chance) / (whole * whole - chance) if whole * whole != chance else None
 
+    @property
+    def kappa_interval(self) -> Interval | None:
+        """The 95% confidence interval of kappa, by its asymptotic standard error.
+
+        If judge and people agree on all pairs or on none, the standard error is 0; then the
+        interval follows from that of the agreement.
+
+        >>> [round(bound, 3) for bound in JudgeAgreement(0.8, 20, 5, 10, 15).kappa_interval]
+        [0.151, 0.649]
+        """
+        kappa, whole = self.kappa, self.pairs
+        if kappa is None:
+            return None
+        both, judge_only, people_only, neither = (count / whole for count in self[1:])
+        judge, people = both + judge_only, both + people_only
+        chance = judge * people + (1 - judge) * (1 - people)
+        if not (judge_only or people_only) or not (both or neither):
+            bounds = wilson(self.both + self.neither, whole) or (0.0, 1.0)
+            low, high = ((bound - chance) / (1 - chance) for bound in bounds)
+            return max(-1.0, low), min(1.0, high)
+        # Fleiss, Cohen and Everitt (1969), for two raters and two categories.
+        rest = 1 - kappa
+        agreed = both * (1 - (judge + people) * rest) ** 2
+        agreed += neither * (1 - (2 - judge - people) * rest) ** 2
+        apart = judge_only * (people + 1 - judge) ** 2 + people_only * (judge + 1 - people) ** 2
+        variance = agreed + rest**2 * apart - (kappa - chance * rest) ** 2
+        margin = NORMAL_QUANTILE * sqrt(max(0.0, variance) / whole) / (1 - chance)
+        return max(-1.0, kappa - margin), min(1.0, kappa + margin)
+
+    @property
+    def rates(self) -> Rates:
+        """Precision, recall and F1 of the pairs that the judge accepts."""
+        return rates(Counts(self.both, self.neither, self.judge_only, self.people_only))
+
     def to_dict(self) -> JsonObject:
-        """Return the counts, the agreement and kappa as JSON."""
-        interval = wilson(self.both + self.neither, self.pairs)
+        """Return the counts, the agreement, kappa and the rates as JSON."""
         return {
             **self._asdict(),
             "agreement": self.share,
-            "agreement_interval": None if interval is None else list[JsonValue](interval),
+            "agreement_interval": _to_json(wilson(self.both + self.neither, self.pairs)),
             "kappa": self.kappa,
+            "kappa_interval": _to_json(self.kappa_interval),
+            **self.rates._asdict(),
         }
 
 
@@ -95,13 +142,7 @@ def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreeme
     (1, 0, 1, 0)
     """
     counts = Counter((each.similarity >= threshold - _CLOSE, each.right) for each in judged)
-    return JudgeAgreement(
-        threshold,
-        both=counts[True, True],
-        judge_only=counts[True, False],
-        people_only=counts[False, True],
-        neither=counts[False, False],
-    )
+    return _agreement(threshold, counts)
 
 
 def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
@@ -114,13 +155,13 @@ def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
     rows: list[JudgeAgreement] = []
     both, judge_only = matches, others
     for place, level in enumerate(levels):
-        threshold = _between(levels[place - 1] if place else None, level)
+        threshold = threshold_between(levels[place - 1] if place else None, level)
         rows.append(
             JudgeAgreement(threshold, both, judge_only, matches - both, others - judge_only)
         )
         both, judge_only = both - tallies[level][True], judge_only - tallies[level][False]
     if levels and levels[-1] < 1.0:
-        rows.append(JudgeAgreement(_between(levels[-1], 1.0), 0, 0, matches, others))
+        rows.append(JudgeAgreement(threshold_between(levels[-1], 1.0), 0, 0, matches, others))
     return rows
 
 
@@ -137,7 +178,162 @@ def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
     return BestThreshold(rows[place], low.threshold, high.threshold)
 
 
-def _between(below: float | None, level: float) -> float:
+class ThresholdTarget(NamedTuple):
+    """The precision or the recall that a threshold must reach."""
+
+    metric: str
+    value: float
+
+    @classmethod
+    def parse(cls, text: str) -> ThresholdTarget:
+        """Parse `METRIC=VALUE`.
+
+        >>> ThresholdTarget.parse("precision=0.95")
+        ThresholdTarget(metric='precision', value=0.95)
+        """
+        metric, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if metric not in _TARGETS or not 0 < value <= 1:
+            names = " or ".join(_TARGETS)
+            message = f"expected {names} and a number up to 1, such as precision=0.95; got {text!r}"
+            raise OptionError("target", message)
+        return cls(metric, value)
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.value:g}"
+
+
+class CrossValidation(NamedTuple):
+    """The agreement on labels that were held out when the threshold for them was chosen.
+
+    `low` and `high` are the lowest and the highest threshold of a fold; `None` if no threshold of
+    a fold reaches the target.
+    """
+
+    folds: int
+    held_out: JudgeAgreement
+    low: float | None
+    high: float | None
+
+    def to_dict(self) -> JsonObject:
+        """Return the number of folds, their thresholds and the agreement as JSON."""
+        agreement = self.held_out.to_dict()
+        del agreement["threshold"]
+        return {"folds": self.folds, "interval": [self.low, self.high], **agreement}
+
+
+def threshold_for(
+    judged: Sequence[JudgedPair], target: ThresholdTarget | None = None
+) -> JudgeAgreement | None:
+    """Return the agreement at the best threshold for a target, or `None` if none reaches it.
+
+    For a precision, it is the threshold with the highest recall, and the reverse. Without a target,
+    it is the threshold with the best agreement.
+
+    >>> judged = [JudgedPair(0.9, True), JudgedPair(0.6, False), JudgedPair(0.5, True)]
+    >>> threshold_for(judged, ThresholdTarget("recall", 1.0)).threshold
+    0.5
+    """
+    if target is None:
+        best = best_threshold(judged)
+        return None if best is None else best.agreement
+    other = _TARGETS[1 - _TARGETS.index(target.metric)]
+    reached = [row for row in sweep(judged) if _rate(row, target.metric) >= target.value - _CLOSE]
+    return max(
+        reached, key=lambda row: (_rate(row, other), _rate(row, target.metric)), default=None
+    )
+
+
+def _rate(row: JudgeAgreement, metric: str) -> float:
+    value: float | None = getattr(row.rates, metric)
+    return -1.0 if value is None else value
+
+
+def cross_validate(
+    judged: Sequence[JudgedPair], target: ThresholdTarget | None = None, *, seed: int = 0
+) -> CrossValidation | None:
+    """Choose the threshold on four fifths of the labels and measure it on the rest, five times.
+
+    Every fold has about the same share of matches. With fewer than five labels of a verdict, there
+    are fewer folds; with fewer than two, there is no result.
+    """
+    ranked = enumerate(sorted(judged))  # the order of the labels does not matter
+    shuffled = [each for _, each in sorted(ranked, key=lambda item: _random_key(seed, item[0]))]
+    by_verdict = [[each for each in shuffled if each.right is right] for right in (True, False)]
+    folds = min(_FOLDS, *map(len, by_verdict))
+    if folds < 2:  # noqa: PLR2004 - one to choose, one to measure
+        return None
+    ordered = [each for same in by_verdict for each in same]
+    counts: Counter[tuple[bool, bool]] = Counter()
+    limits: list[float | None] = []
+    for fold in range(folds):
+        rest = [each for place, each in enumerate(ordered) if place % folds != fold]
+        chosen = threshold_for(rest, target)
+        limits.append(None if chosen is None else chosen.threshold)
+        limit = inf if chosen is None else chosen.threshold - _CLOSE
+        counts.update((each.similarity >= limit, each.right) for each in ordered[fold::folds])
+    whole = threshold_for(judged, target)
+    found = [limit for limit in limits if limit is not None]
+    complete = len(found) == folds
+    return CrossValidation(
+        folds,
+        _agreement(inf if whole is None else whole.threshold, counts),
+        min(found) if complete else None,
+        max(found) if complete else None,
+    )
+
+
+def _random_key(seed: int, place: int) -> bytes:
+    """Return a key that sorts places in a random order."""
+    return hashlib.sha256(b"%d %d" % (seed, place)).digest()
+
+
+def auc(judged: Sequence[JudgedPair]) -> float | None:
+    """Return the area under the ROC curve; undefined without matches, or without others.
+
+    It is the share of pairs of a match and another label in which the match is more similar; ties
+    count half.
+
+    >>> auc([JudgedPair(0.9, True), JudgedPair(0.9, False), JudgedPair(0.1, False)])
+    0.75
+    """
+    tallies: dict[float, Counter[bool]] = {}
+    for similarity, right in judged:
+        tallies.setdefault(similarity, Counter())[right] += 1
+    below = doubled = matches = 0
+    for similarity in sorted(tallies):
+        tally = tallies[similarity]
+        doubled += tally[True] * (2 * below + tally[False])
+        below += tally[False]
+        matches += tally[True]
+    return doubled / (2 * below * matches) if below and matches else None
+
+
+def base_rate(judged: Sequence[JudgedPair]) -> float | None:
+    """Return the agreement of a judge that always gives the more frequent verdict."""
+    matches = sum(each.right for each in judged)
+    return max(matches, len(judged) - matches) / len(judged) if judged else None
+
+
+def _agreement(threshold: float, counts: Counter[tuple[bool, bool]]) -> JudgeAgreement:
+    """Return the agreement for counts by the verdicts of judge and people."""
+    return JudgeAgreement(
+        threshold,
+        both=counts[True, True],
+        judge_only=counts[True, False],
+        people_only=counts[False, True],
+        neither=counts[False, False],
+    )
+
+
+def _to_json(interval: Interval | None) -> JsonValue:
+    return None if interval is None else list[JsonValue](interval)
+
+
+def threshold_between(below: float | None, level: float) -> float:
     """Return the threshold with the fewest decimals that is above `below` and at most `level`."""
     if below is None:
         return level

@@ -354,8 +354,9 @@ class CaseMatrix:
         counts = (self._costs[:, [0, 2, 3]] > 0).any(axis=1)
         here = counts[self._cell]
         size = int(self._case[-1]) + 1 if len(self._case) else 1
-        pairs = np.unique(self._path[self._cell[here]] * size + self._case[here])
-        counted: list[int] = np.bincount(pairs // size, minlength=len(self.paths)).tolist()
+        occurs = np.zeros(len(self.paths) * size, np.bool_)
+        occurs[self._path[self._cell[here]] * size + self._case[here]] = True
+        counted: list[int] = occurs.reshape(-1, size).sum(axis=1).tolist()
         return counted
 
     def _counted(self, cells: Integers) -> Floats:

@@ -12,6 +12,7 @@ from zlib import crc32
 
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
 from fieldmark.metrics.quality import quality_metrics
+from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
@@ -101,6 +102,11 @@ def case_sums(stats: CaseStats) -> CaseSums:
     return CaseSums(*first, *second, *stats.quality, *safety, *rated)
 
 
+def _packed(cells: list[int]) -> array[int]:
+    """Return cells as an array."""
+    return array(_INT64, kernel.pack(cells) if COMPILED else cells)
+
+
 def steps(score: float) -> int:
     """Return a score in steps."""
     return round(score * STEP)
@@ -174,17 +180,17 @@ class CaseSample:
         self.cases += len(ids)
         limit = 1 << self._threshold.bits
         further: list[SampledCase] = []
-        for place, case_id in enumerate(ids):
-            draw = crc32(case_id.encode("utf-8", "surrogatepass")) * _MIX & 0xFFFFFFFF
+        draws = [crc32(each.encode("utf-8", "surrogatepass")) * _MIX & 0xFFFFFFFF for each in ids]
+        for place, draw in enumerate(draws):
             if draw >= limit:
                 continue
             block = blocks[place]
             if len(block.cells) <= SMALL_CASE:
-                cells, times = array(_INT64, block.cells), _ONCE * len(block.cells)
+                cells, times = _packed(block.cells), _ONCE * len(block.cells)
             else:
                 counted = Counter(block.cells) if block.times is None else block.times
                 cells, times = array(_INT64, counted), array(_INT64, counted.values())
-            further.append(SampledCase(draw, case_id, cells, times, case_sums(stats[place])))
+            further.append(SampledCase(draw, ids[place], cells, times, case_sums(stats[place])))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:

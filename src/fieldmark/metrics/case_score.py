@@ -1,12 +1,14 @@
 """The counts, metrics, score and verdict of one case.
 
-Every fact is a row of small numbers (counts, mistakes, buckets, marks), packed into one integer
-with 32 bits per number, so that adding integers adds whole rows. Cases with the same cells share
-one record, so most cases are a lookup.
+Every fact is a row of small numbers (counts, mistakes, buckets, marks) with 32 bits each, and the
+sums of a case are the sum of the rows of its facts. Cases with the same cells share one record, so
+most cases are a lookup.
 """
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -55,16 +57,23 @@ class _Totals(NamedTuple):
     failed: int
 
 
-class _CaseView(NamedTuple):
-    """A case with its sums.
+class _CellSums(NamedTuple):
+    """The sums over the cells of a case.
 
-    `times` is how often each cell occurs, `odd` are the cells that are not plain matches, and
-    `neutral` is the number of misses that do not count.
+    `lanes` are the sums of the rows of its facts. `effects` has `tp << 32 | fp + fn` of each
+    attribute with a cell that is not a plain match, and `clean` is the number of all others.
     """
 
+    lanes: bytes
+    effects: list[int]
+    clean: int
+
+
+class _CaseView(NamedTuple):
+    """A case with its sums; `neutral` is the number of misses that do not count."""
+
     block: Outcomes
-    times: Mapping[int, int]
-    odd: Sequence[int]
+    sums: _CellSums
     totals: _Totals
     neutral: int
     safety: float | None
@@ -117,7 +126,7 @@ class _CellScores(dict[int, _CellScore]):
         return score
 
 
-_LANES: Final = Struct("<20I")
+_LANES: Final = Struct("=20I")
 _MARK_LANES: Final = (Mark.HIT, Mark.MISS, Mark.SKIPPED, Mark.ERROR)
 _MEMO_LIMIT: Final = 2048
 """Bounds memory; frequent entries return soon after a memo is cleared."""
@@ -164,8 +173,7 @@ class CaseCounter:
         "_effects",
         "_graded",
         "_neutral",
-        "_odd_rows",
-        "_plain_row",
+        "_rows",
         "_sums",
         "_table",
     )
@@ -173,15 +181,13 @@ class CaseCounter:
     def __init__(self, convention: Convention, table: AttributeTable) -> None:
         counting = convention.counting
         self._counting, self._table = counting, table
-        rows = _packed_rows(counting)
-        self._plain_row = rows[_PLAIN_MATCH]
-        self._odd_rows = tuple(row - rows[_PLAIN_MATCH] for row in rows)
-        self._effects = tuple(cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting))
+        self._rows = _packed_rows(counting)
+        self._effects = _packed_effects(counting)
         self._cell_scores = _CellScores(counting, table)
         self._neutral = counting.optional_missing is OptionalMissing.NEUTRAL
         self._graded = counting.graded and counting.primary is PrimaryScore.WEIGHTED_AVERAGE
         self._cases: dict[tuple[int, ...], CaseStats] = {}
-        self._sums: dict[int, _Totals] = {}
+        self._sums: dict[bytes, _Totals] = {}
 
     def stats(
         self, block: Outcomes, *, unreadable: bool = False, safety: float | None = None
@@ -210,13 +216,16 @@ class CaseCounter:
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         cells = block.cells
-        times, odd = count_cells(cells)
-        block.times = times
-        totals = self._sum(len(cells), times, odd)
+        if len(cells) > SMALL_CASE:
+            block.times = count_cells(cells)
+        if not self._table.one_number_a_path:
+            cells = renumber(cells, self._table.firsts)
+        sums = _sum_cells(cells, self._rows, self._effects)
+        totals = self._totals(sums.lanes)
         neutral = 0
         if self._neutral and not unreadable:
-            neutral = sum([times[cell] for cell in odd if self._cell_scores[cell].neutral])
-        view = _CaseView(block, times, odd, totals, neutral, safety)
+            neutral = sum([self._cell_scores[cell].neutral for cell in block.cells])
+        view = _CaseView(block, sums, totals, neutral, safety)
         score: float | None = None
         verdict: Verdict | None = None
         vacuous = False
@@ -242,24 +251,20 @@ class CaseCounter:
             safety,
         )
 
-    def _sum(self, number: int, times: Mapping[int, int], odd: Sequence[int]) -> _Totals:
-        """Return the sums over `number` cells: all taken as plain matches, then corrected."""
-        rows = self._odd_rows
-        packed = self._plain_row * number
-        for cell in odd:
-            packed += rows[cell & FACT_MASK] * times[cell]
-        known = self._sums.get(packed)
+    def _totals(self, lanes: bytes) -> _Totals:
+        """Return the sums over facts as records; many cases have the same."""
+        known = self._sums.get(lanes)
         if known is None:
             if len(self._sums) >= _MEMO_LIMIT:
                 self._sums.clear()
-            lanes = _LANES.unpack(packed.to_bytes(_LANES.size, "little"))
-            counts = Counts(*lanes[:4])
-            known = self._sums[packed] = _Totals(
+            numbers = _LANES.unpack(lanes)
+            counts = Counts(*numbers[:4])
+            known = self._sums[lanes] = _Totals(
                 counts,
-                ErrorCounts(*lanes[4:8]),
-                QualityCounts(*lanes[8:16]),
+                ErrorCounts(*numbers[4:8]),
+                QualityCounts(*numbers[8:16]),
                 rates(counts, self._counting),
-                *lanes[16:],
+                *numbers[16:],
             )
         return known
 
@@ -284,31 +289,9 @@ class CaseCounter:
 
     def _score_by_attribute(self, case: _CaseView) -> _Score:
         """Return the mean F1 of the attributes that either side has."""
-        times, odd = case.times, case.odd
-        if not self._table.one_number_a_path:
-            merged: Counter[int] = Counter()
-            cells = renumber(times, self._table.firsts)
-            for cell, number in zip(cells, times.values(), strict=True):
-                merged[cell] += number
-            times = merged
-            odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
-        effects = self._effects
-        groups: dict[int, int] = {}
-        for cell in odd:
-            attribute = cell >> CELL_BITS
-            effect = effects[cell & FACT_MASK] * times[cell]
-            groups[attribute] = groups.get(attribute, 0) + effect
-        clean = len(times) - len(odd)
-        f1s: list[float] = []
-        for attribute, effect in groups.items():
-            own = attribute << CELL_BITS | _PLAIN_MATCH
-            clean -= own in times
-            value = _attribute_f1(effect + (times.get(own, 0) << 32))
-            if value is not None:
-                f1s.append(value)
-        number = clean + len(f1s)
-        f1s.append(clean)
-        return (fsum(f1s) / number, False) if number else _NOTHING_TO_FIND
+        f1s = [value for value in map(_attribute_f1, case.sums.effects) if value is not None]
+        number = case.sums.clean + len(f1s)
+        return (fsum([*f1s, case.sums.clean]) / number, False) if number else _NOTHING_TO_FIND
 
     def _score_by_case(self, case: _CaseView) -> _Score:
         """Return the F1 of the case; an undefined F1 is 0 unless there was nothing to count."""
@@ -339,29 +322,53 @@ class CaseCounter:
         return min(1.0, max(0.0, fsum(earned) / weights)), False
 
 
-def count_cells(cells: list[int], plain: int = _PLAIN_MATCH) -> tuple[Mapping[int, int], list[int]]:
-    """Return how often each cell occurs, and the cells with another fact than `plain`."""
-    if COMPILED and len(cells) > SMALL_CASE:
-        return kernel.count(cells, plain)
-    once = dict.fromkeys(cells, 1) if len(cells) <= SMALL_CASE else {}
-    times = once if len(once) == len(cells) else Counter(cells)
-    return times, [cell for cell in times if cell & FACT_MASK != plain]
+def count_cells(cells: list[int]) -> Mapping[int, int]:
+    """Return how often each cell occurs, in the order in which they first occur."""
+    return kernel.count(cells) if COMPILED else Counter(cells)
+
+
+def _sum_cells(cells: list[int], rows: bytes, effects: array[int]) -> _CellSums:
+    """Return the sums over cells, given the rows and the effects of all facts."""
+    if COMPILED:
+        return _CellSums(*kernel.sum_cells(cells, _PLAIN_MATCH, rows, effects))
+    facts: Counter[int] = Counter([cell & FACT_MASK for cell in cells])
+    size = _LANES.size
+    packed = sum(
+        int.from_bytes(rows[fact * size : (fact + 1) * size], sys.byteorder) * times
+        for fact, times in facts.items()
+    )
+    by_attribute: dict[int, int] = {}
+    odd: dict[int, None] = {}
+    for cell, times in Counter(cells).items():
+        attribute, fact = cell >> CELL_BITS, cell & FACT_MASK
+        effect = 1 << 32 if fact == _PLAIN_MATCH else effects[fact]
+        by_attribute[attribute] = by_attribute.get(attribute, 0) + effect * times
+        if fact != _PLAIN_MATCH:
+            odd[attribute] = None
+    return _CellSums(
+        packed.to_bytes(size, sys.byteorder),
+        [by_attribute[attribute] for attribute in odd],
+        len(by_attribute) - len(odd),
+    )
 
 
 @lru_cache(maxsize=64)
-def _packed_rows(counting: CountingOptions) -> tuple[int, ...]:
-    """Return the counts, mistakes, buckets and marks of every fact, each packed into an integer."""
+def _packed_rows(counting: CountingOptions) -> bytes:
+    """Return the counts, mistakes, buckets and marks of every fact."""
     costs, marks = cost_table(counting), mark_table(counting)
     buckets = bucket_table(counting.ignore_scope)
-    return tuple(
-        int.from_bytes(
-            _LANES.pack(
-                *costs[code],
-                *ERROR_TABLE[code],
-                *buckets[code],
-                *(int(marks[code] is mark) for mark in _MARK_LANES),
-            ),
-            "little",
+    return b"".join(
+        _LANES.pack(
+            *costs[code],
+            *ERROR_TABLE[code],
+            *buckets[code],
+            *(int(marks[code] is mark) for mark in _MARK_LANES),
         )
         for code in range(1 << CELL_BITS)
     )
+
+
+@lru_cache(maxsize=64)
+def _packed_effects(counting: CountingOptions) -> array[int]:
+    """Return what every fact adds to the F1 of its attribute, as `tp << 32 | fp + fn`."""
+    return array("q", [cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting)])

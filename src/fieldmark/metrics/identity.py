@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
+from typing import Final
 
+from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["canonical_sha256", "describe", "described"]
+__all__ = ["canonical_sha256", "describe", "described", "without_paths"]
+
+_PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
 
 
 def described(strategy: object) -> JsonObject:
@@ -35,6 +38,8 @@ def describe(value: object) -> JsonValue:
     """Return an option value as JSON that does not depend on the current process."""
     if isinstance(value, Enum):
         return describe(value.value)
+    if isinstance(value, CalibratedThreshold):
+        return {"threshold": float(value), "calibration": value.calibration}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Decimal) or hasattr(value, "__fspath__"):
@@ -50,6 +55,17 @@ def describe(value: object) -> JsonValue:
     return getattr(type(value), "name", None) or type(value).__qualname__
 
 
+def without_paths(value: JsonValue) -> JsonValue:
+    """Return options without file system paths, since a file can have many paths."""
+    if isinstance(value, list):
+        return [without_paths(each) for each in value]
+    if isinstance(value, dict):
+        return {k: without_paths(each) for k, each in value.items() if k not in _PATH_OPTIONS}
+    return value
+
+
 def canonical_sha256(value: JsonValue) -> str:
     """Return the hash of a JSON value, independent of the order of its keys."""
+    import hashlib  # loads OpenSSL
+
     return hashlib.sha256(canonical_text(value)).hexdigest()

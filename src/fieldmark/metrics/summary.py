@@ -17,6 +17,7 @@ from fieldmark.metrics.headline import (
     QUALITY_METRICS,
     metrics_in_order,
 )
+from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
@@ -30,6 +31,7 @@ __all__ = [
     "BY_CASE_EVALUATOR",
     "QUALITY_DEPTH",
     "QUALITY_EVALUATOR",
+    "SAFETY_JUDGE",
     "AppliedConvention",
     "AttributeSummary",
     "EvaluatorSummary",
@@ -46,6 +48,8 @@ __all__ = [
 QUALITY_EVALUATOR: Final = "quality_evaluator"
 """The option with the name of the evaluator that the quality metrics come from, if they do."""
 QUALITY_DEPTH: Final = "quality_depth"
+SAFETY_JUDGE: Final = "safety_judge"
+"""The option with the type of the judge of safety in a run without evaluators."""
 BY_CASE_EVALUATOR: Final = "macro_by_case_evaluator"
 """The option with the name of the evaluator that the macro means by case come from, if they do."""
 
@@ -64,6 +68,14 @@ class AppliedConvention:
     def quality_depth(self) -> Depth:
         """The depth of the keys behind the quality metrics."""
         return Depth(str(self.options.get(QUALITY_DEPTH, self.options.get("depth", Depth.LEAF))))
+
+    def with_safety(self, name: str, identity: JsonObject) -> AppliedConvention:
+        """Return the same convention with the judge that safety comes from."""
+        return replace(
+            self,
+            options={**self.options, SAFETY_JUDGE: name},
+            comparison_sha256=canonical_sha256([self.comparison_sha256, identity]),
+        )
 
     def is_comparable(self, other: AppliedConvention) -> bool:
         """Return whether metrics of both can be compared: same version, comparison and counting."""

@@ -118,37 +118,41 @@ class RunSums(NamedTuple):
 
         A case without a score is excluded from every mean by case.
         """
-        scored = [(stats, times) for stats, times in counted if stats.score is not None]
+        scored = [each for each in counted if each[0].score is not None]
         verdicts: Counter[Verdict | None] = Counter()
         for stats, times in counted:
             verdicts[stats.verdict] += times
         return cls(
             cases=CaseTotals(
-                total=sum(times for _, times in counted),
-                scored=sum(times for _, times in scored),
+                total=sum([times for _, times in counted]),
+                scored=sum([times for _, times in scored]),
                 perfect=sum(
-                    times
-                    for stats, times in scored
-                    if not (stats.misses or stats.errors_count or stats.verdict is Verdict.FAIL)
+                    [
+                        times
+                        for stats, times in scored
+                        if not (stats.misses or stats.errors_count or stats.verdict is Verdict.FAIL)
+                    ]
                 ),
-                errors=sum(times for stats, times in counted if stats.errors_count),
-                vacuous=sum(times for stats, times in scored if stats.vacuous),
+                errors=sum([times for stats, times in counted if stats.errors_count]),
+                vacuous=sum([times for stats, times in scored if stats.vacuous]),
             ),
             verdicts=VerdictCounts(*(verdicts[each] for each in Verdict)),
-            scores=_sum((stats.score, times) for stats, times in scored),
-            precisions=_sum((stats.precision, times) for stats, times in scored),
-            recalls=_sum((stats.recall, times) for stats, times in scored),
-            f1s=_sum((stats.f1_in_mean, times) for stats, times in scored),
-            safety=_sum((stats.safety, times) for stats, times in counted),
+            scores=_sum([(stats.score, times) for stats, times in scored]),
+            precisions=_sum([(stats.precision, times) for stats, times in scored]),
+            recalls=_sum([(stats.recall, times) for stats, times in scored]),
+            f1s=_sum([(stats.f1_in_mean, times) for stats, times in scored]),
+            safety=_sum([(stats.safety, times) for stats, times in counted]),
             quality=_quality_sum(counted),
             qualities=QualitySums.of(counted),
         )
 
 
 def _quality_sum(counted: Sequence[tuple[CaseStats, int]]) -> QualityCounts:
-    columns = zip(
-        *[[each * times for each in stats.quality] for stats, times in counted], strict=True
-    )
+    # Many cases have the same counts.
+    times_of: Counter[QualityCounts] = Counter()
+    for stats, times in counted:
+        times_of[stats.quality] += times
+    columns = zip(*[[each * times for each in key] for key, times in times_of.items()], strict=True)
     return QualityCounts(*map(sum, columns))
 
 
@@ -253,7 +257,7 @@ class Tally:
                 continue
             for cell, count in (block.times or Counter(block.cells)).items():
                 cells[cell] = known(cell, 0) + count * number
-        for cell, count in count_cells(short)[0].items():
+        for cell, count in count_cells(short).items():
             cells[cell] = known(cell, 0) + count
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()

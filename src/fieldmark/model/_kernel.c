@@ -13,8 +13,9 @@
    7. Equal items  `pair_equal`
    8. Similarity   `all_leaves`, `drop_unshared` and `edges_of_few`
    9. Lists        `Walk._compare_lists`
-   10. Counting    `count_cells`
-   11. The module
+   10. Counting    `count_cells` and `_sum_cells`
+   11. Rows        `CaseEncoder` for common cases
+   12. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
    are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
@@ -118,6 +119,7 @@ typedef struct {
     Limits limits;
     uint64_t paths;      /* characters of the paths of all values */
     uint64_t deviations; /* from what orjson would write */
+    uint64_t long_reals; /* which may be such deviations */
     Token *tokens;
     size_t number, capacity;
     uint64_t *keys; /* scratch space: the hashes of the keys of one object */
@@ -438,10 +440,11 @@ read_real(Reader *reader, Token *token, uint64_t number, Py_ssize_t digits, Py_s
     }
     /* The shortest text of a float is the only one with at most 15 digits, without an exponent
        from 0.0001 on, and with at least one decimal. */
-    if (has_exponent || significant > EXACT_DIGITS || digits > EXACT_DIGITS
-        || (reader->at[-1] == '0' && decimals > 1)
+    if (has_exponent || digits > EXACT_DIGITS || (reader->at[-1] == '0' && decimals > 1)
         || (token->is.real != 0.0 && fabs(token->is.real) < 0.001)) {
         reader->deviations++;
+    } else if (significant > EXACT_DIGITS) {
+        reader->long_reals++;
     }
     token->hash = hash_real(token->is.real);
     return done;
@@ -692,7 +695,7 @@ read_line(Reader *reader, const Byte *begin, const Byte *end)
     reader->begin = reader->at = begin;
     reader->end = end;
     reader->number = 0;
-    reader->paths = reader->deviations = 0;
+    reader->paths = reader->deviations = reader->long_reals = 0;
     if (end - begin > reader->limits.line_bytes || end - begin > LONGEST_LINE) {
         return TO_PYTHON;
     }
@@ -715,12 +718,26 @@ typedef struct {
         *raw;          /* the bytes of the document, so that it does not keep its block alive */
     PyObject *dropped; /* the key of the id, which is no field of the document, or NULL */
     uint32_t gap, gap_length; /* the bytes of that member with its comma */
-    int is_canonical;         /* whether orjson would write the same bytes */
+    int is_canonical;         /* whether orjson would write the same bytes, or UNSURE */
     Token tokens[1];
 } Document;
 
+#define UNSURE 2
+
 static PyTypeObject DocumentType;
-static PyObject *loads; /* of orjson, when it is first needed */
+static PyObject *loads, *dumps; /* of orjson, when they are first needed */
+
+static int
+import_orjson(void)
+{
+    PyObject *orjson = PyImport_ImportModule("orjson");
+    if (orjson != NULL) {
+        Py_XSETREF(loads, PyObject_GetAttrString(orjson, "loads"));
+        Py_XSETREF(dumps, PyObject_GetAttrString(orjson, "dumps"));
+        Py_DECREF(orjson);
+    }
+    return loads != NULL && dumps != NULL;
+}
 
 #define BYTES(document) ((const Byte *)PyBytes_AS_STRING((document)->raw))
 
@@ -743,7 +760,7 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         return NULL;
     }
     document->dropped = dropped > 0 ? Py_NewRef(key) : NULL;
-    document->is_canonical = reader->deviations == 0;
+    document->is_canonical = reader->deviations > 0 ? 0 : reader->long_reals > 0 ? UNSURE : 1;
     document->gap = document->gap_length = 0;
     if (dropped > 0) {
         const Token *member = &reader->tokens[dropped];
@@ -776,13 +793,8 @@ static PyObject *
 parse(const char *start, Py_ssize_t length)
 {
     PyObject *text, *value;
-    if (loads == NULL) {
-        PyObject *orjson = PyImport_ImportModule("orjson");
-        loads = orjson == NULL ? NULL : PyObject_GetAttrString(orjson, "loads");
-        Py_XDECREF(orjson);
-        if (loads == NULL) {
-            return NULL;
-        }
+    if (loads == NULL && !import_orjson()) {
+        return NULL;
     }
     text = PyBytes_FromStringAndSize(start, length);
     value = text == NULL ? NULL : PyObject_CallOneArg(loads, text);
@@ -828,14 +840,41 @@ document_value(Document *document, PyObject *unused)
     return value;
 }
 
+/* Whether orjson would write the same bytes, or -1 for an error. Python writes the digits of a
+   long float like orjson, and in the same form unless it is small or large. */
+static int
+is_canonical(Document *document)
+{
+    for (uint32_t i = 0; document->is_canonical == UNSURE && i < document->tokens[0].next; i++) {
+        const Token *token = &document->tokens[i];
+        if (token->type == IS_REAL && token->length > EXACT_DIGITS) {
+            char *text = PyOS_double_to_string(token->is.real, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+            if (text == NULL) {
+                return -1;
+            }
+            if (strlen(text) != token->length
+                || memcmp(text, BYTES(document) + token->start, token->length) != 0) {
+                document->is_canonical = 0;
+            }
+            PyMem_Free(text);
+        }
+    }
+    document->is_canonical = document->is_canonical != 0;
+    return document->is_canonical;
+}
+
 static PyObject *
 document_canonical(Document *document, void *unused)
 {
     PyObject *bytes;
     Py_ssize_t length = PyBytes_GET_SIZE(document->raw);
+    int canonical = is_canonical(document);
     (void)unused;
-    if (!document->is_canonical || document->gap_length == 0) {
-        return Py_NewRef(document->is_canonical ? document->raw : Py_None);
+    if (canonical < 0) {
+        return NULL;
+    }
+    if (!canonical || document->gap_length == 0) {
+        return Py_NewRef(canonical ? document->raw : Py_None);
     }
     bytes = PyBytes_FromStringAndSize(NULL, length - document->gap_length);
     if (bytes != NULL) {
@@ -2111,6 +2150,7 @@ pair_equal(Alignment *alignment)
 #define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
 #define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
 #define MARGIN 1e-6
+#define CLASSES 32                  /* of letters, which are those with the same last five bits */
 #define TO_WHOLE 4503599627370496.0 /* 2**52: adding and subtracting it rounds to an integer */
 
 /* A leaf of an item: folded text, a number, or a boolean. In text, the characters beyond ASCII are
@@ -2121,7 +2161,8 @@ typedef struct {
     double number; /* or what a rule replaces it with */
     const Byte *text;
     uint32_t length;
-    uint32_t path; /* the number of its key among the keys of all leaves */
+    uint32_t path;         /* the number of its key among the keys of all leaves */
+    Byte letters[CLASSES]; /* how often its text has letters of each class, at most 255 times */
 } Leaf;
 
 typedef struct {
@@ -2151,6 +2192,21 @@ typedef struct {
     uint32_t place, other; /* among the rest */
 } Edge;
 
+/* An upper bound on the similarity of two items. */
+typedef struct {
+    double most;          /* the sum over their leaves */
+    uint32_t equal, both; /* leaves that are equal for certain, and at the same path */
+} Bound;
+
+#define WORD 64
+#define MOST_PATTERNS 8
+
+/* The places of each letter in the text of a leaf, for its edit distances to many others. */
+typedef struct {
+    const Leaf *leaf; /* or NULL */
+    uint64_t places[256];
+} Pattern;
+
 typedef struct {
     const Pair *pair;
     Node *node, *item_node;
@@ -2166,7 +2222,9 @@ typedef struct {
     double character_pairs;
     Path paths[MOST_PATHS];
     size_t path_number;
-    int by_rules; /* leaves are compared by their rules (`RuledLeaf`) */
+    int by_rules;  /* leaves are compared by their rules (`RuledLeaf`) */
+    Bound *bounds; /* of the expected item at hand with each candidate item */
+    Pattern *patterns;
     Edge *edges;
     size_t edge_number, edge_capacity;
 } Search;
@@ -2178,6 +2236,8 @@ free_search(Search *search)
     PyMem_Free(search->leaves);
     PyMem_Free(search->graded);
     PyMem_Free(search->characters);
+    PyMem_Free(search->bounds);
+    PyMem_Free(search->patterns);
     while (search->blocks != NULL) {
         Block *block = search->blocks;
         search->blocks = block->next;
@@ -2228,6 +2288,18 @@ is_field(const Node *node, const Byte *bytes, const Token *token)
     return 0;
 }
 
+/* Complete a leaf whose text is set. */
+static void
+set_letters(Leaf *leaf)
+{
+    memset(leaf->letters, 0, sizeof leaf->letters);
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        Byte *times = &leaf->letters[leaf->text[i] & (CLASSES - 1)];
+        *times = (Byte)(*times + (*times < 255));
+    }
+    leaf->hash = hash_bytes(leaf->text, leaf->length);
+}
+
 /* Fold the ASCII text of a leaf (`folded`): without escapes, its only white space are blanks. */
 static Byte *
 fold(Leaf *leaf, const Byte *bytes, Byte *characters)
@@ -2245,7 +2317,7 @@ fold(Leaf *leaf, const Byte *bytes, Byte *characters)
     for (; start < end; start++) {
         *characters++ = (Byte)(*start >= 'A' && *start <= 'Z' ? *start + 32 : *start);
     }
-    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    set_letters(leaf);
     return characters;
 }
 
@@ -2284,7 +2356,7 @@ set_text(Search *search, Leaf *leaf, PyObject *text)
     }
     leaf->text = block->bytes;
     leaf->length = (uint32_t)length;
-    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    set_letters(leaf);
     return DONE;
 }
 
@@ -2819,24 +2891,23 @@ is_iso_date(const Leaf *leaf)
            && (leaf->length == 10 || text[10] == 't' || text[10] == ' ');
 }
 
-#define WORD 64
-
-/* The edit distance of two strings, of which one has at most 64 letters (Myers, Hyyrö). */
+/* The edit distance of a pattern of at most 64 letters to a text (Myers, Hyyrö), or a number above
+   `most` if it is larger than that. */
 static uint32_t
-edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t text_length)
+pattern_distance(const uint64_t *places, uint32_t length, const Byte *text, uint32_t text_length,
+                 uint32_t most)
 {
-    uint64_t places[256] = {0}, plus = ~(uint64_t)0, minus = 0;
-    uint64_t last = (uint64_t)1 << (length - 1);
+    uint64_t plus = ~(uint64_t)0, minus = 0, last = (uint64_t)1 << (length - 1);
     uint32_t distance = length;
-    for (uint32_t i = 0; i < length; i++) {
-        places[pattern[i]] |= (uint64_t)1 << i;
-    }
     for (uint32_t i = 0; i < text_length; i++) {
         uint64_t equal = places[text[i]], vertical = equal | minus;
         uint64_t horizontal = (((equal & plus) + plus) ^ plus) | equal;
         uint64_t up = minus | ~(horizontal | plus), down = plus & horizontal;
         distance += (up & last) != 0;
         distance -= (down & last) != 0;
+        if (distance > most + (text_length - 1 - i)) {
+            return most + 1; /* each further letter lowers it by at most 1 */
+        }
         up = (up << 1) | 1;
         down <<= 1;
         plus = down | ~(vertical | up);
@@ -2845,22 +2916,70 @@ edit_distance(const Byte *pattern, uint32_t length, const Byte *text, uint32_t t
     return distance;
 }
 
-/* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`; negative for
-   an error. */
+/* Prepare the pattern of a leaf that has at most 64 letters. */
+static void
+set_pattern(Pattern *pattern, const Leaf *leaf)
+{
+    if (pattern->leaf == leaf) {
+        return;
+    }
+    if (pattern->leaf == NULL) {
+        memset(pattern->places, 0, sizeof pattern->places);
+    }
+    for (uint32_t i = 0; pattern->leaf != NULL && i < pattern->leaf->length; i++) {
+        pattern->places[pattern->leaf->text[i]] = 0;
+    }
+    pattern->leaf = leaf;
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        pattern->places[leaf->text[i]] |= (uint64_t)1 << i;
+    }
+}
+
+/* A lower bound on the edit distance of two texts: the letters of the longer one that the other
+   does not have. */
+static uint32_t
+least_distance(const Leaf *one, const Leaf *other)
+{
+    uint32_t different = 0, excess;
+    excess =
+        one->length > other->length ? one->length - other->length : other->length - one->length;
+    for (int i = 0; i < CLASSES; i++) {
+        int gap = (int)one->letters[i] - (int)other->letters[i];
+        different += (uint32_t)(gap < 0 ? -gap : gap);
+    }
+    return (different > excess ? different + excess : 2 * excess) / 2;
+}
+
+/* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`. It is less
+   than `least` if that is certain, and below -1 for an error. */
 static double
-text_similarity(const Search *search, const Leaf *one, const Leaf *other)
+text_similarity(const Search *search, const Leaf *one, const Leaf *other, Pattern *pattern,
+                double least)
 {
     const Leaf *shorter = one->length <= other->length ? one : other;
     const Leaf *longer = shorter == one ? other : one;
     PyObject *text, *other_text, *told = NULL;
-    double similarity = -1.0;
+    double similarity = -2.0;
     if (!(search->by_rules && search->paths[one->path].rule != NULL) && is_iso_date(one)
         && is_iso_date(other)) {
         return 0.0;
     }
+    if (shorter->length == 0) {
+        return 0.0;
+    }
     if (shorter->length <= WORD) {
-        uint32_t distance =
-            edit_distance(shorter->text, shorter->length, longer->text, longer->length);
+        double limit = ceil((1.0 - least) * (double)longer->length);
+        uint32_t most = limit < 0.0                      ? 0
+                        : limit < (double)longer->length ? (uint32_t)limit
+                                                         : longer->length;
+        uint32_t distance;
+        if (one->length <= WORD) {
+            shorter = one;
+        }
+        set_pattern(pattern, shorter);
+        other = shorter == one ? other : one;
+        distance =
+            pattern_distance(pattern->places, shorter->length, other->text, other->length, most);
         return 1.0 - (double)distance / (double)longer->length;
     }
     text = leaf_value(search, one);
@@ -2871,6 +2990,7 @@ text_similarity(const Search *search, const Leaf *one, const Leaf *other)
     }
     if (told != NULL) {
         similarity = PyFloat_AsDouble(told);
+        similarity = similarity == -1.0 && PyErr_Occurred() ? -2.0 : similarity;
     }
     Py_XDECREF(text);
     Py_XDECREF(other_text);
@@ -2944,42 +3064,58 @@ leaf_at(const Item *item, uint32_t path, uint32_t guess)
     return NULL;
 }
 
-/* `_weight`: the mean similarity over the leaves of both items. The weight is -1 for items that
-   cannot reach the share, judging by their equal leaves, numbers and the lengths of their texts. */
-static int
-find_weight(const Search *search, const Item *item, const Item *other, double share, double *weight)
+/* The largest possible similarity of two texts. */
+static double
+most_similarity(const Leaf *one, const Leaf *other)
 {
-    uint32_t both = 0, equal = 0, leaves;
-    double total = 0.0, most = 0.0;
-    *weight = -1.0;
-    for (uint32_t i = 0; i < item->number; i++) {
-        const Leaf *leaf = &item->leaves[i], *partner = leaf_at(other, leaf->path, i);
+    double longer = one->length > other->length ? one->length : other->length;
+    return longer > 0.0 ? 1.0 - (double)least_distance(one, other) / longer : 1.0;
+}
+
+/* Add a leaf of an item to the bounds with all candidate items: exact for numbers, and by the
+   letters of texts. */
+static int
+add_bounds(const Search *search, const Leaf *leaf, uint32_t guess, const Item *others,
+           uint32_t number)
+{
+    int is_text = leaf->token->type == IS_TEXT, is_ruled = !is_text && is_graded(search, leaf);
+    for (uint32_t j = 0; j < number; j++) {
+        const Leaf *partner = leaf_at(&others[j], leaf->path, guess);
+        Bound *bound = &search->bounds[j];
         if (partner == NULL) {
             continue;
         }
-        both++;
-        if (leaf->token->type == IS_TEXT) {
-            double length = leaf->length, other_length = partner->length;
+        bound->both++;
+        if (is_text) {
             if (partner->token->type == IS_TEXT) {
-                most += length < other_length ? length / other_length : other_length / length;
+                bound->most += most_similarity(leaf, partner);
             }
-        } else if (is_graded(search, leaf)) {
+        } else if (is_ruled) {
             int within = is_within_tolerance(search, leaf, partner);
             if (within < 0) {
                 return FAILED;
             }
-            most += within;
+            bound->most += within;
         } else if (is_equal_leaf(leaf, partner)) {
-            equal++;
-            most += 1.0;
+            bound->equal++;
+            bound->most += 1.0;
         }
     }
-    leaves = item->number + other->number - both;
+    return DONE;
+}
+
+/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
+   share. `bound` is what is known about them. */
+static int
+find_weight(const Search *search, const Item *item, const Item *other, const Bound *bound,
+            double share, double *weight)
+{
+    uint32_t leaves = item->number + other->number - bound->both;
+    double total = 0.0, spare;
+    *weight = -1.0;
     leaves = leaves > 0 ? leaves : 1;
-    if (most < share * (double)leaves) {
-        return DONE;
-    }
-    for (uint32_t i = 0; i < item->graded_number; i++) {
+    spare = bound->most - share * (double)leaves;
+    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
         const Leaf *leaf = &item->leaves[item->graded[i]];
         const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
         if (partner == NULL) {
@@ -2992,15 +3128,22 @@ find_weight(const Search *search, const Item *item, const Item *other, double sh
             }
             total += within;
         } else if (partner->token->type == IS_TEXT) {
-            double similarity =
-                is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner);
-            if (similarity < 0.0) {
+            double most = most_similarity(leaf, partner), similarity = 1.0;
+            if (!is_equal_leaf(leaf, partner)) {
+                Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
+                similarity = text_similarity(search, leaf, partner, pattern, most - spare);
+            }
+            if (similarity < -1.0) {
                 return FAILED;
             }
             total += similarity;
+            spare -= most - similarity;
         }
     }
-    *weight = (total + (double)equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+    if (spare >= 0.0) {
+        *weight =
+            (total + (double)bound->equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+    }
     return DONE;
 }
 
@@ -3029,10 +3172,27 @@ find_edges(Search *search)
     uint32_t number = search->alignment->expected.rest_number;
     uint32_t others = search->alignment->candidate.rest_number;
     double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
+    search->bounds = PyMem_New(Bound, others);
+    search->patterns = PyMem_New(Pattern, MOST_PATTERNS);
+    if (search->bounds == NULL || search->patterns == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    for (int i = 0; i < MOST_PATTERNS; i++) {
+        search->patterns[i].leaf = NULL;
+    }
     for (uint32_t i = 0; i < number; i++) {
+        const Item *item = &search->items[i];
+        memset(search->bounds, 0, others * sizeof *search->bounds);
+        for (uint32_t k = 0; k < item->number; k++) {
+            if (add_bounds(search, &item->leaves[k], k, &search->items[number], others) != DONE) {
+                return FAILED;
+            }
+        }
         for (uint32_t j = 0; j < others; j++) {
             double weight;
-            if (find_weight(search, &search->items[i], &search->items[number + j], share, &weight)
+            if (find_weight(search, item, &search->items[number + j], &search->bounds[j], share,
+                            &weight)
                 != DONE) {
                 return FAILED;
             }
@@ -3044,13 +3204,13 @@ find_edges(Search *search)
     return DONE;
 }
 
-/* The values of the rest of a side. */
+/* The values of some items. */
 static PyObject *
-rest_values(const Side *side)
+item_values(const Side *side, const uint32_t *places, size_t number)
 {
     PyObject *values = PyList_New(0);
-    for (uint32_t i = 0; values != NULL && i < side->rest_number; i++) {
-        PyObject *value = value_of(side->document, side->items[side->rest[i]]);
+    for (size_t i = 0; values != NULL && i < number; i++) {
+        PyObject *value = value_of(side->document, side->items[places[i]]);
         if (value == NULL || PyList_Append(values, value) < 0) {
             Py_CLEAR(values);
         }
@@ -3059,47 +3219,39 @@ rest_values(const Side *side)
     return values;
 }
 
-/* Pair items that were selected by their places among the rest. */
-static int
-pair_similar(Alignment *alignment, double weight, Py_ssize_t place, Py_ssize_t other)
+static void
+pair_similar(Alignment *alignment, double weight, uint32_t place, uint32_t other)
 {
-    Side *expected = &alignment->expected, *candidate = &alignment->candidate;
-    if (place < 0 || other < 0 || place >= (Py_ssize_t)expected->rest_number
-        || other >= (Py_ssize_t)candidate->rest_number) {
-        PyErr_SetString(PyExc_IndexError, "an item is not among the rest");
-        return FAILED;
-    }
-    expected->partners[expected->rest[place]] = candidate->rest[other];
-    candidate->partners[candidate->rest[other]] = expected->rest[place];
-    alignment->similarities[expected->rest[place]] = weight / WEIGHT_UNIT;
-    return DONE;
+    alignment->expected.partners[place] = other;
+    alignment->candidate.partners[other] = place;
+    alignment->similarities[place] = weight / WEIGHT_UNIT;
 }
 
-/* Pair the edges of a list (weight, place, other); None leaves the whole list to Python. */
+/* Pair the edges of a list (weight, place, other), which are between these items. */
 static int
-pair_edges(Alignment *alignment, PyObject *edges)
+pair_edges(Alignment *alignment, PyObject *edges, const uint32_t *places, size_t place_number,
+           const uint32_t *others, size_t other_number)
 {
-    PyObject *all;
-    int done = DONE;
-    if (edges == NULL || edges == Py_None) {
-        return edges == NULL ? FAILED : TO_PYTHON;
-    }
-    all = PySequence_Fast(edges, "edges must be a list");
-    if (all == NULL) {
-        return FAILED;
-    }
+    PyObject *all = PySequence_Fast(edges, "edges must be a list");
+    int done = all == NULL ? FAILED : DONE;
     for (Py_ssize_t i = 0; done == DONE && i < PySequence_Fast_GET_SIZE(all); i++) {
         Py_ssize_t place, other;
         double weight;
         PyObject *edge = PySequence_Fast_GET_ITEM(all, i);
-        done = PyTuple_Check(edge) && PyArg_ParseTuple(edge, "dnn", &weight, &place, &other)
-                   ? pair_similar(alignment, weight, place, other)
-                   : FAILED;
-        if (done == FAILED && !PyErr_Occurred()) {
+        done = FAILED;
+        if (!PyTuple_Check(edge)) {
             PyErr_SetString(PyExc_TypeError, "an edge must be a tuple");
+        } else if (PyArg_ParseTuple(edge, "dnn", &weight, &place, &other)) {
+            if (place < 0 || other < 0 || (size_t)place >= place_number
+                || (size_t)other >= other_number) {
+                PyErr_SetString(PyExc_IndexError, "an edge is between other items");
+            } else {
+                pair_similar(alignment, weight, places[place], others[other]);
+                done = DONE;
+            }
         }
     }
-    Py_DECREF(all);
+    Py_XDECREF(all);
     return done;
 }
 
@@ -3110,36 +3262,145 @@ by_weight(const void *one, const void *other)
     return (left < right) - (left > right);
 }
 
-/* The greedy `_select_few`, if no two edges with the same weight have an item in common: such ties
-   are left to Python. */
+static int
+by_number(const void *one, const void *other)
+{
+    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
+    return (left > right) - (left < right);
+}
+
+/* Sort numbers and drop duplicates; return how many are left. */
+static size_t
+sort_unique(uint32_t *numbers, size_t number)
+{
+    size_t kept = 0;
+    qsort(numbers, number, sizeof *numbers, by_number);
+    for (size_t i = 0; i < number; i++) {
+        if (kept == 0 || numbers[kept - 1] != numbers[i]) {
+            numbers[kept++] = numbers[i];
+        }
+    }
+    return kept;
+}
+
+/* The place of a number among sorted ones that contain it. */
+static Py_ssize_t
+place_among(const uint32_t *numbers, size_t number, uint32_t wanted)
+{
+    const uint32_t *found = bsearch(&wanted, numbers, number, sizeof *numbers, by_number);
+    return found - numbers;
+}
+
+/* Let Python select among edges (`select_few`), given only the items that they have. */
+static int
+select_by_python(Search *search, const Edge *edges, size_t number)
+{
+    Alignment *alignment = search->alignment;
+    const Side *side = &alignment->expected, *other_side = &alignment->candidate;
+    uint32_t *places = PyMem_New(uint32_t, 2 * number), *others = places + number;
+    size_t place_number, other_number;
+    PyObject *given = NULL, *expected = NULL, *candidate = NULL, *chosen = NULL;
+    int done = FAILED;
+    if (places == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    for (size_t i = 0; i < number; i++) {
+        places[i] = side->rest[edges[i].place];
+        others[i] = other_side->rest[edges[i].other];
+    }
+    place_number = sort_unique(places, number);
+    other_number = sort_unique(others, number);
+    given = PyList_New(0);
+    for (size_t i = 0; given != NULL && i < number; i++) {
+        PyObject *edge = Py_BuildValue(
+            "dnn", edges[i].weight, place_among(places, place_number, side->rest[edges[i].place]),
+            place_among(others, other_number, other_side->rest[edges[i].other]));
+        if (edge == NULL || PyList_Append(given, edge) < 0) {
+            Py_CLEAR(given);
+        }
+        Py_XDECREF(edge);
+    }
+    expected = item_values(side, places, place_number);
+    candidate = item_values(other_side, others, other_number);
+    if (given != NULL && expected != NULL && candidate != NULL) {
+        chosen =
+            PyObject_CallFunctionObjArgs(search->node->select, given, expected, candidate, NULL);
+    }
+    if (chosen != NULL) {
+        done = pair_edges(alignment, chosen, places, place_number, others, other_number);
+    }
+    PyMem_Free(places);
+    Py_XDECREF(given);
+    Py_XDECREF(expected);
+    Py_XDECREF(candidate);
+    Py_XDECREF(chosen);
+    return done;
+}
+
+/* How many free edges of the weight at hand an item has. */
+typedef struct {
+    size_t level; /* the end of the edges with that weight */
+    uint32_t edges;
+} Rivals;
+
+static uint32_t
+count_rival(Rivals *rivals, size_t level)
+{
+    rivals->edges = rivals->level == level ? rivals->edges + 1 : 1;
+    rivals->level = level;
+    return rivals->edges;
+}
+
+/* The greedy `_select_few`, one weight at a time: edges that share no item with another one of the
+   same weight are taken, and Python selects among the others. TO_PYTHON if there are many edges. */
 static int
 select_greedily(Search *search)
 {
     Alignment *alignment = search->alignment;
     const Side *expected = &alignment->expected, *candidate = &alignment->candidate;
+    Rivals *ours =
+               PyMem_Calloc((size_t)expected->rest_number + candidate->rest_number, sizeof *ours),
+           *theirs = ours + expected->rest_number;
+    const uint32_t *places = expected->rest, *others = candidate->rest;
     Edge *edges = search->edges;
     size_t end, number = search->edge_number;
+    int done = DONE;
+    if (ours == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
     if (number > 0) {
         qsort(edges, number, sizeof *edges, by_weight);
     }
-    for (size_t start = 0; start < number; start = end) {
-        for (end = start; end < number && edges[end].weight == edges[start].weight; end++) {
-            const Edge *edge = &edges[end];
-            uint32_t place = expected->rest[edge->place];
-            uint32_t partner = candidate->partners[candidate->rest[edge->other]];
-            double similarity = edge->weight / WEIGHT_UNIT;
-            int is_taken = expected->partners[place] != NOWHERE;
-            if (is_taken || partner != NOWHERE) {
-                if ((is_taken && alignment->similarities[place] == similarity)
-                    || (partner != NOWHERE && alignment->similarities[partner] == similarity)) {
-                    return TO_PYTHON;
-                }
-            } else if (pair_similar(alignment, edge->weight, edge->place, edge->other) != DONE) {
-                return FAILED;
+    for (size_t start = 0; done == DONE && start < number; start = end) {
+        size_t free = start, contested = start;
+        double weight = edges[start].weight;
+        for (end = start; end < number && edges[end].weight == weight; end++) {
+        }
+        for (size_t i = start; i < end; i++) {
+            if (expected->partners[places[edges[i].place]] == NOWHERE
+                && candidate->partners[others[edges[i].other]] == NOWHERE) {
+                count_rival(&ours[edges[i].place], end);
+                count_rival(&theirs[edges[i].other], end);
+                edges[free++] = edges[i];
             }
         }
+        for (size_t i = start; i < free; i++) {
+            if (ours[edges[i].place].edges > 1 || theirs[edges[i].other].edges > 1) {
+                edges[contested++] = edges[i];
+            } else {
+                pair_similar(alignment, weight, places[edges[i].place], others[edges[i].other]);
+            }
+        }
+        if (contested > start) {
+            done = number > MOST_CONTESTED
+                       ? TO_PYTHON
+                       : select_by_python(search, edges + start, contested - start);
+        }
     }
-    return DONE;
+    PyMem_Free(ours);
+    return done;
 }
 
 /* Undo `pair_similar` for all of the rest. */
@@ -3154,14 +3415,12 @@ unpair_rest(Alignment *alignment)
     }
 }
 
-/* `select_few`: edges that share no item with others are taken, Python selects among the rest. */
+/* `select_few`. */
 static int
 select_edges(Search *search)
 {
-    Alignment *alignment = search->alignment;
-    uint32_t *next = alignment->next; /* its chains are no longer needed */
-    int contested = 0, done = DONE;
-    PyObject *edges, *expected, *candidate, *chosen = NULL;
+    uint32_t *next = search->alignment->next; /* its chains are no longer needed */
+    int contested = 0, done;
     for (size_t i = 0; i < search->edge_number; i++) {
         const Edge *edge = &search->edges[i];
         contested |= i > 0 && search->edges[i - 1].place == edge->place;
@@ -3174,36 +3433,14 @@ select_edges(Search *search)
     }
     if (!contested || (search->node->flags & GREEDY)) {
         done = select_greedily(search);
-        if (done != TO_PYTHON) {
-            return done;
+        if (done == TO_PYTHON) {
+            unpair_rest(search->alignment);
         }
-        unpair_rest(alignment);
+        return done;
     }
-    if (search->edge_number > MOST_CONTESTED) {
-        return TO_PYTHON;
-    }
-    edges = PyList_New(0);
-    for (size_t i = 0; edges != NULL && i < search->edge_number; i++) {
-        const Edge *edge = &search->edges[i];
-        PyObject *made =
-            Py_BuildValue("dnn", edge->weight, (Py_ssize_t)edge->place, (Py_ssize_t)edge->other);
-        if (made == NULL || PyList_Append(edges, made) < 0) {
-            Py_CLEAR(edges);
-        }
-        Py_XDECREF(made);
-    }
-    expected = rest_values(&alignment->expected);
-    candidate = rest_values(&alignment->candidate);
-    if (edges != NULL && expected != NULL && candidate != NULL) {
-        chosen =
-            PyObject_CallFunctionObjArgs(search->node->select, edges, expected, candidate, NULL);
-    }
-    done = pair_edges(alignment, chosen);
-    Py_XDECREF(edges);
-    Py_XDECREF(expected);
-    Py_XDECREF(candidate);
-    Py_XDECREF(chosen);
-    return done;
+    return search->edge_number > MOST_CONTESTED
+               ? TO_PYTHON
+               : select_by_python(search, search->edges, search->edge_number);
 }
 
 /* Align the rest by their similarity; TO_PYTHON if a value is unusual. */
@@ -3222,6 +3459,8 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
     search.graded = NULL;
     search.characters = NULL;
     search.blocks = NULL;
+    search.bounds = NULL;
+    search.patterns = NULL;
     search.edges = NULL;
     search.by_rules = 0;
     search.wide_number = search.path_number = search.edge_number = search.edge_capacity = 0;
@@ -3252,25 +3491,30 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
 static int
 align_by_python(const Pair *pair, const Node *node, Alignment *alignment, const Token *list)
 {
-    const Side *side = &alignment->expected;
+    const Side *side = &alignment->expected, *other_side = &alignment->candidate;
     PyObject *raw = PyBytes_FromStringAndSize((const char *)BYTES(pair->expected) + list->start,
                                               (Py_ssize_t)list->length);
     PyObject *places = PyList_New(0), *expected = NULL, *candidate = NULL, *edges = NULL;
-    int done;
+    int done = FAILED;
     for (uint32_t i = 0; places != NULL && i < side->rest_number; i++) {
         if (append_number(places, (Py_ssize_t)side->rest[i]) != DONE) {
             Py_CLEAR(places);
         }
     }
     if (raw != NULL && places != NULL) {
-        expected = rest_values(&alignment->expected);
-        candidate = rest_values(&alignment->candidate);
+        expected = item_values(side, side->rest, side->rest_number);
+        candidate = item_values(other_side, other_side->rest, other_side->rest_number);
     }
     if (expected != NULL && candidate != NULL) {
         edges =
             PyObject_CallFunctionObjArgs(node->align_rest, raw, places, expected, candidate, NULL);
     }
-    done = pair_edges(alignment, edges);
+    if (edges == Py_None) {
+        done = TO_PYTHON; /* the whole list */
+    } else if (edges != NULL) {
+        done = pair_edges(alignment, edges, side->rest, side->rest_number, other_side->rest,
+                          other_side->rest_number);
+    }
     Py_XDECREF(raw);
     Py_XDECREF(places);
     Py_XDECREF(expected);
@@ -3442,13 +3686,28 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
 
 /* ---- 10. Counting ---- */
 
-#define FACT_MASK 127 /* as in model/outcome.py */
+#define CELL_BITS 7 /* as in model/outcome.py, like the next two */
+#define FACTS (1 << CELL_BITS)
+#define FACT_MASK (FACTS - 1)
+#define LANES 20 /* as in metrics/case_score.py, like the next */
+#define SMALL_CASE 64
 
 typedef struct {
     long long cell;
     Py_ssize_t times; /* 0: a free place */
     Py_ssize_t first; /* where it occurs first */
 } Counted;
+
+/* A power of two that is at least twice a number. */
+static size_t
+table_size_for(Py_ssize_t number)
+{
+    size_t size = 16;
+    while (size < 2 * (size_t)number) {
+        size *= 2;
+    }
+    return size;
+}
 
 /* Count the cells of a list in a table; `places` are those of different cells, in order. Return
    their number, or -1 for an error. */
@@ -3474,26 +3733,21 @@ count_into(PyObject *cells, Counted *table, size_t size, size_t *places)
     return different;
 }
 
-PyDoc_STRVAR(count_doc,
-             "count(cells, plain) -> (times, odd)\n\n"
-             "How often each cell occurs, and the cells with another fact than `plain`,\n"
-             "both in the order in which they first occur.");
+PyDoc_STRVAR(count_doc, "count(cells) -> how often each cell occurs (`count_cells`)");
 
 static PyObject *
-count(PyObject *module, PyObject *args)
+count(PyObject *module, PyObject *cells)
 {
-    PyObject *cells, *times = NULL, *odd = NULL;
-    size_t size = 16, *places;
+    PyObject *times = NULL;
+    size_t size, *places;
     Py_ssize_t different = -1;
     Counted *table;
-    int plain;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &cells, &plain)) {
+    if (!PyList_Check(cells)) {
+        PyErr_SetString(PyExc_TypeError, "expected a list");
         return NULL;
     }
-    while (size < 2 * (size_t)PyList_GET_SIZE(cells)) {
-        size *= 2;
-    }
+    size = table_size_for(PyList_GET_SIZE(cells));
     table = PyMem_Calloc(size, sizeof *table);
     places = PyMem_New(size_t, size);
     if (table == NULL || places == NULL) {
@@ -3503,29 +3757,477 @@ count(PyObject *module, PyObject *args)
     }
     if (different >= 0) {
         times = PyDict_New();
-        odd = PyList_New(0);
     }
-    for (Py_ssize_t i = 0; times != NULL && odd != NULL && i < different; i++) {
+    for (Py_ssize_t i = 0; times != NULL && i < different; i++) {
         const Counted *counted = &table[places[i]];
-        PyObject *cell = PyList_GET_ITEM(cells, counted->first);
         PyObject *number = PyLong_FromSsize_t(counted->times);
-        if (number == NULL || PyDict_SetItem(times, cell, number) < 0
-            || ((counted->cell & FACT_MASK) != plain && PyList_Append(odd, cell) < 0)) {
-            Py_CLEAR(odd);
+        if (number == NULL
+            || PyDict_SetItem(times, PyList_GET_ITEM(cells, counted->first), number) < 0) {
+            Py_CLEAR(times);
         }
         Py_XDECREF(number);
     }
     PyMem_Free(table);
     PyMem_Free(places);
-    if (times == NULL || odd == NULL) {
-        Py_XDECREF(times);
-        Py_XDECREF(odd);
-        return NULL;
-    }
-    return Py_BuildValue("NN", times, odd);
+    return times;
 }
 
-/* ---- 11. The module ---- */
+PyDoc_STRVAR(pack_doc, "pack(cells) -> their bytes, 8 for each");
+
+static PyObject *
+pack(PyObject *module, PyObject *cells)
+{
+    PyObject *packed;
+    (void)module;
+    if (!PyList_Check(cells)) {
+        PyErr_SetString(PyExc_TypeError, "expected a list");
+        return NULL;
+    }
+    packed = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(int64_t) * PyList_GET_SIZE(cells));
+    for (Py_ssize_t i = 0; packed != NULL && i < PyList_GET_SIZE(cells); i++) {
+        int64_t cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
+        if (cell == -1 && PyErr_Occurred()) {
+            Py_CLEAR(packed);
+        } else {
+            memcpy(PyBytes_AS_STRING(packed) + i * (Py_ssize_t)sizeof cell, &cell, sizeof cell);
+        }
+    }
+    return packed;
+}
+
+/* The cells of one attribute. */
+typedef struct {
+    long long attribute;
+    int64_t effect;
+    int is_used, is_odd;
+} Group;
+
+typedef struct {
+    Group *groups; /* a table */
+    size_t size;
+    size_t *odd; /* the places of attributes with a cell that is not plain, in order */
+    size_t number, odd_number;
+    uint32_t facts[FACTS]; /* how often each fact occurs */
+} Groups;
+
+/* Add the cells of a list to the groups of their attributes; TO_PYTHON if the table is full. */
+static int
+group_cells(Groups *groups, PyObject *cells, int plain, const int64_t *effects)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
+        long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
+        int fact = (int)(cell & FACT_MASK);
+        size_t at = (size_t)mixed(6, (uint64_t)cell >> CELL_BITS) & (groups->size - 1);
+        Group *group = &groups->groups[at];
+        if (cell < 0) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "a cell is negative");
+            }
+            return FAILED;
+        }
+        while (group->is_used && group->attribute != cell >> CELL_BITS) {
+            at = (at + 1) & (groups->size - 1);
+            group = &groups->groups[at];
+        }
+        if (!group->is_used) {
+            if (2 * groups->number == groups->size) {
+                return TO_PYTHON;
+            }
+            group->is_used = 1;
+            group->attribute = cell >> CELL_BITS;
+            groups->number++;
+        }
+        if (fact == plain) {
+            group->effect += (int64_t)1 << 32;
+        } else {
+            group->effect += effects[fact];
+            if (!group->is_odd) {
+                group->is_odd = 1;
+                groups->odd[groups->odd_number++] = at;
+            }
+        }
+        groups->facts[fact]++;
+    }
+    return DONE;
+}
+
+/* The sums over facts, the effects of odd attributes, and the number of the others. */
+static PyObject *
+grouped_sums(const Groups *groups, const uint32_t *rows)
+{
+    uint32_t lanes[LANES] = {0};
+    PyObject *effects = PyList_New((Py_ssize_t)groups->odd_number);
+    for (int fact = 0; fact < FACTS; fact++) {
+        uint32_t times = groups->facts[fact];
+        for (int lane = 0; times > 0 && lane < LANES; lane++) {
+            lanes[lane] += times * rows[fact * LANES + lane];
+        }
+    }
+    for (size_t i = 0; effects != NULL && i < groups->odd_number; i++) {
+        PyObject *effect = PyLong_FromLongLong(groups->groups[groups->odd[i]].effect);
+        if (effect == NULL) {
+            Py_CLEAR(effects);
+        } else {
+            PyList_SET_ITEM(effects, (Py_ssize_t)i, effect);
+        }
+    }
+    if (effects == NULL) {
+        return NULL;
+    }
+    return Py_BuildValue("y#Nn", (const char *)lanes, (Py_ssize_t)sizeof lanes, effects,
+                         (Py_ssize_t)(groups->number - groups->odd_number));
+}
+
+PyDoc_STRVAR(sum_cells_doc,
+             "sum_cells(cells, plain, rows, effects) -> (lanes, effects, clean)\n\n"
+             "The sums over the cells of a case, as by `_sum_cells`; `plain` is the fact of a\n"
+             "plain match.");
+
+static PyObject *
+sum_cells(PyObject *module, PyObject *args)
+{
+    PyObject *cells, *sums = NULL;
+    Py_buffer rows, effects;
+    Group few[2 * SMALL_CASE];
+    size_t few_odd[2 * SMALL_CASE];
+    Groups groups = {.groups = few, .odd = few_odd, .size = 2 * SMALL_CASE};
+    int plain;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!iy*y*", &PyList_Type, &cells, &plain, &rows, &effects)) {
+        return NULL;
+    }
+    if (rows.len != (Py_ssize_t)sizeof(uint32_t) * FACTS * LANES
+        || effects.len != (Py_ssize_t)sizeof(int64_t) * FACTS) {
+        PyErr_SetString(PyExc_ValueError, "there are 128 facts");
+    } else if (PyList_GET_SIZE(cells) > UINT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "there are too many cells");
+    } else {
+        int done;
+        memset(few, 0, sizeof few);
+        done = group_cells(&groups, cells, plain, effects.buf);
+        if (done == TO_PYTHON) { /* many attributes */
+            groups = (Groups){.size = table_size_for(PyList_GET_SIZE(cells))};
+            groups.groups = PyMem_Calloc(groups.size, sizeof *groups.groups);
+            groups.odd = PyMem_New(size_t, groups.size);
+            if (groups.groups == NULL || groups.odd == NULL) {
+                PyErr_NoMemory();
+            } else {
+                done = group_cells(&groups, cells, plain, effects.buf);
+            }
+        }
+        if (done == DONE) {
+            sums = grouped_sums(&groups, rows.buf);
+        }
+        if (groups.groups != few) {
+            PyMem_Free(groups.groups);
+            PyMem_Free(groups.odd);
+        }
+    }
+    PyBuffer_Release(&rows);
+    PyBuffer_Release(&effects);
+    return sums;
+}
+
+/* ---- 11. Rows ---- */
+
+typedef struct {
+    char *bytes;
+    size_t length, capacity;
+} Writer;
+
+/* Make room for more bytes; NULL for an error. */
+static char *
+reserve(Writer *writer, size_t more)
+{
+    if (more > writer->capacity - writer->length) {
+        size_t capacity = 2 * writer->capacity + more;
+        char *bytes = PyMem_Realloc(writer->bytes, capacity);
+        if (bytes == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        writer->bytes = bytes;
+        writer->capacity = capacity;
+    }
+    return writer->bytes + writer->length;
+}
+
+static int
+write_bytes(Writer *writer, const char *bytes, size_t length)
+{
+    char *to = reserve(writer, length);
+    if (to == NULL) {
+        return FAILED;
+    }
+    memcpy(to, bytes, length);
+    writer->length += length;
+    return DONE;
+}
+
+#define WRITE(writer, text) write_bytes(writer, text, sizeof(text) - 1)
+
+static int
+write_whole(Writer *writer, long long number)
+{
+    char digits[24], *at = digits + sizeof digits;
+    unsigned long long rest =
+        number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number;
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0) {
+        *--at = '-';
+    }
+    return write_bytes(writer, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* Let orjson write a value; TO_PYTHON if it cannot. */
+static int
+write_by_orjson(Writer *writer, PyObject *value)
+{
+    PyObject *text;
+    int done;
+    if (dumps == NULL && !import_orjson()) {
+        return FAILED;
+    }
+    text = PyObject_CallOneArg(dumps, value);
+    if (text == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return FAILED;
+        }
+        PyErr_Clear();
+        return TO_PYTHON;
+    }
+    done = PyBytes_Check(text)
+               ? write_bytes(writer, PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text))
+               : TO_PYTHON;
+    Py_DECREF(text);
+    return done;
+}
+
+#define SHORT_DECIMALS 12 /* the similarities of items are multiples of 1 / WEIGHT_UNIT */
+
+static int
+write_real(Writer *writer, PyObject *value)
+{
+    double number = PyFloat_AS_DOUBLE(value);
+    char text[2 + SHORT_DECIMALS] = "0.";
+    int length = sizeof text;
+    long long units;
+    if (number == 1.0) {
+        return WRITE(writer, "1.0");
+    }
+    if (number == 0.0 && !signbit(number)) {
+        return WRITE(writer, "0.0");
+    }
+    if (!(number >= 0.001 && number < 1.0)) {
+        return write_by_orjson(writer, value);
+    }
+    units = (long long)(number * WEIGHT_UNIT + 0.5);
+    if ((double)units / WEIGHT_UNIT != number) {
+        return write_by_orjson(writer, value);
+    }
+    /* The shortest text of a float is the only one with at most 15 digits. */
+    for (int i = length - 1; i >= 2; i--) {
+        text[i] = (char)('0' + units % 10);
+        units /= 10;
+    }
+    while (text[length - 1] == '0') {
+        length--;
+    }
+    return write_bytes(writer, text, (size_t)length);
+}
+
+/* Write a string; orjson writes what is not printable ASCII. */
+static int
+write_string(Writer *writer, PyObject *text)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    const Byte *letters;
+    char *to;
+    if (!PyUnicode_IS_ASCII(text)) {
+        return write_by_orjson(writer, text);
+    }
+    letters = PyUnicode_1BYTE_DATA(text);
+    for (Py_ssize_t i = 0; i < length; i++) {
+        if (letters[i] < ' ' || letters[i] == '"' || letters[i] == '\\') {
+            return write_by_orjson(writer, text);
+        }
+    }
+    to = reserve(writer, (size_t)length + 2);
+    if (to == NULL) {
+        return FAILED;
+    }
+    to[0] = '"';
+    memcpy(to + 1, letters, (size_t)length);
+    to[length + 1] = '"';
+    writer->length += (size_t)length + 2;
+    return DONE;
+}
+
+/* Write a string, an integer, a float or None; others are left to Python. */
+static int
+write_scalar(Writer *writer, PyObject *value)
+{
+    if (value == Py_None) {
+        return WRITE(writer, "null");
+    }
+    if (PyFloat_CheckExact(value)) {
+        return write_real(writer, value);
+    }
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow ? write_by_orjson(writer, value) : write_whole(writer, number);
+    }
+    return PyUnicode_Check(value) ? write_string(writer, value) : TO_PYTHON;
+}
+
+/* The fields of `Comparison`. */
+enum { SCORE = 1, SIMILARITY, REASON, COERCED = 6, AMBIGUOUS, APPROXIMATE, NOTE, COMPARISON_SIZE };
+
+/* `_comparison`, with its note. */
+static int
+write_comparison(Writer *writer, PyObject *place, PyObject *comparison)
+{
+    static const char *const names[] = {"\"coerced\"", "\"ambiguous\"", "\"approximate\""};
+    static const int order[] = {SIMILARITY, SCORE, REASON};
+    PyObject *note;
+    int done, written = 0;
+    if (!PyTuple_Check(comparison) || PyTuple_GET_SIZE(comparison) != COMPARISON_SIZE
+        || !PyUnicode_Check(PyTuple_GET_ITEM(comparison, NOTE))) {
+        return TO_PYTHON;
+    }
+    done = WRITE(writer, "[");
+    done = done == DONE ? write_scalar(writer, place) : done;
+    for (int i = 0; done == DONE && i < 3; i++) {
+        done = WRITE(writer, ",");
+        done = done == DONE ? write_scalar(writer, PyTuple_GET_ITEM(comparison, order[i])) : done;
+    }
+    done = done == DONE ? WRITE(writer, ",[") : done;
+    for (int i = 0; done == DONE && i < 3; i++) {
+        int is_set = PyObject_IsTrue(PyTuple_GET_ITEM(comparison, COERCED + i));
+        if (is_set < 0) {
+            return FAILED;
+        }
+        if (is_set) {
+            done = written++ > 0 ? WRITE(writer, ",") : DONE;
+            done = done == DONE ? write_bytes(writer, names[i], strlen(names[i])) : done;
+        }
+    }
+    done = done == DONE ? WRITE(writer, "]") : done;
+    note = PyTuple_GET_ITEM(comparison, NOTE);
+    if (done == DONE && PyUnicode_GET_LENGTH(note) > 0) {
+        done = WRITE(writer, ",");
+        done = done == DONE ? write_string(writer, note) : done;
+    }
+    return done == DONE ? WRITE(writer, "]") : done;
+}
+
+static int
+write_comparisons(Writer *writer, PyObject *comparisons)
+{
+    PyObject *place, *comparison;
+    Py_ssize_t at = 0;
+    int done = WRITE(writer, ",\"comparisons\":"), number = 0;
+    while (done == DONE && PyDict_Next(comparisons, &at, &place, &comparison)) {
+        done = number++ == 0 ? WRITE(writer, "[") : WRITE(writer, ",");
+        done = done == DONE ? write_comparison(writer, place, comparison) : done;
+    }
+    return done == DONE ? WRITE(writer, "]") : done;
+}
+
+/* `RowNumbers.items`; a list without a number is left to it. */
+static int
+write_items(Writer *writer, PyObject *items, PyObject *numbers)
+{
+    int done = WRITE(writer, ",\"items\":");
+    for (Py_ssize_t i = 0; done == DONE && i < PyList_GET_SIZE(items); i++) {
+        PyObject *mark = PyList_GET_ITEM(items, i);
+        if (!PyTuple_Check(mark) || PyTuple_GET_SIZE(mark) != 5) {
+            return TO_PYTHON;
+        }
+        done = i == 0 ? WRITE(writer, "[[") : WRITE(writer, ",[");
+        for (int k = 0; done == DONE && k < 5; k++) {
+            PyObject *value = PyTuple_GET_ITEM(mark, k);
+            if (k == 1) {
+                value = PyDict_GetItemWithError(numbers, value);
+                if (value == NULL) {
+                    return PyErr_Occurred() ? FAILED : TO_PYTHON;
+                }
+            }
+            done = k > 0 ? WRITE(writer, ",") : DONE;
+            done = done == DONE ? write_scalar(writer, value) : done;
+        }
+        done = done == DONE ? WRITE(writer, "]") : done;
+    }
+    return done == DONE ? WRITE(writer, "]") : done;
+}
+
+/* `_document_json`; a document that orjson would write otherwise is left to Python. */
+static int
+write_document(Writer *writer, PyObject *value)
+{
+    Document *document = (Document *)value;
+    size_t after, length;
+    const char *bytes;
+    int done = Py_IS_TYPE(value, &DocumentType) ? is_canonical(document) : TO_PYTHON;
+    if (done != DONE) {
+        return done;
+    }
+    bytes = PyBytes_AS_STRING(document->raw);
+    length = (size_t)PyBytes_GET_SIZE(document->raw);
+    after = (size_t)document->gap + document->gap_length;
+    done = write_bytes(writer, bytes, document->gap);
+    return done == DONE ? write_bytes(writer, bytes + after, length - after) : done;
+}
+
+PyDoc_STRVAR(
+    row_doc,
+    "row(case_id, record, comparisons, items, numbers, expected, candidate)\n"
+    "-> a line of results.jsonl, or None if it is left to `CaseEncoder`\n\n"
+    "`record` is what the line contains between the id and the comparisons. `numbers` are\n"
+    "the stored numbers of lists.");
+
+static PyObject *
+row(PyObject *module, PyObject *args)
+{
+    PyObject *id, *record, *comparisons, *items, *numbers, *expected, *candidate, *line = NULL;
+    Writer writer = {0};
+    int done;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!OO", &PyUnicode_Type, &id, &PyBytes_Type, &record,
+                          &PyDict_Type, &comparisons, &PyList_Type, &items, &PyDict_Type, &numbers,
+                          &expected, &candidate)) {
+        return NULL;
+    }
+    done = WRITE(&writer, "{\"case_id\":");
+    done = done == DONE ? write_string(&writer, id) : done;
+    if (done == DONE) {
+        done = write_bytes(&writer, PyBytes_AS_STRING(record), (size_t)PyBytes_GET_SIZE(record));
+    }
+    if (done == DONE && PyDict_GET_SIZE(comparisons) > 0) {
+        done = write_comparisons(&writer, comparisons);
+    }
+    if (done == DONE && PyList_GET_SIZE(items) > 0) {
+        done = write_items(&writer, items, numbers);
+    }
+    done = done == DONE ? WRITE(&writer, ",\"expected\":") : done;
+    done = done == DONE ? write_document(&writer, expected) : done;
+    done = done == DONE ? WRITE(&writer, ",\"candidate\":") : done;
+    done = done == DONE ? write_document(&writer, candidate) : done;
+    done = done == DONE ? WRITE(&writer, "}\n") : done;
+    if (done == DONE) {
+        line = PyBytes_FromStringAndSize(writer.bytes, (Py_ssize_t)writer.length);
+    } else if (done == TO_PYTHON) {
+        line = Py_NewRef(Py_None);
+    }
+    PyMem_Free(writer.bytes);
+    return line;
+}
+
+/* ---- 12. The module ---- */
 
 static void
 walker_dealloc(Walker *walker)
@@ -3684,7 +4386,10 @@ static PyMethodDef functions[] = {
     {"document", document, METH_O, document_doc},
     {"find_document", find_document, METH_VARARGS, find_document_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
-    {"count", count, METH_VARARGS, count_doc},
+    {"count", count, METH_O, count_doc},
+    {"pack", pack, METH_O, pack_doc},
+    {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
+    {"row", row, METH_VARARGS, row_doc},
     {NULL, NULL, 0, NULL},
 };
 

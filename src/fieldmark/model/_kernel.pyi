@@ -1,10 +1,11 @@
+from array import array
 from collections.abc import Callable
 from typing import final
 
 from fieldmark.model.case import UnparsedDocuments
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.model.outcomes import Outcomes
+from fieldmark.model.outcomes import ItemMark, Outcomes
 
 @final
 class Document:
@@ -54,4 +55,18 @@ def find_document(
     documents: list[JsonValue | Missing | Document], start: int, keys: tuple[bytes, ...], /
 ) -> int: ...
 def count_lines(raw: bytes, /) -> int: ...
-def count(cells: list[int], plain: int, /) -> tuple[dict[int, int], list[int]]: ...
+def count(cells: list[int], /) -> dict[int, int]: ...
+def pack(cells: list[int], /) -> bytes: ...
+def sum_cells(
+    cells: list[int], plain: int, rows: bytes, effects: array[int], /
+) -> tuple[bytes, list[int], int]: ...
+def row(
+    case_id: str,
+    record: bytes,
+    comparisons: dict[int, Comparison],
+    items: list[ItemMark],
+    numbers: dict[str, int],
+    expected: JsonValue | Document,
+    candidate: JsonValue | Missing | Document,
+    /,
+) -> bytes | None: ...

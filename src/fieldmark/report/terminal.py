@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
-from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
+from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import sortable
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
+from fieldmark.report.run_text import (
+    ATTRIBUTE_COLUMNS,
+    TABLE_GAP,
+    ScoreTable,
+    coverage_line,
+    score_style,
+    score_tables,
+    seconds_per_call,
+    styled_count,
+    target_usage,
+    usage_lines,
+)
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -26,25 +37,15 @@ from fieldmark.report.tables import (
     gate_line,
     more_text,
     number,
-    outcome_text,
     score_text,
     split_warnings,
 )
 from fieldmark.values.escape import visible
-from fieldmark.values.text import plural
 
 __all__ = ["as_text", "attribute_table", "one_line", "plain_table", "run_view"]
 
-_BAR: Final = 10
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-_GOOD: Final = 0.9
-_FAIR: Final = 0.6
 _METRICS_PER_LINE: Final = 6
 _HIDDEN_METRICS: Final = frozenset({"classes", "iou_threshold"})
-_MISTAKES: Final = ("wrong_value", "format_error", "omission", "hallucination")
-
-_CHAT_TARGET: Final = "chat"
-"""The name of a model that is a target, among the models that a run called."""
 
 
 def as_text(renderable: RenderableType, *, width: int = 120) -> str:
@@ -85,8 +86,8 @@ def run_view(
         parts += [*_evaluators(summary), Text()]
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
-    parts.append(_coverage(summary))
-    parts += map(one_line, _usage_lines(summary))
+    parts.append(one_line(coverage_line(summary)))
+    parts += map(one_line, usage_lines(summary.spent, summary.usage))
     for gate in summary.gates:
         parts.append(one_line(gate_line(gate), "green" if gate.passed else "bold red"))
     parts += [one_line(f"warning: {text}", "yellow") for text in others]
@@ -111,7 +112,8 @@ class _AttributeTable:
     rows: Sequence[AttributeRow]
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> list[Table]:
-        shown = [column for column in _COLUMNS if options.max_width >= column.min_terminal_width]
+        width = options.max_width
+        shown = [column for column in ATTRIBUTE_COLUMNS if width >= column.min_terminal_width]
         table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
         # Columns that may wrap shrink first, so that numbers are never cut.
         table.add_column("Attribute", overflow="fold")
@@ -123,122 +125,27 @@ class _AttributeTable:
                 min_width=column.min_width,
             )
         for row in self.rows:
-            table.add_row(Text(visible(row.attribute)), *(column.cell(row) for column in shown))
+            cells = [Text(*column.cell(row)) for column in shown]
+            for column, cell in zip(shown, cells, strict=True):
+                if column.shrinks:
+                    cell.no_wrap, cell.overflow = True, "ellipsis"
+            table.add_row(Text(visible(row.attribute)), *cells)
         return [table]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """A column beside the names, shown in terminals of at least `min_terminal_width`."""
-
-    title: str
-    cell: Callable[[AttributeRow], Text]
-    min_terminal_width: int = 0
-    justify: Literal["left", "right"] = "right"
-    min_width: int | None = None
-    shrinks: bool = False
-
-
-def _count(value: int) -> Text:
-    return Text(str(value)) if value else Text("·", style="dim")
-
-
-def _f1_style(row: AttributeRow) -> str:
-    wrong = row.f1 is None and (row.fp or row.fn or row.errors)
-    return "red" if wrong else _style(row.f1)
-
-
-def _style(value: float | None) -> str:
-    if value is None:
-        return "dim"
-    return "green" if value >= _GOOD else "yellow" if value >= _FAIR else "red"
-
-
-def _bar(row: AttributeRow) -> Text:
-    """Draw F1 as a bar, in eighths of a character: 0 has the shortest bar, undefined has none."""
-    if row.f1 is None:
-        return Text()
-    full, part = divmod(max(1, round(row.f1 * _BAR * 8)), 8)
-    return Text("█" * full + (_EIGHTHS[part] if part else ""), style=_style(row.f1))
-
-
-def _mistakes(row: AttributeRow) -> Text:
-    counts = ((getattr(row, name), outcome_text(name)) for name in _MISTAKES)
-    parts = [f"{count} {text}" for count, text in counts if count]
-    parts += [plural(row.errors, "error")] if row.errors else []
-    if row.f1 is not None and not (row.tp or row.fp or row.fn):
-        parts.append("vacuous")
-    text = ", ".join(parts)
-    return Text(text, "dim", no_wrap=True, overflow="ellipsis")
-
-
-_COLUMNS: Final = (
-    _Column(title="TP", cell=lambda row: _count(row.tp)),
-    _Column(title="TN", cell=lambda row: _count(row.tn), min_terminal_width=60),
-    _Column(title="FP", cell=lambda row: _count(row.fp)),
-    _Column(title="FN", cell=lambda row: _count(row.fn)),
-    _Column(title="Precision", cell=lambda row: Text(number(row.precision)), min_terminal_width=50),
-    _Column(title="Recall", cell=lambda row: Text(number(row.recall)), min_terminal_width=50),
-    _Column(title="F1", cell=lambda row: Text(number(row.f1), style=_f1_style(row))),
-    _Column(title="", cell=_bar, min_terminal_width=90, justify="left", min_width=_BAR),
-    _Column(title="Mistakes", cell=_mistakes, min_terminal_width=70, justify="left", shrinks=True),
-)
-
-
 def _scores(summary: Summary) -> Group:
-    """Show three small tables, side by side if they fit; the primary metric comes first."""
-    macro, micro, quality = summary.macro, summary.micro, summary.quality
-    rqs_leads = next(iter(summary.metrics)) == "rqs"
-    # With evaluators, the convention only counts fields; the evaluators score the cases.
-    scorer = " (evaluators)" if summary.evaluators else ""
-    by_case, rater = (
-        " (evaluators)" if option in summary.convention.options else ""
-        for option in (BY_CASE_EVALUATOR, QUALITY_EVALUATOR)
-    )
-    scores = {
-        "mean_score": (f"mean score{scorer}", "", "", number(summary.mean_score)),
-        "macro_f1_by_attribute": ("macro by attribute", *map(number, macro.by_attribute[:3])),
-        "macro_f1_by_case": (f"macro by case{by_case}", *map(number, macro.by_case[:3])),
-        "micro_f1": (
-            "micro (all fields pooled)",
-            *map(number, (micro.precision, micro.recall, micro.f1)),
-        ),
-    }
-    qualities = {name: (name, number(getattr(quality, name))) for name in QUALITY_METRICS[:-1]}
-    has_rqs = rqs_leads or "safety" not in summary.flags
-    if has_rqs:
-        maximum = number(quality.rqs_max, 2)
-        qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
-    else:
-        del qualities["safety"]  # nothing was judged
-    counts = summary.errors_by_type._asdict().items()
-    mistakes = ((outcome_text(name), str(count)) for name, count in counts)
-    title = f"Scores ({summary.convention.name})"
-    tables = [
-        _noted_table(summary, (title, "Precision", "Recall", "F1"), scores),
-        _pairs("Mistakes", mistakes),
-        _noted_table(summary, (f"Quality{rater}", ""), qualities),
-    ]
-    columns = Columns(tables[::-1] if rqs_leads else tables, padding=(0, 4))
-    return Group(columns, Text(), one_line(summary.rqs_formula)) if has_rqs else Group(columns)
+    """Show three small tables, side by side if they fit."""
+    tables, formula = score_tables(summary)
+    columns = Columns(map(_score_table, tables), padding=(0, TABLE_GAP))
+    return Group(columns, Text(), one_line(formula)) if formula else Group(columns)
 
 
-def _noted_table(
-    summary: Summary, titles: Sequence[str], rows: Mapping[str, tuple[str, ...]]
-) -> Table:
-    """Return rows by metric in the order of the run, each with a note such as "vacuous"."""
-    table = plain_table(titles[0], titles[1:])
-    notes = {name: flag_text(summary.flags, name) for name in rows}
-    if any(notes.values()):
+def _score_table(shown: ScoreTable) -> Table:
+    numbers = shown.titles[1 : len(shown.titles) - shown.has_notes]
+    table = plain_table(shown.titles[0], numbers)
+    if shown.has_notes:
         table.add_column("", no_wrap=True)
-    for name in sorted(rows, key=[*summary.metrics, *rows].index):
-        table.add_row(*rows[name], *([notes[name]] if any(notes.values()) else []))
-    return table
-
-
-def _pairs(title: str, rows: Iterable[tuple[str, str]]) -> Table:
-    table = plain_table(title, ("",))
-    for row in rows:
+    for row in shown.rows:
         table.add_row(*row)
     return table
 
@@ -249,8 +156,9 @@ def _evaluators(summary: Summary) -> list[RenderableType]:
     lines: list[Text] = []
     for name, each in summary.evaluators.items():
         shown = score_text(each.mean_score, vacuous=each.is_vacuous)
-        mean = Text(shown, style=_style(None if each.is_vacuous else each.mean_score))
-        table.add_row(Text(visible(name)), mean, *map(_count, (*each.verdicts, each.errors)))
+        mean = Text(shown, style=score_style(None if each.is_vacuous else each.mean_score))
+        counts = [Text(*styled_count(count)) for count in (*each.verdicts, each.errors)]
+        table.add_row(Text(visible(name)), mean, *counts)
         metrics = list(_flat_metrics(each.metrics))
         for start in range(0, len(metrics), _METRICS_PER_LINE):
             shown = ", ".join(metrics[start : start + _METRICS_PER_LINE])
@@ -276,9 +184,8 @@ def _detection(detection: JsonObject) -> Columns:
 
     def table(title: str, metrics: JsonObject) -> Table:
         rows = metrics.items()
-        return _pairs(
-            title, [(k.replace("_", " "), number(cast("float | None", v))) for k, v in rows]
-        )
+        pairs = [(k.replace("_", " "), number(cast("float | None", v))) for k, v in rows]
+        return _score_table(ScoreTable((title, ""), pairs))
 
     tables = (
         table("Average precision", {k: v for k, v in detection.items() if k.startswith("AP")}),
@@ -288,23 +195,7 @@ def _detection(detection: JsonObject) -> Columns:
             {"all points": pascal.get("every_point"), "11 points": pascal.get("eleven_point")},
         ),
     )
-    return Columns(tables, padding=(0, 4))
-
-
-def _coverage(summary: Summary) -> Text:
-    cases, verdicts = summary.cases, summary.verdicts
-    parts = [plural(cases.total, "case"), f"{cases.scored:,} scored", f"{cases.perfect:,} perfect"]
-    problems = (
-        (cases.missing, "without prediction"),
-        (cases.unparseable, "unparseable"),
-        (cases.invalid_truth, "with invalid ground truth"),
-        (cases.errors, "with errors"),
-    )
-    parts += [f"{count:,} {text}" for count, text in problems if count]
-    if cases.unexpected:
-        parts.append(f"{plural(cases.unexpected, 'prediction')} without ground truth")
-    counts = f"{verdicts.passed:,} pass, {verdicts.partial:,} partial, {verdicts.failed:,} fail"
-    return one_line(f"{', '.join(parts)}; verdicts: {counts}")
+    return Columns(tables, padding=(0, TABLE_GAP))
 
 
 def targets_view(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
@@ -321,7 +212,7 @@ def targets_view(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> T
 
     for name in sorted(summaries, key=worst_last):
         summary = summaries[name]
-        usage = _target_usage(summary)
+        usage = target_usage(summary.usage)
         cost = usage.get("cost")
         table.add_row(
             Text(visible(name)),
@@ -329,54 +220,7 @@ def targets_view(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> T
             f"{summary.cases.total:,}",
             f"{summary.cases.errors:,}",
             number(cost, 4) if isinstance(cost, int | float) else DASH,
-            number(_seconds_per_call(usage), 2),
+            number(seconds_per_call(usage), 2),
             Text(visible(runs.get(name, ""))),
         )
     return table
-
-
-def _target_usage(summary: Summary) -> JsonObject:
-    """Return the usage of the model that produced the predictions, if there is one."""
-    models = summary.usage.get("asked")
-    for model in models if isinstance(models, list) else []:
-        if isinstance(model, dict) and model.get("name") == _CHAT_TARGET:
-            return model
-    return {}
-
-
-def _seconds_per_call(usage: JsonObject) -> float | None:
-    match usage:
-        case {"seconds": float() | int() as seconds, "calls": int() as calls} if calls:
-            return seconds / calls
-        case _:
-            return None
-
-
-def _usage_lines(summary: Summary) -> Iterator[str]:
-    """Yield one line per model: the calls that were paid for, and those from the cache."""
-    models = summary.spent.get("asked")
-    for model in models if isinstance(models, list) else []:
-        if isinstance(model, dict):
-            counts = (model.get(key) for key in ("requests", "input_tokens", "output_tokens"))
-            calls, tokens_in, tokens_out = (
-                f"{count:,}" if isinstance(count, int) else DASH for count in counts
-            )
-            price = _cost(", cost", model.get("cost"))
-            line = f"{model.get('name')} {model.get('model')}: "
-            line += f"{calls} calls, {tokens_in} + {tokens_out} tokens{price}"
-            replayed = model.get("replayed_calls")
-            if isinstance(replayed, int) and replayed:
-                price = _cost(", which cost", model.get("replayed_cost"))
-                line += f"; cached responses of {plural(replayed, 'call')}{price}"
-            if model.get("name") == _CHAT_TARGET:
-                usage = _target_usage(summary)
-                served, seconds = usage.get("models"), _seconds_per_call(usage)
-                line += (
-                    f"; served by {', '.join(map(str, served))}" if isinstance(served, list) else ""
-                )
-                line += "" if seconds is None else f"; {seconds:.2f} s per call"
-            yield line
-
-
-def _cost(label: str, cost: JsonValue) -> str:
-    return f"{label} {cost:.4f}" if isinstance(cost, int | float) else ""

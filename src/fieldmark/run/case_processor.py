@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
@@ -21,6 +22,9 @@ from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
 from fieldmark.run.warnings import CaseWarnings
 from fieldmark.wire.case_result import CaseResult
+
+if TYPE_CHECKING:
+    from fieldmark.run.safety import SafetyRunner
 
 __all__ = [
     "SEGMENT",
@@ -82,21 +86,46 @@ class CaseProcessor:
     """Turns cases into results with one convention.
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
-    share one attribute table.
+    share one attribute table. `safety` judges the predictions, if they are judged.
     """
 
-    __slots__ = ("_convention", "_counter", "_own", "plan")
+    __slots__ = ("_convention", "_counter", "_own", "_safety", "plan")
 
     def __init__(
-        self, plan: Plan, convention: Convention, own: Mapping[str, Plan] | None = None
+        self,
+        plan: Plan,
+        convention: Convention,
+        own: Mapping[str, Plan] | None = None,
+        safety: SafetyRunner | None = None,
     ) -> None:
         self.plan = plan
+        self._safety = safety
         self._own = own or {}
         self._convention = convention
         self._counter = CaseCounter(convention, plan.table)
 
     def process(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Compare and count cases with valid ground truth."""
+        results = self._process(cases)
+        if self._safety is None:
+            return results
+        judged = self._safety.judge(cases)
+        return [
+            result if safety is None else self._with_safety(result, safety)
+            for result, safety in zip(results, judged, strict=True)
+        ]
+
+    def _with_safety(self, result: CaseResult, safety: EvaluatorResult) -> CaseResult:
+        """Return the result with its safety; if it could not be judged, the case is an error."""
+        stats = result.stats
+        if safety.score.score is None:
+            errors = max(1, stats.errors_count)
+            stats = stats._replace(score=None, verdict=None, errors_count=errors)
+        else:
+            stats = self._counter.stats(result.outcomes, safety=safety.score.score)
+        return replace(result, stats=stats, evaluator_results=(safety,))
+
+    def _process(self, cases: Sequence[Case]) -> list[CaseResult]:
         table, convention = self.plan.table, self._convention
         if {case.input for case in cases} <= _READ:
             outcomes = self._compare(cases)

@@ -18,7 +18,8 @@ from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.metrics.identity import described
+from fieldmark.judges.safety import SafetyJudge
+from fieldmark.metrics.identity import described, without_paths
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.evaluator_runner import unready_judges
@@ -42,7 +43,6 @@ __all__ = [
     "with_optional_truth",
 ]
 
-_PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
 _NO_CANDIDATES: Final = "no predictions"
 _ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each case"
 
@@ -270,6 +270,9 @@ def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
     """
     own = [member for each in own_evaluators(spec).values() for member in each]
     problems = [*providers, *unready_judges([*spec.evaluators, *own])]
+    if spec.safety is not None:
+        reason = cast("SafetyJudge", spec.safety).unready()
+        problems += [Problem(f"safety: {reason}", spec.location)] if reason else []
     if spec.target is not None:
         reason = cast("TargetSource", spec.target.source).unready()
         problems += [Problem(f"target: {reason}", spec.location)] if reason else []
@@ -285,7 +288,7 @@ def fingerprints(spec: EvalSpec) -> dict[str, str]:
         programs = [file_digest(path) or path.name for path in _files_of(member.evaluator)]
         made_of: JsonObject = {
             "programs": list(programs),
-            "options": _without_paths(described(member.evaluator)),
+            "options": without_paths(described(member.evaluator)),
         }
         found[member.name] = _sha256(made_of)
     if isinstance(spec.cases, tuple):
@@ -295,15 +298,6 @@ def fingerprints(spec: EvalSpec) -> dict[str, str]:
 
 def _sha256(value: JsonValue) -> str:
     return hashlib.sha256(strict_json(value)).hexdigest()
-
-
-def _without_paths(value: JsonValue) -> JsonValue:
-    """Return options without file system paths, since a file can have many paths."""
-    if isinstance(value, list):
-        return [_without_paths(each) for each in value]
-    if isinstance(value, dict):
-        return {k: _without_paths(each) for k, each in value.items() if k not in _PATH_OPTIONS}
-    return value
 
 
 def _files_of(evaluator: object) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
@@ -13,6 +13,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import describe
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_DEPTH, QUALITY_EVALUATOR
@@ -62,6 +63,7 @@ def eval_settings(spec: EvalSpec) -> Settings:
         own_rules={name: each for name, each in by_case.items() if each is not rules},
         evaluator_rules=found.rules,
         evaluator_options=found.options,
+        safety=cast("SafetyJudge | None", spec.safety),
     )
 
 

@@ -155,6 +155,11 @@ class EvaluatorRunner:
         self.documents.merge(state.documents)
 
     @property
+    def scorers(self) -> list[CaseScorer]:
+        """What scores cases with the judges, in their order."""
+        return list(self._judges.values())
+
+    @property
     def has_accumulators(self) -> bool:
         """Whether an evaluator computes metrics over all cases."""
         return bool(self._accumulators)
@@ -382,7 +387,9 @@ def with_evaluations(
                 misses=len(overall.misses),
                 vacuous=overall.vacuous,
             )
-    return replace(result, stats=stats, evaluator_results=evaluations, overall=overall)
+    # The safety of the case comes first, if it was judged.
+    results = (*result.evaluator_results, *evaluations)
+    return replace(result, stats=stats, evaluator_results=results, overall=overall)
 
 
 @contextmanager
@@ -392,8 +399,12 @@ def open_evaluators(
     *,
     concurrency: int = 1,
     settings: Settings | None = None,
+    scorers: Sequence[CaseScorer] = (),
 ) -> Iterator[EvaluatorRunner]:
-    """Start all judges and other processes, and stop them when the run ends."""
+    """Start all judges and other processes, and stop them when the run ends.
+
+    With `scorers`, the judges are open already.
+    """
     own = own or {}
     configured = _all_evaluators(evaluators, own)
     judges = {id(judge): judge for _, judge in _judges(configured)}
@@ -402,7 +413,10 @@ def open_evaluators(
         pool = ThreadPoolExecutor(max(1, concurrency), "judge")
         # Shut down after the judges: closing them ends any call that is still running.
         stack.callback(pool.shutdown, cancel_futures=True)
-        opened = {key: stack.enter_context(judge.opened()) for key, judge in judges.items()}
+        if scorers:
+            opened = dict(zip(judges, scorers, strict=True))
+        else:
+            opened = {key: stack.enter_context(judge.opened()) for key, judge in judges.items()}
         runners = {
             key: stack.enter_context(open_schema_process(schema)) for key, schema in schemas.items()
         }

@@ -22,7 +22,7 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.pairing import ReadStatistics, ToleratedFaults
-from fieldmark.data.partitions import LineRange, Partition
+from fieldmark.data.partitions import BlockRange, LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.case_sample import CaseSample, CaseSums, SampledCase
 from fieldmark.metrics.identity import canonical_sha256
@@ -109,7 +109,9 @@ def write_plan(plan: RunPlan, partitions: Sequence[NumberedPartition]) -> None:
         segments: list[JsonValue] = [
             [
                 list(each.truth),
-                list(each.candidate) if isinstance(each.candidate, LineRange) else None,
+                list(each.candidate)
+                if isinstance(each.candidate, LineRange | BlockRange)
+                else None,
                 each.cases,
             ]
             for _, each in own
@@ -399,8 +401,15 @@ def _rebuilt(like: _Tuple, stored: JsonValue) -> _Tuple:
 
 def _partition(stored: JsonValue) -> Partition:
     truth, candidate, cases = _list(stored, 3)
-    other = None if candidate is None else LineRange(*_numbers(candidate, 3))
-    return Partition(LineRange(*_numbers(truth, 3)), other, _integer(cases))
+    other = None if candidate is None else _range(candidate)
+    return Partition(_range(truth), other, _integer(cases))
+
+
+def _range(stored: JsonValue) -> LineRange | BlockRange:
+    """Return lines by their offsets, or if there are more numbers, by the block they start in."""
+    blocks = isinstance(stored, list) and len(stored) == len(BlockRange._fields)
+    kind = BlockRange if blocks else LineRange
+    return kind(*_numbers(stored, len(kind._fields)))
 
 
 def _attribute(stored: JsonValue) -> Attribute:

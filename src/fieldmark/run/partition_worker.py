@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.pairing import ReadStatistics
-from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.evaluators.base import CaseScorer, ConfiguredEvaluator
 from fieldmark.metrics.case_sample import Threshold
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
@@ -37,12 +37,20 @@ __all__ = [
     "open_worker",
 ]
 
+_BLOCK_SEGMENTS: Final = 128
+"""The maximum number of segments of a task that are in the same block of a file."""
+_FEW_LINES: Final = 8_192
+"""The number of lines of a block that a task may skip before its own."""
+
 
 class Worker(Protocol):
     """Processes tasks one after another."""
 
     def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
         """Process a task, and write the rows of each segment."""
+
+    def start_over(self) -> None:
+        """Forget which attributes were reported, so that the next task reports all it uses."""
 
 
 class Job(Protocol):
@@ -51,6 +59,10 @@ class Job(Protocol):
     @property
     def keep_rows(self) -> bool:
         """Whether workers write rows."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether workers wait for judges or models, so that tasks must be small."""
 
     def check_readable(self) -> None:
         """Raise an error if this machine does not have the files that were opened elsewhere."""
@@ -63,12 +75,16 @@ class Job(Protocol):
 class WorkerJob:
     """Everything that a worker process needs to process partitions of a run.
 
-    `seeds` are the attributes with small numbers in rows.
+    `seeds` are the attributes with small numbers in rows. `scorers` are the judges, which are open
+    already, and of which `concurrency` calls may run at the same time.
     """
 
     opener: PartitionOpener
     settings: Settings
     evaluators: Sequence[ConfiguredEvaluator] = ()
+    scorers: Sequence[CaseScorer] = ()
+    concurrency: int = 1
+    waits: bool = False
     seeds: tuple[Attribute, ...] = ()
     values: bool = True
     keep_rows: bool = True
@@ -96,14 +112,21 @@ def group_tasks(
 ) -> Iterator[Task]:
     """Yield consecutive partitions together, to reduce communication between processes.
 
-    A task is complete when it has this number of `segments`, or `size` bytes of input.
+    A task is complete when it has this number of `segments`, or `size` bytes of input. Partitions
+    of one large block stay together, up to a limit, because each task reads it from its start.
     """
     task: list[NumberedPartition] = []
+    held, block = 0, -1
     for numbered in partitions:
-        task.append(numbered)
-        if len(task) == segments or sum(each.size for _, each in task) >= size:
+        full = len(task) >= segments or held >= size
+        truth = numbered[1].truth
+        skips = truth.start == block and getattr(truth, "skip", 0) > _FEW_LINES
+        if full and not (skips and len(task) < _BLOCK_SEGMENTS):
             yield task
-            task = []
+            task, held = [], 0
+        block = truth.start
+        task.append(numbered)
+        held += numbered[1].size
     if task:
         yield task
 
@@ -148,7 +171,13 @@ def open_worker(
         if job.evaluators:
             from fieldmark.run.evaluator_runner import open_evaluators
 
-            runner = stack.enter_context(open_evaluators(job.evaluators, settings=job.settings))
+            evaluators = open_evaluators(
+                job.evaluators,
+                concurrency=job.concurrency,
+                settings=job.settings,
+                scorers=job.scorers,
+            )
+            runner = stack.enter_context(evaluators)
         yield PartitionWorker(job, plan=plan, numbers=numbers, restore=restore, runner=runner)
 
 
@@ -170,6 +199,10 @@ class PartitionWorker:
         self._restore = restore
         self._runner = runner
         self._threshold = Threshold()
+        self._start(plan, numbers)
+
+    def _start(self, plan: Plan | None = None, numbers: RowNumbers | None = None) -> None:
+        job = self._job
         if plan is None:
             table = AttributeTable()
             for attribute in job.seeds:
@@ -180,8 +213,14 @@ class PartitionWorker:
         numbers = RowNumbers(plan.table, job.seeds) if numbers is None else numbers
         self._encoder = CaseEncoder(numbers, values=job.values)
 
+    def start_over(self) -> None:
+        """Forget which attributes were reported, so that the next task reports all it uses."""
+        self._start()
+
     def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
         """Read, compare and count the partitions of a task, and write the rows of each segment."""
+        from fieldmark.data.partitions import PartitionReader
+
         job, plan = self._job, self._processor.plan
         totals = RunTotals(
             plan.table,
@@ -193,25 +232,29 @@ class PartitionWorker:
         ids: list[str] = []
         read: list[ReadStatistics] = []
         short = False
-        for number, partition in task:
-            before = len(ids)
-            with closing(job.opener.open(partition)) as stream:
-                if self._restore is None and self._runner is None:
-                    stream.keep_unparsed()
-                for segment in segments(stream.batches()):
-                    ids += [case.id for case in segment]
-                    cases, unreadable = split_unreadable(segment)
-                    stored = None if self._restore is None else self._restore(number, cases)
-                    results = self._processor.process(cases) if stored is None else stored
-                    if self._runner is not None:
-                        results = self._runner.evaluate(results, stored=stored is not None)
-                    totals.add(results, unreadable)
-                    if self._runner is not None:
-                        totals.tally.settle()  # scores differ, so there are no equal cases
-                    if job.keep_rows:
-                        write(self._encoder.encode(number, results, non_finite=stream.non_finite))
-            short |= len(ids) - before < partition.cases
-            read.append(stream.read_statistics())
+        with closing(PartitionReader(job.opener)) as reader:
+            for number, partition in task:
+                before = len(ids)
+                with closing(reader.open(partition)) as stream:
+                    if self._restore is None and self._runner is None:
+                        stream.keep_unparsed()
+                    for segment in segments(stream.batches()):
+                        ids += [case.id for case in segment]
+                        cases, unreadable = split_unreadable(segment)
+                        stored = None if self._restore is None else self._restore(number, cases)
+                        results = self._processor.process(cases) if stored is None else stored
+                        if self._runner is not None:
+                            results = self._runner.evaluate(results, stored=stored is not None)
+                        totals.add(results, unreadable)
+                        if self._runner is not None:
+                            totals.tally.settle()  # scores differ, so there are no equal cases
+                        if job.keep_rows:
+                            rows = self._encoder.encode(
+                                number, results, non_finite=stream.non_finite
+                            )
+                            write(rows)
+                short |= len(ids) - before < partition.cases
+                read.append(stream.read_statistics())
         return PartitionResult(
             number=task[0][0],
             after=task[-1][0] + 1,

@@ -111,6 +111,11 @@ class ProviderSet:
         metered = [each for each in models if hasattr(each, "usage") and hasattr(each, "spent")]
         return _once([cast("Metered", each) for each in metered])
 
+    def spent(self) -> JsonObject:
+        """Return what was paid for all models so far; nothing if there are none."""
+        spent = [{**_described(each), **each.spent()} for each in self.metered]
+        return total_spent(spent) if spent else {}
+
 
 class Metered(Protocol):
     """A provider or judge that reports its usage."""

@@ -1,7 +1,8 @@
 """Partitions of a run, processed as tasks of a Ray cluster.
 
-A task is stateless: it reports every attribute that its rows use, and nothing is written before its
-result arrives. So Ray may repeat any task, also after the node with its result was lost.
+The result of a task does not depend on other tasks: it reports every attribute that its rows use,
+and nothing is written before it arrives. So Ray may repeat any task, also after the node with its
+result was lost. What is expensive to start stays open in a worker process.
 """
 
 from __future__ import annotations
@@ -10,19 +11,23 @@ import logging
 import os
 import socket
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
-from itertools import count, islice, pairwise
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from uuid import uuid4
 
-from fieldmark.data.line_offsets import nth_line_offsets
+from fieldmark.data.files import is_compressed
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.partitions import (
     IdLine,
+    IdRange,
     JoinedLine,
-    LineRange,
     Partitions,
+    id_ranges,
     joined_partitions,
     partition_opener,
     read_ids,
@@ -34,6 +39,7 @@ from fieldmark.run.partition_worker import (
     NumberedPartition,
     PartitionResult,
     Task,
+    Worker,
     group_tasks,
 )
 from fieldmark.run.process_pool import WorkersDiedError
@@ -42,8 +48,9 @@ from fieldmark.version import VERSION
 if TYPE_CHECKING:
     from ray import ObjectRef
 
-__all__ = ["can_join", "connection", "join_on_ray", "run_on_ray"]
+__all__ = ["can_join", "connection", "join_on_ray", "map_on_ray", "run_on_ray"]
 
+_Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
 _Result: TypeAlias = "tuple[ObjectRef[PartitionResult], ObjectRef[bytes]]"
 """The references of a result and its rows."""
@@ -59,8 +66,8 @@ _MAX_RETRIES: Final = 5
 _MAX_STARTS: Final = 5
 """How often it is tried to start a cluster on this machine."""
 _CHECK_ADDRESS: Final = "check the address, and RAY_AUTH_TOKEN if the cluster requires a token"
-_JOIN_LINES: Final = 16_384
-"""The number of lines whose ids a task reads."""
+_JOIN_BLOCKS: Final = 16
+"""The number of blocks of 1 MB of which a task reads the ids."""
 _JOIN_BYTES: Final = 256 << 20
 """The input size in bytes for each partition of a join, which holds only ids and offsets."""
 _JOIN_BATCH: Final = 4096
@@ -82,11 +89,12 @@ def run_on_ray(
     """
     import ray
 
-    tasks = group_tasks(partitions, segments=_TASK_SEGMENTS, size=_TASK_BYTES)
+    segments = 1 if job.waits else _TASK_SEGMENTS
+    tasks = group_tasks(partitions, segments=segments, size=_TASK_BYTES)
     pending: deque[_Result] = deque()
     with connection(engine, workers):
         work = ray.remote(num_returns=2, max_retries=_MAX_RETRIES)(_work)
-        shared = ray.put(job)
+        key, shared = uuid4().hex, [ray.put(job)]
         # Tasks that are left when the run ends early are not cancelled: they write nothing, are few
         # and short, and Ray may crash if a task is cancelled while it finishes.
         while True:
@@ -94,7 +102,7 @@ def run_on_ray(
             waiting = _unfinished(pending)
             free = min(most - len(waiting), _AHEAD * most - len(pending))
             for task in islice(tasks, max(0, free)):
-                pending.append(cast("_Result", work.remote(shared, VERSION, task)))
+                pending.append(cast("_Result", work.remote(key, shared, VERSION, task)))
                 waiting.append(pending[-1][0])
             if not pending:
                 return
@@ -108,33 +116,60 @@ def run_on_ray(
             pending.popleft()
 
 
+def map_on_ray(
+    function: Callable[[_Item], _Value], items: Iterable[_Item], *, workers: int | str
+) -> Iterator[_Value]:
+    """Yield the result of a function for each item, in order, within a `connection`.
+
+    Only some results are computed before they are consumed.
+    """
+    import ray
+
+    call = ray.remote(max_retries=_MAX_RETRIES)(function)
+    pending: deque[ObjectRef[_Value]] = deque()
+    todo = iter(items)
+    while True:
+        free = max(1, _most_running(workers) - len(pending))
+        pending.extend(call.remote(item) for item in islice(todo, free))
+        if not pending:
+            return
+        yield _fetched(pending.popleft())
+
+
 def can_join(engine: str, stream: PairStream) -> bool:
     """Return whether the rows of both sides can be joined by Ray Data."""
     libraries = all(find_spec(name) is not None for name in ("pandas", "polars", "pyarrow"))
     has_ids = stream.by_id and all(side.layout.id_key for side in stream.sides)
-    return libraries and has_ids and "://" not in engine
+    sources = [side.source for side in stream.sides]
+    lines = not any(each.is_table or is_compressed(Path(each.name)) for each in sources)
+    return libraries and has_ids and lines and "://" not in engine
 
 
-def join_on_ray(stream: PairStream, size: int) -> Partitions:
+def join_on_ray(stream: PairStream, size: int, *, workers: int | str) -> Partitions:
     """Divide a stream into partitions whose rows are in any order, within a `connection`.
 
     Ray Data joins the ids of both sides and sorts them by the order of the truth. Only the offsets
     of lines reach this process, a few at a time.
     """
     opener = partition_opener(stream)
-    return Partitions(opener, joined_partitions(_joined_lines(stream), size))
+    return Partitions(opener, joined_partitions(_joined_lines(stream, workers), size))
 
 
-def _joined_lines(stream: PairStream) -> Iterator[JoinedLine]:
+def _joined_lines(stream: PairStream, workers: int | str) -> Iterator[JoinedLine]:
     import pyarrow.compute as pc  # type: ignore[import-untyped]
     from ray import data
     from ray.exceptions import RayError
 
     data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    limit, search_map = stream.options.limits.line_bytes, partial(map_on_ray, workers=workers)
+    ranges = (
+        id_ranges(side.source, side.layout.id_key or "", limit, _JOIN_BLOCKS, search_map)
+        for side in stream.sides
+    )
     truth, candidate = (
-        data.from_items(_line_ranges(stream, side)).map_batches(_read_ids, batch_size=1)
-        for side in range(2)
+        data.from_items([each._asdict() for each in own]).map_batches(_read_ids, batch_size=1)
+        for own in ranges
     )
     candidate = candidate.rename_columns({name: f"candidate_{name}" for name in IdLine._fields})
     joined = truth.join(
@@ -165,43 +200,55 @@ def _joined_lines(stream: PairStream) -> Iterator[JoinedLine]:
         raise
 
 
-def _line_ranges(stream: PairStream, number: int) -> list[dict[str, object]]:
-    """Return ranges of the lines of a side, with what a task needs to read their ids."""
-    side, limit = stream.sides[number], stream.options.limits.line_bytes
-    opener = partition_opener(stream)
-    path = (opener.truth, opener.candidate or opener.truth)[number].path
-    edges = pairwise(nth_line_offsets(path, _JOIN_LINES, limit))
-    return [
-        {"path": path, "key": side.layout.id_key, "start": start, "end": end, "first": first}
-        for first, (start, end) in zip(count(1, _JOIN_LINES), edges, strict=False)
-    ]
-
-
 def _read_ids(batch: Any) -> Any:  # noqa: ANN401 - types of Ray
-    """Return the ids of a range of lines as columns."""
-    start, end, first = (int(batch[name][0]) for name in ("start", "end", "first"))
-    part = LineRange(start, end, first)
-    lines = read_ids(str(batch["path"][0]), part, str(batch["key"][0]))
-    return {
-        name: list(each)
-        for name, each in zip(IdLine._fields, zip(*lines, strict=True), strict=True)
-    }
+    """Return the ids of the lines of a range as columns."""
+    # Ray Data converts values to types of numpy.
+    given = (batch[name][0] for name in IdRange._fields)
+    lines = read_ids(IdRange(*(getattr(each, "item", each.__str__)() for each in given)))
+    return {name: [each[place] for each in lines] for place, name in enumerate(IdLine._fields)}
 
 
-def _work(job: Job, version: str, task: Task) -> tuple[PartitionResult, bytes]:
-    """Process a task on a worker; its rows are one bytes object, which Ray does not copy."""
+_worker: tuple[str, Worker] | None = None
+"""The worker of the latest run in this process, and the key of the run."""
+_open: Final = ExitStack()
+"""What this process keeps open until it works for another run."""
+
+
+def _work(
+    key: str, shared: list[ObjectRef[Job]], version: str, task: Task
+) -> tuple[PartitionResult, bytes]:
+    """Process a task on a worker; its rows are one bytes object, which Ray does not copy.
+
+    The job is in a list, so that Ray does not deserialize it for every task.
+    """
     if version != VERSION:
         message = f"the workers have fieldmark {VERSION}, but the run was started with {version}"
         raise ConfigError.of(message, hint="install the same version on all nodes")
+    worker = _worker_of(key, shared[0])
+    rows: list[bytes] = []
+    with relaxed_gc():
+        worker.start_over()
+        result = worker.work(task, rows.extend)
+    return result, b"".join(rows)
+
+
+def _worker_of(key: str, job: ObjectRef[Job]) -> Worker:
+    """Return the worker of this process for a run; start it if the last task was of another run."""
+    import ray
+
+    global _worker  # noqa: PLW0603 - Ray has no other way to keep something between tasks
+    if _worker is not None and _worker[0] == key:
+        return _worker[1]
+    _worker = None
+    _open.close()
+    opened = ray.get(job)
     try:
-        job.check_readable()
+        opened.check_readable()
     except DataError as error:
         message = f"{error.message} on {socket.gethostname()}; {_SHARED}"
         raise DataError(message, error.location) from None
-    rows: list[bytes] = []
-    with relaxed_gc(), job.open() as worker:
-        result = worker.work(task, rows.extend)
-    return result, b"".join(rows)
+    _worker = key, _open.enter_context(opened.open())
+    return _worker[1]
 
 
 def _rows(rows: ObjectRef[bytes]) -> Iterator[bytes]:
@@ -260,6 +307,8 @@ def connection(engine: str, workers: int | str) -> Iterator[None]:
     address = engine if "://" in engine else os.environ.get("RAY_ADDRESS", "")
     local: dict[str, Any] = {}
     if not address:
+        # By default, Ray gives workers the lowest priority, so that any other process delays them.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         local["num_cpus"] = workers if isinstance(workers, int) else None
     # Ray gives a node 30 seconds to start, which is too short on a busy machine.

@@ -6,7 +6,6 @@ without evaluators is divided into partitions for several processes.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -41,6 +40,7 @@ from fieldmark.wire.case_result import CaseResult
 
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
+    from fieldmark.data.file_blocks import SearchMap
     from fieldmark.data.partitions import Partitions
     from fieldmark.model.outcomes import Attribute, AttributeTable
     from fieldmark.run.detection import RegionTotals
@@ -118,9 +118,14 @@ def run_session(
     """
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
-        if options.engine != PROCESSES and (reason := _why_indivisible(prepared, observers)):
-            message = f"the run cannot be distributed with engine {options.engine}: {reason}"
-            raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
+        if options.engine != PROCESSES:
+            reason = _why_indivisible(prepared, observers, options.engine)
+            if reason:
+                message = f"the run cannot be distributed with engine {options.engine}: {reason}"
+                raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
+            from fieldmark.run.ray_engine import connection
+
+            stack.enter_context(connection(options.engine, options.workers))
         directory = None
         if prepared.manifest is not None:
             from fieldmark.run.resume import open_run_directory
@@ -273,7 +278,8 @@ class _Session:
     def keep_cases(self) -> KeptCases:
         """Keep all cases for the result of the run, or read its files again if this is possible."""
         prepared, read_again = self._prepared, None
-        if prepared.files is not None and is_repeatable(self._settings.rules):
+        settings = self._settings
+        if prepared.files is not None and is_repeatable(settings.rules) and not settings.safety:
             read_again = partial(_read_again, prepared, prepared.files, self._options)
         self.kept = KeptCases(
             self._plan.table,
@@ -378,10 +384,16 @@ class _Session:
 
     def _run_serially(self) -> None:
         """Process everything in this process, except segments that are already stored."""
-        watched = self._observers or self._runner or self._regions
+        watched = self._observers or self._runner or self._regions or self._settings.safety
         if not (watched or self._stored or self._prepared.target):
             self._stream.keep_unparsed()
-        processor = CaseProcessor(self._plan, self._settings.convention, self._own_plans)
+        safety = None
+        if self._settings.safety is not None:
+            from fieldmark.run.safety import open_safety
+
+            safety = self._stack.enter_context(open_safety(self._settings.safety))
+        convention = self._settings.convention
+        processor = CaseProcessor(self._plan, convention, self._own_plans, safety)
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
@@ -450,7 +462,7 @@ class _Session:
             return True
         if options.worker_count == 1 or self._stream.bytes_total < PARALLEL_BYTES:
             return False
-        reason = _why_indivisible(self._prepared, self._observers)
+        reason = _why_indivisible(self._prepared, self._observers, options.engine)
         if not reason and self.kept is not None and not self.kept.is_droppable:
             reason = _KEPT
         if reason in {_KEPT, _LOCAL_FUNCTION}:
@@ -467,17 +479,20 @@ class _Session:
         from fieldmark.run.partition_worker import WorkerJob
 
         read = _PartsRead()
+        search_map = self._search_map()
         for careful in (False, True):
             if careful and self._is_joined():
                 found: Partitions | None = self._joined()
             else:
-                found = partition(self._stream, self._size, careful=careful)
+                found = partition(self._stream, self._size, careful=careful, search_map=search_map)
             if found is None:
                 return False
             job = WorkerJob(
                 opener=found.opener,
                 settings=self._settings,
                 evaluators=self._prepared.evaluators,
+                scorers=() if self._runner is None else self._runner.scorers,
+                concurrency=self._prepared.concurrency,
                 values=self._options.values,
                 keep_rows=self._rows is not None,
                 sampled=self._options.wants_intervals,
@@ -489,11 +504,21 @@ class _Session:
                 self._take(result)
                 read.add(result)
             else:
+                if found.reason:
+                    self.notes.append(f"compared in one process: {found.reason}")
                 if not found.whole:
                     return False
                 read.finish(self._stream)
                 return True
         return False
+
+    def _search_map(self) -> SearchMap | None:
+        """Return what counts lines on the cluster, if there is one."""
+        if self._options.engine == PROCESSES:
+            return None
+        from fieldmark.run.ray_engine import map_on_ray
+
+        return partial(map_on_ray, workers=self._options.workers)
 
     def _forget_attributes(self) -> None:
         """Forget the attributes of the first segment, if its rows were not in the same order.
@@ -525,10 +550,9 @@ class _Session:
         return can_join(self._options.engine, self._stream)
 
     def _joined(self) -> Partitions:
-        from fieldmark.run.ray_engine import connection, join_on_ray
+        from fieldmark.run.ray_engine import join_on_ray
 
-        self._stack.enter_context(connection(self._options.engine, self._options.workers))
-        return join_on_ray(self._stream, self._size)
+        return join_on_ray(self._stream, self._size, workers=self._options.workers)
 
     def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
         """Take the results of all partitions, which are the whole run."""
@@ -542,12 +566,11 @@ class _Session:
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
     ) -> Iterator[PartitionResult]:
         """Yield the results in order; this process does the first segment, workers the rest."""
-        from fieldmark.run.engines import run_partitions
         from fieldmark.run.partition_worker import open_worker
 
         todo: Iterator[NumberedPartition] = islice(partitions, self._next, None)
         if self._rows is None:
-            yield from run_partitions(self._options, job, todo)
+            yield from self._distributed(job, todo)
             return
         directory, numbers = self._rows.directory, self._rows.encoder.numbers
         restore = None if self._stored is None else self._stored.restore
@@ -562,7 +585,23 @@ class _Session:
             else:
                 return
         job = replace(job, seeds=tuple(numbers.seeds))
-        yield from run_partitions(self._options, job, todo, files=directory.files)
+        yield from self._distributed(job, todo, files=directory.files)
+
+    def _distributed(
+        self, job: WorkerJob, todo: Iterator[NumberedPartition], files: Sequence[int] = ()
+    ) -> Iterator[PartitionResult]:
+        """Yield the results of the engine; judges and models stay in this process."""
+        from fieldmark.run.engines import run_partitions
+
+        if not job.scorers and self._prepared.providers.are_local:
+            yield from run_partitions(self._options, job, todo, files=files)
+            return
+        from fieldmark.run.ray_services import open_services
+
+        services = self._stack.enter_context(open_services(job))
+        for result in run_partitions(self._options, services.job, todo):
+            services.settle(result.ids)
+            yield result
 
     def _take(self, result: PartitionResult) -> None:
         self._totals.merge(result.totals)
@@ -604,8 +643,8 @@ class _PartsRead:
         stream.absorb([] if self._statistics is None else [self._statistics])
 
 
-def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> str:
-    """Return why a run cannot be divided among processes; empty if it can."""
+def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine: str) -> str:
+    """Return why a run cannot be divided by an engine; empty if it can."""
     from fieldmark.data.partitions import why_indivisible
 
     settings, selection = prepared.settings, prepared.selection
@@ -617,13 +656,19 @@ def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer]) -> st
         return "cases have evaluators of their own"
     if observers:
         return "the result of each case is reported while it runs"
-    if not prepared.providers.are_local:
-        return "a comparator or an evaluator calls a model"
-    if prepared.evaluators:
-        from fieldmark.run.evaluator_runner import has_judges
+    if settings.safety is not None:
+        return "safety is judged"
+    if engine == PROCESSES:
+        # On a cluster, workers ask this process.
+        if not prepared.providers.are_local:
+            return "a comparator or an evaluator calls a model"
+        if prepared.evaluators:
+            from fieldmark.run.evaluator_runner import has_judges
 
-        if has_judges(prepared.evaluators):
-            return "an evaluator calls a program"
+            if has_judges(prepared.evaluators):
+                return "an evaluator calls a program"
+    import pickle  # only needed for large runs
+
     try:
         # Rules may contain functions of the caller.
         pickle.dumps((settings, prepared.evaluators))

@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
-from fieldmark.metrics.gates import Gate
-from fieldmark.metrics.summary import AppliedConvention, applied_convention
+from fieldmark.metrics.identity import described
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
+
+if TYPE_CHECKING:
+    from fieldmark.judges.safety import SafetyJudge
+    from fieldmark.metrics.gates import Gate
+    from fieldmark.metrics.summary import AppliedConvention
 
 __all__ = ["RulesLike", "Settings", "resolve_settings"]
 
@@ -32,6 +36,7 @@ class Settings:
 
     `own_rules` are the rules of single cases by id. `evaluator_rules` are the rules of evaluators
     that other metrics come from, by name, and `evaluator_options` say which metrics those are.
+    `safety` judges the predictions of a run without evaluators.
     """
 
     rules: Rules
@@ -41,6 +46,7 @@ class Settings:
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
     evaluator_rules: Mapping[str, Rules] = field(default_factory=dict)
     evaluator_options: JsonObject = field(default_factory=dict)
+    safety: SafetyJudge | None = None
 
     def rules_of(self, case_id: str) -> Rules:
         """Return the rules of a case."""
@@ -60,7 +66,13 @@ class Settings:
     @property
     def applied(self) -> AppliedConvention:
         """The convention and the rules behind the metrics."""
-        return applied_convention(self.convention, self.rules, self.others, self.evaluator_options)
+        from fieldmark.metrics.summary import applied_convention  # only needed for whole runs
+
+        applied = applied_convention(
+            self.convention, self.rules, self.others, self.evaluator_options
+        )
+        judge = self.safety
+        return applied if judge is None else applied.with_safety(judge.name, described(judge))
 
 
 def resolve_settings(
@@ -102,6 +114,7 @@ def resolve_settings(
         convention=chosen,
         gates=loaded.gates,
         warnings=tuple(map(str, loaded.warnings)),
+        safety=cast("SafetyJudge | None", loaded.safety_judge),
     )
 
 

@@ -143,13 +143,14 @@ class CaseWarnings:
         flags[_VACUOUS] += sum([result.stats.vacuous for result in results])
         flags[_FALLBACK] += sum([result.outcomes.fallback for result in results])
         for result in results:
-            flags[_SUSPICIOUS_CASE] += any(
-                INJECTION_WARNING in each.score.warnings for each in result.evaluator_results
-            )
-            for comparison in result.outcomes.comparisons.values():
-                flags[_APPROXIMATE] += comparison.approximate
-                flags[_AMBIGUOUS] += comparison.ambiguous
-                flags[_SUSPICIOUS] += comparison.note == INJECTION_NOTE
+            if result.evaluator_results:
+                flags[_SUSPICIOUS_CASE] += any(
+                    INJECTION_WARNING in each.score.warnings for each in result.evaluator_results
+                )
+        found = [each for result in results for each in result.outcomes.comparisons.values()]
+        flags[_APPROXIMATE] += sum([each.approximate for each in found])
+        flags[_AMBIGUOUS] += sum([each.ambiguous for each in found])
+        flags[_SUSPICIOUS] += [each.note for each in found].count(INJECTION_NOTE)
 
     def _find_paths(self, cases: Sequence[Case]) -> None:
         """Remove the paths that the documents of these cases have."""
@@ -229,7 +230,10 @@ class CaseWarnings:
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._values else ""
                 return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
-        reason = result.overall.reasoning if result.overall is not None and self._values else ""
+        overall = result.overall
+        if overall is None and result.evaluator_results:
+            overall = result.evaluator_results[0].score  # safety without evaluators
+        reason = overall.reasoning if overall is not None and self._values else ""
         return reason or "error"
 
 

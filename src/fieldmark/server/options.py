@@ -10,6 +10,7 @@ from typing import Final
 
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
+from fieldmark.server.request_rules import Models
 
 __all__ = ["CSRF_HEADER", "ServerLimits", "ServerOptions", "SessionSecrets"]
 
@@ -47,7 +48,7 @@ class ServerOptions:
     """The workspace, the directories that can be read, and whether changes are saved.
 
     `rules` are the default rules, from `rules_file`, instead of those of the workspace. `provider`
-    is used for semantic comparison; requests cannot change it.
+    is used for semantic comparison, and `safety` judges predictions; requests can name neither.
     """
 
     workspace: Path
@@ -57,13 +58,24 @@ class ServerOptions:
     rules: JsonObject | None = None
     rules_file: str = ""
     provider: Provider | None = None
+    safety: object | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
     secrets: SessionSecrets = field(default_factory=SessionSecrets)
+
+    @property
+    def models(self) -> Models:
+        """The provider and the safety judge."""
+        return Models(self.provider, self.safety)
 
     @property
     def provider_name(self) -> str:
         """The name of the provider."""
         return "lexical" if self.provider is None else self.provider.name
+
+    @property
+    def safety_name(self) -> str:
+        """The name of the safety judge."""
+        return str(getattr(self.safety, "name", "none"))
 
     @property
     def runs(self) -> Path:

@@ -1,72 +1,97 @@
 """Rules in requests, which can select strategies but cannot make the server access anything else.
 
-The provider for semantic comparison is configured when the server starts. A request that could
-name an endpoint, a function or a file would make the server call, run or read it.
+The provider for semantic comparison and the safety judge are configured when the server starts. A
+request that could name an endpoint, a function or a file would make the server call, run or read
+it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark import registry
+from fieldmark.config.calibration import CALIBRATED, CALIBRATION
 from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.rules_file import read_rules
+from fieldmark.config.rules_file import SAFETY, read_rules
 from fieldmark.judges.llm.connection import Connection
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.server.api_errors import ApiError, ErrorCode
 
-__all__ = ["PROVIDER", "RulesInput", "provider_for_run", "resolve_rules"]
+__all__ = ["PROVIDER", "Models", "RulesInput", "resolve_rules"]
 
 RulesInput: TypeAlias = "LoadedRules | JsonObject | list[JsonValue] | None"
 """Rules as the library accepts them."""
 _AUTO: Final = "auto"
 PROVIDER: Final = "provider"
-_LOCAL_PROVIDERS: Final = frozenset({"lexical", "recorded"})
-_NOT_ALLOWED: Final = (
-    "A request can select only the providers lexical and recorded (with the scores in the request)."
-    " Other providers are configured when the server starts."
+_LOCAL: Final = {
+    PROVIDER: (Plugin.PROVIDERS, frozenset({"lexical", "recorded"})),
+    SAFETY.name: (Plugin.SAFETY, frozenset({"none", "wordlist"})),
+}
+"""What a request may select, by key."""
+_NOT_ALLOWED: Final = {
+    PROVIDER: "A request can select only the providers lexical and recorded (with the scores in the"
+    " request). Other providers are configured when the server starts.",
+    SAFETY.name: "A request can select only the safety judges none and wordlist. Other judges are"
+    " configured when the server starts.",
+}
+_NO_FILES: Final = (
+    "A request cannot name a calibration file. Use the threshold itself, or start the server with a"
+    " rules file that names it."
 )
 
 
-def resolve_rules(value: JsonValue, provider: Provider | None) -> RulesInput:
-    """Check the rules of a request and apply the server's provider unless they name one."""
-    _check_providers(value)
+class Models(NamedTuple):
+    """The provider and the safety judge that the server was started with."""
+
+    provider: Provider | None = None
+    safety: object | None = None
+
+    def for_run(self) -> Models:
+        """Return the same models with budgets and usage counters of their own."""
+        provider, safety = (
+            replace(each) if isinstance(each, Connection) else each for each in self
+        )
+        return Models(cast("Provider | None", provider), safety)
+
+
+def resolve_rules(value: JsonValue, models: Models) -> RulesInput:
+    """Check the rules of a request and apply the server's models unless they name others."""
+    _check_names(value)
     # The library would interpret any other string as a file name.
     if not (value is None or isinstance(value, dict | list) or value == _AUTO):
         message = "Rules must be an object, a list of fields or 'auto'."
         raise ApiError(ErrorCode.INVALID_RULES, message)
-    own = isinstance(value, dict) and _provider_type(value.get(PROVIDER)) is not None
-    if provider is None or own:
+    own = isinstance(value, dict) and _named(value, PROVIDER) is not None
+    provider = None if own else models.provider
+    if provider is None and models.safety is None:
         return read_rules(value) if value == _AUTO else cast("RulesInput", value)
-    return read_rules({} if value is None else value, provider=provider)
+    loaded = read_rules({} if value is None else value, provider=provider)
+    return loaded if loaded.safety is not None else replace(loaded, safety=models.safety)
 
 
-def provider_for_run(provider: Provider | None) -> Provider | None:
-    """Return a provider with a budget and usage counters of its own for one run."""
-    given: object = provider
-    return cast("Provider", replace(given)) if isinstance(given, Connection) else provider
-
-
-def _check_providers(value: JsonValue) -> None:
-    """Reject rules that name a non-local provider at any depth."""
+def _check_names(value: JsonValue) -> None:
+    """Reject rules that name a model or a file at any depth."""
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
-            provider = item.get(PROVIDER)
-            name = _provider_type(provider)
-            reads_file = isinstance(provider, dict) and "file" in provider
-            if name is not None and (name not in _LOCAL_PROVIDERS or reads_file):
-                raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED)
+            for key, (_, local) in _LOCAL.items():
+                name, given = _named(item, key), item.get(key)
+                reads_file = isinstance(given, dict) and "file" in given
+                if name is not None and (name not in local or reads_file):
+                    raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED[key])
+            if CALIBRATION in item and CALIBRATED in item.values():
+                raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NO_FILES)
             pending.extend(item.values())
         elif isinstance(item, list):
             pending.extend(item)
 
 
-def _provider_type(provider: JsonValue) -> str | None:
-    """Return the registered name of a provider, or None if the value does not name one."""
-    name = provider.get("type") if isinstance(provider, dict) else provider
-    return registry.canonical(Plugin.PROVIDERS, name) if isinstance(name, str) else None
+def _named(rules: JsonObject, key: str) -> str | None:
+    """Return the registered name of a provider or judge, or None if the value names none."""
+    given = rules.get(key)
+    name = given.get("type") if isinstance(given, dict) else given
+    return registry.canonical(_LOCAL[key][0], name) if isinstance(name, str) else None

@@ -325,6 +325,7 @@ class StrategiesResponse(_Open):
     revision: str
     writable: bool
     provider: str
+    safety: str
 
 
 class InferResponse(_Open):

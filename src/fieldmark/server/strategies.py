@@ -7,16 +7,16 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from fieldmark.config.calibration import CALIBRATED, CALIBRATION
 from fieldmark.config.files import load_file
-from fieldmark.config.rules_file import native_form
+from fieldmark.config.rules_file import SAFETY, native_form
 from fieldmark.errors import ConfigError, Location
-from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.gates import RunGates
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState
-from fieldmark.server.request_rules import PROVIDER, resolve_rules
+from fieldmark.server.request_rules import PROVIDER, Models, resolve_rules
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.json_text import pretty_json
 
@@ -33,7 +33,7 @@ def read_strategies(state: AppState) -> JsonObject:
     options, path = state.options, state.options.strategies
     if options.rules is None:
         stored = load_file(path).value if path.is_file() else None
-        rules, revision = checked_rules(stored, options.provider), _revision(path)
+        rules, revision = checked_rules(stored, options.models), _revision(path)
     else:
         rules, revision = options.rules, _hash(pretty_json(options.rules))
     return {
@@ -42,6 +42,7 @@ def read_strategies(state: AppState) -> JsonObject:
         "revision": revision,
         "writable": options.write and options.rules is None,
         "provider": options.provider_name,
+        "safety": options.safety_name,
     }
 
 
@@ -53,7 +54,7 @@ def write_strategies(rules: JsonValue, revision: str | None, state: AppState) ->
             "server without --rules."
         )
         raise ApiError(ErrorCode.READ_ONLY, message)
-    content = pretty_json(checked_rules(rules, state.options.provider))
+    content = pretty_json(checked_rules(rules, state.options.models))
     with _WRITE_LOCK:
         if revision not in {None, _revision(state.options.strategies)}:
             message = "The rules have changed since they were loaded. Reload them and try again."
@@ -61,27 +62,43 @@ def write_strategies(rules: JsonValue, revision: str | None, state: AppState) ->
         write_atomic(state.options.strategies, content)
 
 
-def checked_rules(rules: JsonValue, provider: Provider | None) -> JsonObject:
+def checked_rules(rules: JsonValue, models: Models) -> JsonObject:
     """Return the native form of rules; the error lists all their problems."""
-    settings = resolve_settings(resolve_rules(rules or None, provider))
+    settings = resolve_settings(resolve_rules(rules or None, models))
     RunGates(gates=settings.gates).check_names(settings)
     return native_form(rules or {})
 
 
-def load_default_rules(path: Path, provider: Provider | None) -> JsonObject:
-    """Return the rules of a file without its provider, which is that of the server."""
+def load_default_rules(path: Path, models: Models) -> JsonObject:
+    """Return the valid rules of a file without its provider and judge, which are the server's.
+
+    Thresholds from calibrations are numbers in the result.
+    """
     rules = {
-        name: value
+        name: _with_thresholds(value, path.parent)
         for name, value in native_form(load_file(path).value).items()
-        if name != PROVIDER
+        if name not in (PROVIDER, SAFETY.name)
     }
     try:
-        return checked_rules(rules, provider)
+        return checked_rules(rules, models)
     except ApiError as error:
         hint = "set one provider for the whole file"
         raise ConfigError.of(
             "rules of fields cannot name a provider", Location(str(path)), hint
         ) from error
+
+
+def _with_thresholds(value: JsonValue, directory: Path) -> JsonValue:
+    """Return rules with the thresholds of the calibration files that they name."""
+    if isinstance(value, list):
+        return [_with_thresholds(each, directory) for each in value]
+    if not isinstance(value, dict):
+        return value
+    rest = {name: _with_thresholds(each, directory) for name, each in value.items()}
+    if rest.get("threshold") != CALIBRATED:
+        return rest
+    stored = load_file(directory / str(rest.pop(CALIBRATION))).value_of("threshold")
+    return {**rest, "threshold": stored}
 
 
 def _revision(path: Path) -> str:

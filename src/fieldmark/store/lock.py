@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,9 +69,7 @@ class RunLock:
 
     def write_owner(self) -> None:
         """Write the process id and host into the file, if possible."""
-        import socket  # not needed to read runs
-
-        owner = orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()})
+        owner = orjson.dumps({"pid": os.getpid(), "host": platform.node()})
         with suppress(OSError):
             os.ftruncate(self.file, 0)
             os.pwrite(self.file, owner, 0)

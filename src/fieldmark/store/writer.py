@@ -61,9 +61,7 @@ _SYNC_SECONDS: Final = 1.0
 
 def new_run_id() -> str:
     """Return a unique name for a run that sorts by time."""
-    import secrets  # not needed to read runs
-
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(16)}"
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.urandom(16).hex()}"
 
 
 class WholeResults(NamedTuple):

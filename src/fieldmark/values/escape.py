@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["DASH", "for_csv", "for_html", "for_markdown", "html_table", "visible"]
+__all__ = ["DASH", "for_csv", "for_html", "for_markdown", "from_csv", "html_table", "visible"]
 
 DASH: Final = "–"  # noqa: RUF001 - an undefined metric
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=+\-@\t\r])")
 """Where a formula may start: a program that splits cells at line ends reads each line as a cell."""
+_ESCAPED_FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))'(?=[=+\-@\t\r])")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&-])")
 
@@ -44,6 +44,15 @@ def for_csv(text: str) -> str:
     return shown if _PLAIN_NUMBER.match(shown) else _FORMULA.sub("'", shown)
 
 
+def from_csv(text: str) -> str:
+    """Return the text of a cell that `for_csv` has escaped.
+
+    >>> from_csv("'=1+1")
+    '=1+1'
+    """
+    return _ESCAPED_FORMULA.sub("", text)
+
+
 def for_markdown(text: str) -> str:
     """Return a cell of a Markdown table with all Markdown syntax escaped."""
     return _MARKDOWN.sub(r"\\\1", visible(text))
@@ -51,6 +60,8 @@ def for_markdown(text: str) -> str:
 
 def for_html(text: str) -> str:
     """Return text escaped for HTML."""
+    import html  # loads a table of all named characters
+
     return html.escape(visible(text))
 
 

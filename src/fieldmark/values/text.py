@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from unicodedata import category, combining, normalize
 
@@ -29,6 +30,8 @@ _MIN_SIMILARITY: Final = 0.6
 """The minimum similarity of a suggestion, unless it differs by a single typo."""
 _MIN_TYPO_LENGTH: Final = 2
 _MIN_PREFIX_LENGTH: Final = 3
+_MAX_CACHED: Final = 64
+"""The maximum length of text whose normalized form is cached."""
 
 
 def normalized(text: str) -> str:
@@ -53,6 +56,12 @@ def unified(text: str) -> str:
         text = text.strip().lower()
         # Most strings have single blanks only.
         return text if "  " not in text and text.isprintable() else " ".join(text.split())
+    return _unified_wide(text) if len(text) <= _MAX_CACHED else _unified_wide.__wrapped__(text)
+
+
+@lru_cache(maxsize=4096)
+def _unified_wide(text: str) -> str:
+    """Return the same for text beyond ASCII; cached, since names recur."""
     # Folding can decompose letters, so they are composed again.
     return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
 

@@ -49,15 +49,16 @@ _ALIGN: Final = "align"
 class RowNumbers:
     """Stored numbers for the attributes of a table, whose own numbers depend on earlier cases.
 
-    `seeds` are the attributes with small numbers, by default those of the first segment.
+    `seeds` are the attributes with small numbers, by default those of the first segment. `lists`
+    has the numbers of the lists that rows have used so far.
     """
 
-    __slots__ = ("_bases", "_limit", "_lists", "_new", "_table", "seeds")
+    __slots__ = ("_bases", "_limit", "_new", "_table", "lists", "seeds")
 
     def __init__(self, table: AttributeTable, seeds: Sequence[Attribute] | None = None) -> None:
         self._table = table
         self._bases: list[int] = []
-        self._lists: dict[str, int] = {}
+        self.lists: dict[str, int] = {}
         self._limit = 0
         self._new: list[NumberedAttribute] = []
         self.seeds: dict[Attribute, int] | None = None
@@ -92,7 +93,7 @@ class RowNumbers:
 
     def items(self, items: Sequence[ItemMark]) -> list[StoredItem]:
         """Return the item marks of a case as its row stores them."""
-        numbers = self._lists
+        numbers = self.lists
         for path in dict.fromkeys([mark[1] for mark in items]):
             if path not in numbers:
                 numbers[path] = self._number(_list_attribute(path))

@@ -27,6 +27,7 @@ from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.strict_json import all_finite
+from fieldmark.wire.scores import evaluator_result_to_json
 
 __all__ = ["FLAGS", "NON_FINITE", "CaseResult", "FieldResult", "with_parsed_documents"]
 
@@ -321,6 +322,7 @@ class CaseResult:
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
         flags: JsonObject = {name: list(each) for name, each in self.quality.flags.items()}
+        evaluations: list[JsonValue] = [*map(evaluator_result_to_json, self.evaluator_results)]
         return {
             "case_id": self.case.id,
             "convention": self.convention.name,
@@ -342,6 +344,7 @@ class CaseResult:
             "errors_by_type": dict(self.errors_by_type),
             "quality": {**self.quality._asdict(), "flags": flags},
             **({} if self.usage is None else {"usage": self.usage}),
+            **({"evaluator_results": evaluations} if evaluations else {}),
             "outcomes": [each.to_dict() for each in self.fields],
         }
 

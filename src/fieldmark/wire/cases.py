@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 import orjson
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
-from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.evaluators.base import SAFETY, EvaluatorResult
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
@@ -20,7 +20,7 @@ from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.kernel import unparsed
+from fieldmark.model.kernel import COMPILED, kernel, unparsed
 from fieldmark.model.outcome import Outcome, Reason, fact_of
 from fieldmark.model.outcomes import ItemMark, Outcomes
 from fieldmark.values.json_text import finite_json, strict_json
@@ -40,7 +40,8 @@ __all__ = ["CaseEncoder", "case_from_json", "segment_of"]
 _CACHED: Final = 2048
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
-_NO_EVALUATORS: Final = Score(score=None, verdict=None)
+_COMMON: Final = (CaseInput.OK, "", "", (), None)
+"""The input, note, source, tags and context of most cases."""
 _QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
 """A remark after a path that may quote a value, such as an error."""
 
@@ -68,12 +69,27 @@ class CaseEncoder:
         written as strings.
         """
         self.numbers.begin_segment([each.outcomes for each in results])
-        lines = [self._line(each, non_finite=non_finite) for each in results]
+        lines = [
+            self._common_line(each) or self._line(each, non_finite=non_finite) for each in results
+        ]
         if lines:
             head, comma, rest = lines[0].partition(b',"score":')
             mark = b',"segment":[%d,%d]' % (segment, len(lines))
             lines[0] = b"".join((head, mark, comma, rest))
         return lines
+
+    def _common_line(self, result: CaseResult) -> bytes | None:
+        """Return what `_line` does for two unparsed documents, if the kernel can write it."""
+        case, outcomes = result.case, result.outcomes
+        if not COMPILED or case.unparsed is None or case[3:8] != _COMMON or not self._values:
+            return None
+        if outcomes.fallback or result.non_finite:
+            return None
+        if result.overall is not None or result.evaluator_results:
+            return None
+        lists = self.numbers.lists
+        both = outcomes.comparisons, outcomes.items
+        return kernel.row(case.id, self._record(result), *both, lists, *case.unparsed)
 
     def _line(self, result: CaseResult, *, non_finite: bool) -> bytes:
         case, outcomes = result.case, result.outcomes
@@ -109,9 +125,9 @@ class CaseEncoder:
                 parts += [b',"candidate":', finite_json(candidate) if odd else text]
                 if marked := _non_finite(result) if odd else result.non_finite:
                     parts += [b',"non_finite":', strict_json(sorted(marked))]
-        if result.overall is not None:
+        if result.overall is not None or result.evaluator_results:
             evaluations: dict[str, object] = {}
-            if values:
+            if values and result.overall is not None:
                 overall = result.overall
                 evaluations |= {"hits": overall.hits, "misses": overall.misses}
                 evaluations |= {"reasoning": overall.reasoning}
@@ -210,14 +226,20 @@ def case_from_json(
 ) -> CaseResult:
     """Parse a row; an invalid one raises ValueError, KeyError, TypeError or IndexError."""
     evaluators = row.get("evaluator_results")
+    results: tuple[EvaluatorResult, ...] = ()
+    overall = None
+    if isinstance(evaluators, list):
+        results = tuple(map(evaluator_result_from_json, evaluators))
+        if not results or any(each.type != SAFETY for each in results):
+            overall = score_from_json(row)
     return CaseResult(
         _case(row),
         _outcomes(row, attributes),
         _stats(row, convention),
         attributes.table,
         convention,
-        tuple(map(evaluator_result_from_json, evaluators)) if isinstance(evaluators, list) else (),
-        score_from_json(row) if isinstance(evaluators, list) else None,
+        results,
+        overall,
         "expected" in row,
         _positions(row.get("non_finite")),
     )

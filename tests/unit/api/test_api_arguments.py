@@ -83,6 +83,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "evaluate": ({"tests": [{"expected": {"a": 1}, "candidate": {"a": 1}}]},),
     "improve": ("none",),
     "infer": (ROWS,),
+    "label": ("none",),
     "lint": (ROWS,),
     "open_run": ("none",),
     "rescore": ("none",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -84,7 +85,6 @@ def test_failed_comparisons_are_counted_as_errors():
             "true or false",
             id="unknown-verdict",
         ),
-        pytest.param({"expected": 1, "candidate": 1, "verdict": None}, "true or false", id="null"),
         pytest.param([1], "expected an object with 'expected', 'candidate'", id="list"),
     ],
 )
@@ -98,9 +98,161 @@ def test_labels_without_similarity_require_a_comparator():
         calibrate(ROWS)
 
 
-def test_unknown_path_is_rejected():
-    with pytest.raises(ConfigError, match=r"^path: no rule for 'total' with a comparator$"):
-        calibrate(ROWS, match="fuzzy", path="total")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"match": "fuzzy", "path": "total"}, "path: the labels have no attribute", id="labels-without-attributes"),
+        pytest.param({"rules": {"vendor": {"match": "fuzzy"}}, "path": "vendr"}, "no rule for 'vendr' with a comparator; did you mean 'vendor'?", id="unknown-path"),
+        pytest.param({"evaluator": "judge"}, "evaluator requires evaluation", id="evaluator-without-evaluation"),
+        pytest.param({"match": "fuzzy", "target": "f1=1"}, "expected precision or recall", id="unknown-target"),
+        pytest.param({"match": "fuzzy", "at_least": {"kapa": 1}}, "unknown metric 'kapa'; did you mean 'kappa'?", id="unknown-metric"),
+        pytest.param({"match": "fuzzy", "at_least": {"chosen.kapa": 1}}, "unknown metric 'chosen.kapa'", id="unknown-metric-of-the-chosen-threshold"),
+    ],
+)  # fmt: skip
+def test_invalid_options_are_rejected_before_anything_is_judged(options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        calibrate(ROWS, **options)
+
+
+BOTH = [{"expected": "Acme", "candidate": c, "verdict": v} for c, v in [
+    ("acme", True), ("Acme.", True), ("Acmee", True), ("Bolt", False), ("Zinc", False),
+]]  # fmt: skip
+
+
+@pytest.mark.parametrize("blank", [None, "", "  "])
+def test_rows_without_a_verdict_are_counted_and_not_used(blank):
+    result = calibrate([*BOTH, {**BOTH[0], "verdict": blank}], match="fuzzy")
+    assert (len(result.judged), result.unlabeled) == (5, 1)
+
+
+def test_labels_without_any_verdict_are_rejected():
+    with pytest.raises(DataError, match="no label has a verdict; enter true or false"):
+        calibrate([{**BOTH[0], "verdict": None}], match="fuzzy")
+
+
+def test_metrics_at_the_current_threshold_have_no_prefix():
+    metrics = calibrate(BOTH, match="fuzzy", target="precision=0.9").metrics()
+    assert (metrics["kappa"], metrics["precision"], metrics["recall"]) == (
+        pytest.approx(2 / 7),
+        1.0,
+        pytest.approx(1 / 3),
+    )
+    assert (metrics["auc"], metrics["base_rate"]) == (1.0, 0.6)
+    assert metrics["chosen"]["recall"] == 1.0
+    assert metrics["cross_validated"]["folds"] == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "passed", "note"),
+    [
+        pytest.param({"auc": 1}, [True], [""], id="reached"),
+        pytest.param({"kappa": 0.6}, [False], [""], id="missed"),
+        pytest.param({"chosen.precision": 0.9}, [True], [""], id="other-threshold"),
+    ],
+)
+def test_gates(limits, passed, note):
+    result = calibrate(BOTH, match="fuzzy", at_least=limits)
+    assert [gate.passed for gate in result.gates] == passed
+    assert [gate.note for gate in result.gates] == note
+    assert result.passed is all(passed)
+
+
+@pytest.mark.parametrize("metric", ["kappa", "auc", "precision", "agreement", "recall"])
+def test_gate_fails_if_labels_have_one_verdict(metric):
+    result = calibrate(BOTH[:3], match="fuzzy", threshold=0.5, at_least={metric: 0.0})
+    [gate] = result.gates
+    assert (gate.passed, gate.note) == (False, "the labels do not have both verdicts")
+    [warning] = result.warnings
+    assert warning.startswith("every label says a match; kappa, AUC and thresholds are undefined")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "warning"),
+    [
+        pytest.param(BOTH, {"match": "exact"}, "the judge is no better than the base rate: it agrees with 0.400 of the labels, and always saying 'match' with 0.600", id="base-rate"),
+        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "matches are not more similar than other pairs", id="worse-than-a-coin"),
+        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "on labels that were held out, no threshold is better than the base rate", id="no-better-threshold"),
+        pytest.param(BOTH[2:], {"match": "fuzzy"}, "too few labels to measure a threshold", id="too-few-labels"),
+        pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "no threshold reaches precision 1", id="unreachable-target"),
+        pytest.param([*BOTH, {**BOTH[0], "verdict": False}], {"match": "fuzzy"}, "1 pair with both verdicts", id="contradiction"),
+    ],
+)  # fmt: skip
+def test_warnings(rows, options, warning):
+    assert any(warning in each for each in calibrate(rows, **options).warnings)
+
+
+def test_better_judge_has_no_warnings():
+    assert calibrate([*BOTH, *BOTH], match="fuzzy", threshold=0.7).warnings == ()
+
+
+def recorded(attribute, *pairs):
+    return [
+        {"expected": "a", "candidate": "b", "attribute": attribute, "judge": judge, "verdict": right,
+         "outcome": outcome, "similarity": similarity}
+        for similarity, outcome, right, judge in pairs
+    ]  # fmt: skip
+
+
+FUZZY = recorded(
+    "lines[].text",
+    (0.91, "match", True, "fuzzy"),
+    (0.86, "match", False, "fuzzy"),
+    (0.84, "wrong_value", True, "fuzzy"),
+    (None, "format_error", False, "fuzzy"),
+)
+DATES = recorded("date", (None, "match", True, "date"), (None, "wrong_value", False, "date"))
+
+
+def test_current_threshold_of_recorded_similarities_separates_what_the_run_accepted():
+    result = calibrate(FUZZY)
+    assert result.threshold == 0.85
+    assert [each.similarity for each in result.judged] == [0.91, 0.86, 0.84, 0.0]
+
+
+def test_path_selects_the_labels_of_a_field():
+    assert len(calibrate([*FUZZY, *DATES], path="lines[*].text").judged) == 4
+    with pytest.raises(
+        DataError, match=r"no label of total; the labels are of: lines\[\].text, date"
+    ):
+        calibrate([*FUZZY, *DATES], path="total")
+
+
+def test_similarities_of_several_comparators_cause_a_warning():
+    assert (
+        calibrate([*FUZZY, *DATES])
+        .warnings[0]
+        .startswith("the similarities come from date and fuzzy, which have no common threshold")
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        pytest.param(BOTH, {"match": "exact_text"}, "there is no threshold to save: exact_text has none", id="comparator-without-a-threshold"),
+        pytest.param(FUZZY, {}, "recorded similarities cannot be referenced by a rule", id="recorded"),
+        pytest.param(BOTH[:3], {"match": "fuzzy"}, "there is no threshold to save: the labels do not have both verdicts", id="one-verdict"),
+        pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "there is no threshold to save: no threshold reaches", id="unreachable-target"),
+        pytest.param(BOTH, {"rules": {"provider": {"type": "recorded", "scores": []}, "defaults": {"match": "semantic"}}}, "there is no threshold to save: no similarity recorded", id="errors"),
+    ],
+)  # fmt: skip
+def test_result_without_a_threshold_is_not_saved(rows, options, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        calibrate(rows, **options).save(tmp_path / "file.json")
+    assert not (tmp_path / "file.json").exists()
+
+
+def test_saved_file_depends_on_the_labels_but_not_on_their_order(tmp_path):
+    def saved(rows):
+        calibrate(rows, match="fuzzy").save(tmp_path / "file.json")
+        return json.loads((tmp_path / "file.json").read_text("utf-8"))
+
+    first = saved(BOTH)
+    assert saved(BOTH[::-1]) == first
+    assert saved([*BOTH, BOTH[0]])["labels"] != first["labels"]
+    assert first["options"] == {
+        "algorithm": "levenshtein", "case_sensitive": False, "ignore": [], "numbers": "similar",
+    }  # fmt: skip
+    assert "Acme" not in json.dumps(first)
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def test_module_returns_exit_codes():
         pytest.param("runs --metric micro_f1", "--metric requires --trend", id="trend-option-without-trend"),
         pytest.param("runs --yes", "--yes requires --delete", id="yes-without-delete"),
         pytest.param("runs a --delete --note b", "--note cannot be used with --delete", id="note-with-delete"),
-        pytest.param("calibrate a --path b", "--path requires --rules", id="path-without-rules"),
+        pytest.param("calibrate a --evaluator b", "--evaluator requires --eval", id="evaluator-without-eval"),
         pytest.param(
             "score a --id key --resume run",
             "--resume uses the inputs and options that are stored with the run; remove the inputs, --id",

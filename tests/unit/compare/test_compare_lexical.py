@@ -43,6 +43,12 @@ MATCHING = [
     pytest.param("None", "No known allergies", id="none"),
     pytest.param("Tue, 5 March 2024", "5 March 2024", id="weekday-of-a-date"),
     pytest.param("every two weeks", "biweekly", id="frequency"),
+    pytest.param("Q8H", "every 8 hours", id="interval"),
+    pytest.param("1 lb", "454 g", id="converted-unit"),
+    pytest.param("a dozen eggs", "12 eggs", id="dozen"),
+    pytest.param("five b", "5 b", id="number-word-before-a-letter"),
+    pytest.param("2024", "January to December 2024", id="year-as-a-period"),
+    pytest.param("M.t.n.", "Mountain", id="letters-with-dots"),
     pytest.param("\u5317\u4eac\u5e02", "\u5317\u4eac \u5e02", id="script-without-spaces"),
 ]  # fmt: skip
 
@@ -57,6 +63,11 @@ DIFFERENT = [
     pytest.param("Portland, OR", "Portland, ME", id="other-state"),
     pytest.param("None", "No limit of 5 claims", id="none-beside-a-number"),
     pytest.param("None", "!", id="none-beside-a-text-without-words"),
+    pytest.param("twelve three", "15", id="two-number-words"),
+    pytest.param("two m", "2,000,000", id="letter-after-a-number-word-is-no-scale"),
+    pytest.param("blossoms", "b10550ms", id="too-many-digits-in-a-word"),
+    pytest.param("Amoxicilin Amoxicilin", "Amoxicillin", id="one-counterpart-for-two-words"),
+    pytest.param("boarding", "boasting", id="words-with-the-same-beginning-and-ending"),
 ]  # fmt: skip
 
 
@@ -70,6 +81,14 @@ def test_same_meaning_is_similar(expected, candidate):
 def test_different_meaning_is_not_similar(expected, candidate):
     assert lexical_similarity(expected, candidate) < 0.8
     assert lexical_similarity(candidate, expected) < 0.8
+
+
+def test_factor_before_a_measure_may_be_a_number_of_pieces():
+    assert lexical_similarity("2 x 3 m", "2 x 3") > 0.0
+
+
+def test_generic_word_counts_as_any_other_if_a_text_has_no_others():
+    assert lexical_similarity("total", "total mug") == lexical_similarity("jar", "jar mug")
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

@@ -133,3 +133,8 @@ def test_amounts_of_many_currencies_are_compared_by_their_keys_only():
     (amount,) = read_text("$1,240.00")
     assert len(amount.keys) > 10
     assert text_reader._irregular(amount.keys) == ()
+
+
+def test_short_word_in_capitals_may_be_a_code_with_another_meaning():
+    assert [token.word for token in read_text("Denver CO")] == ["denver", "co"]
+    assert "co" not in [token.word for token in read_text("Acme co")]

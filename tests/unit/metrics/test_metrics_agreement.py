@@ -1,14 +1,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from fieldmark.errors import OptionError
 from fieldmark.metrics.agreement import (
     JudgeAgreement,
     JudgedPair,
+    ThresholdTarget,
     agreement_at,
+    auc,
+    base_rate,
     best_threshold,
+    cross_validate,
     sweep,
+    threshold_for,
 )
+from reference import agreement_oracle as oracle
 
 
 def right(similarity):
@@ -94,6 +103,20 @@ def test_interval_contains_thresholds_within_one_standard_error():
     assert best.low <= best.agreement.threshold <= best.high
 
 
+def test_interval_ends_at_the_last_threshold_within_one_standard_error():
+    # Shares from the lowest threshold on: 4/9, 5/9, 6/9, 7/9 and so on to 9/9 and back.
+    judged = [wrong(n / 20) for n in range(1, 6)] + [right(n / 20) for n in range(6, 10)]
+    best = best_threshold(judged)
+    assert best.agreement.share == 1.0
+    assert (best.low, best.high) == (best.agreement.threshold,) * 2
+    judged = [*judged, right(0.01), wrong(0.99)]
+    best, rows = best_threshold(judged), sweep(judged)
+    error = (best.agreement.share * (1 - best.agreement.share) / len(judged)) ** 0.5
+    near = [row.threshold for row in rows if row.share >= best.agreement.share - error]
+    assert len(near) == 3
+    assert [best.low, best.high] == [near[0], near[-1]]
+
+
 @pytest.mark.parametrize("judged", [JUDGED, JUDGED[:1], [wrong(1.0), right(1.0)], [wrong(0.0)]])
 def test_sweep_returns_the_agreement_at_each_threshold(judged):
     rows = sweep(judged)
@@ -103,3 +126,112 @@ def test_sweep_returns_the_agreement_at_each_threshold(judged):
 
 def test_no_best_threshold_without_labels():
     assert best_threshold([]) is None
+
+
+# --- against definitions --------------------------------------------------------------------------
+
+
+@given(st.tuples(*[st.integers(1, 60)] * 4))
+def test_kappa_and_its_interval_equal_the_delta_method(counts):
+    both, judge_only, people_only, neither = counts
+    table = [[both, judge_only], [people_only, neither]]
+    agreement = JudgeAgreement(0.5, *counts)
+    assert agreement.kappa == pytest.approx(oracle.kappa(table))
+    assert agreement.kappa_interval == pytest.approx(oracle.kappa_interval(table), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "interval"),
+    [
+        pytest.param((10, 0, 0, 10), (0.678, 1.0), id="agreement-on-all-pairs"),
+        pytest.param((0, 10, 10, 0), (-1.0, -0.678), id="agreement-on-none"),
+        pytest.param((10, 0, 0, 0), None, id="undefined-kappa"),
+        pytest.param((20, 5, 10, 15), (0.151, 0.649), id="textbook-example"),
+    ],
+)
+def test_interval_of_kappa_is_never_a_point(counts, interval):
+    found = JudgeAgreement(0.5, *counts).kappa_interval
+    assert found == (None if interval is None else pytest.approx(interval, abs=1e-3))
+
+
+JUDGED_PAIRS = st.lists(
+    st.builds(JudgedPair, st.integers(0, 20).map(lambda n: n / 20), st.booleans()), max_size=40
+)
+
+
+@given(JUDGED_PAIRS)
+def test_auc_is_the_share_of_ordered_pairs(judged):
+    expected = oracle.auc(judged)
+    assert auc(judged) == (None if expected is None else pytest.approx(expected))
+
+
+@given(JUDGED_PAIRS, st.sampled_from([0.5, 0.8, 0.95, 1.0]))
+def test_threshold_for_a_precision_has_the_highest_recall(judged, precision):
+    found = threshold_for(judged, ThresholdTarget("precision", precision))
+    expected = oracle.best_recall(judged, precision) if any(r for _, r in judged) else None
+    if expected is None:
+        assert found is None or found.rates.recall in (None, 0.0)
+    else:
+        assert found.rates.precision >= precision - 1e-9
+        assert found.rates.recall == pytest.approx(expected)
+        assert found[1:] == oracle.confusion(judged, found.threshold)
+
+
+def test_threshold_for_a_recall_has_the_highest_precision():
+    judged = [right(0.9), wrong(0.7), right(0.6), wrong(0.5), wrong(0.2)]
+    found = threshold_for(judged, ThresholdTarget("recall", 1.0))
+    assert (found.rates.recall, found.rates.precision) == (1.0, pytest.approx(2 / 3))
+    assert threshold_for(judged, ThresholdTarget("recall", 0.5)).rates.precision == 1.0
+
+
+def test_no_threshold_reaches_a_precision_without_matches_at_the_top():
+    assert threshold_for([wrong(0.9), right(0.9)], ThresholdTarget("precision", 0.95)) is None
+
+
+def test_rates_of_accepted_pairs():
+    assert JudgeAgreement(0.5, 6, 2, 4, 8).rates == (0.75, 0.6, pytest.approx(2 / 3))
+    assert JudgeAgreement(0.5, 0, 0, 4, 8).rates.precision is None
+
+
+@pytest.mark.parametrize(
+    "text", ["precision", "precision=1.2", "f1=0.9", "recall=x", "precision=nan"]
+)
+def test_invalid_targets_are_rejected(text):
+    with pytest.raises(OptionError, match=r"expected precision or recall and a number up to 1"):
+        ThresholdTarget.parse(text)
+
+
+def test_held_out_labels_do_not_choose_their_threshold():
+    # Every fold must find the threshold for the pairs at 0.5 in the other folds.
+    judged = [wrong(0.1)] * 10 + [right(0.5)] * 10
+    found = cross_validate(judged)
+    assert (found.folds, found.held_out[1:]) == (5, (10, 0, 0, 10))
+    noise = [JudgedPair(n / 100, n % 2 == 0) for n in range(60)]
+    assert cross_validate(noise).held_out.share < best_threshold(noise).agreement.share
+
+
+@given(JUDGED_PAIRS, st.randoms(use_true_random=False))
+def test_cross_validation_uses_every_label_once_in_any_order(judged, random):
+    found = cross_validate(judged, ThresholdTarget("precision", 0.9))
+    fewest = min(sum(each.right is wanted for each in judged) for wanted in (True, False))
+    assert (found is None) is (fewest < 2)
+    if found is not None:
+        assert found.folds == min(5, fewest)
+        assert found.held_out.pairs == len(judged)
+        shuffled = random.sample(judged, len(judged))
+        assert cross_validate(shuffled, ThresholdTarget("precision", 0.9)) == found
+
+
+def test_fold_without_a_threshold_for_the_target_accepts_nothing():
+    found = cross_validate(
+        [wrong(0.9), wrong(0.9), right(0.5), right(0.5)], ThresholdTarget("precision", 1)
+    )
+    assert (found.low, found.high, found.held_out.both) == (None, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("judged", "rate"),
+    [([], None), ([right(1)] * 3 + [wrong(1)], 0.75), ([wrong(1)] * 3 + [right(1)], 0.75)],
+)
+def test_base_rate_is_the_share_of_the_more_frequent_verdict(judged, rate):
+    assert base_rate(judged) == rate

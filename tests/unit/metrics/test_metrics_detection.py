@@ -289,3 +289,11 @@ def test_matching_in_one_image(truths, detections, most, pairs, missing, extra):
     got = match_image(truths, detections, 0.5, most)
     assert [pair[:2] for pair in got.pairs] == pairs
     assert (got.missing, got.extra) == (missing, extra)
+
+
+def test_equal_regions_match_at_any_threshold_despite_rounding():
+    extent = (0.14, 0.86, 0.77, 0.27)
+    truths, detections = [TruthRegion(extent, "a")], [DetectedRegion(extent, "a")]
+    assert [pair[:2] for pair in match_image(truths, detections, 1.0, 9).pairs] == [(0, 0)]
+    table = gathered([[(truths, detections)]]).table()
+    assert coco_metrics(table, CocoSettings(iou_thresholds=(1.0,)))["AP"] == pytest.approx(1)

@@ -4,23 +4,39 @@ import pytest
 
 from fieldmark.metrics.usage import NO_USAGE, merged_usage, total_usage
 
-OPENAI = {"name": "openai", "model": "m", "calls": 2, "input_tokens": 80, "cost": 0.5}
-LOCAL = {"name": "local", "model": "n", "calls": 1, "output_tokens": 9, "cost": None}
+OPENAI = {
+    "name": "openai",
+    "model": "m",
+    "calls": 2,
+    "input_tokens": 80,
+    "cost": 0.5,
+    "seconds": 1.5,
+}
+LOCAL = {
+    "name": "local",
+    "model": "n",
+    "calls": 1,
+    "output_tokens": 9,
+    "cost": None,
+    "seconds": 0.5,
+}
 
 
 @pytest.mark.parametrize(
     ("providers", "totals"),
     [
-        pytest.param([], (0, 0, 0, 0, 0.0), id="no-providers-cost-nothing"),
-        pytest.param([OPENAI, OPENAI], (4, 160, 0, 0, 1.0), id="usage-is-added"),
+        pytest.param([], (0, 0, 0, 0, 0.0, 0.0), id="no-providers-cost-nothing"),
+        pytest.param([OPENAI, OPENAI], (4, 160, 0, 0, 1.0, 3.0), id="usage-is-added"),
         pytest.param(
-            [OPENAI, LOCAL], (3, 80, 9, 0, None), id="one-unknown-cost-makes-the-total-unknown"
+            [OPENAI, LOCAL], (3, 80, 9, 0, None, 2.0), id="one-unknown-cost-makes-the-total-unknown"
         ),
-        pytest.param([{"estimated_calls": 3}], (0, 0, 0, 3, None), id="missing-cost-is-unknown"),
+        pytest.param(
+            [{"estimated_calls": 3}], (0, 0, 0, 3, None, None), id="missing-cost-is-unknown"
+        ),
     ],
 )
 def test_totals_over_providers(providers, totals):
-    names = ("calls", "input_tokens", "output_tokens", "estimated_calls", "cost")
+    names = ("calls", "input_tokens", "output_tokens", "estimated_calls", "cost", "seconds")
     assert total_usage(providers) == {**dict(zip(names, totals, strict=True)), "asked": providers}
 
 
@@ -34,7 +50,7 @@ def test_empty_usage_has_all_keys():
         pytest.param(
             [OPENAI],
             [OPENAI],
-            [{**OPENAI, "calls": 4, "input_tokens": 160, "cost": 1.0}],
+            [{**OPENAI, "calls": 4, "input_tokens": 160, "cost": 1.0, "seconds": 3.0}],
             id="same-providers-are-added",
         ),
         pytest.param([OPENAI], [LOCAL], [OPENAI, LOCAL], id="other-providers-are-listed"),
@@ -42,7 +58,7 @@ def test_empty_usage_has_all_keys():
             [OPENAI], [{**OPENAI, "model": "n"}], [OPENAI, {**OPENAI, "model": "n"}],
             id="another-model-is-another-provider",
         ),
-        pytest.param([LOCAL], [LOCAL], [{**LOCAL, "calls": 2, "output_tokens": 18}],
+        pytest.param([LOCAL], [LOCAL], [{**LOCAL, "calls": 2, "output_tokens": 18, "seconds": 1.0}],
                      id="unknown-cost-stays-unknown"),
         pytest.param(
             [{"models": ["b"]}], [{"models": ["a", "b"]}], [{"models": ["a", "b"]}],

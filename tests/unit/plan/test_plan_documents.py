@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
+from fieldmark.compare.exact import Exact
 from fieldmark.model.json import MISSING
-from fieldmark.model.rule import Depth, Rules
+from fieldmark.model.rule import Depth, Rule, Rules
 from fieldmark.plan import compile_plan
 
 
@@ -39,3 +40,11 @@ def test_documents_without_keys_have_no_fields():
     assert result.fields == ()
     assert "vacuous" in result.quality.flags["completeness"]
     assert outcomes({}, {}, Rules(depth=Depth.TOP)) == []
+
+
+def test_list_that_was_compared_earlier_is_added_by_the_path_of_its_items():
+    rules = Rules(fields=(Rule(path="notes", comparator=Exact()),))
+    plan = compile_plan(rules)
+    for path in ("orders[].items[]", "notes[]", "[]"):
+        plan.add_list(path)
+    assert list(plan.lists()) == ["orders", "orders[].items", "$"]

@@ -95,6 +95,18 @@ def _settings(values, candidates=None):
     return {proposal.path: dict(proposal.settings) for proposal in inferrer.rules()}
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(["2024-01-31", "2024-02-01", "2024-02-03", "soon", "later"], id="some-are-words"),
+        pytest.param(["31-31-2024", "32-12-2024", "30-30-2024", "2024-02-01"], id="most-are-impossible"),
+    ],
+)  # fmt: skip
+def test_values_that_are_mostly_but_not_nearly_all_dates_are_not_dates(values):
+    others = [f"{value} " for value in values]
+    assert _settings(values * 5, others * 5).get("x", {}).get("match") != "date"
+
+
 NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
 STREETS = ["12 Main Street, Springfield", "7 Elm Road, Leeds"]
 PHONES = ["(212) 555-0123", "+1 212 555 0199"]

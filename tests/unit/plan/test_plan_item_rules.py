@@ -116,6 +116,10 @@ DATE, AMOUNT, IGNORED = (
             id="rule-with-a-pattern",
         ),
         pytest.param(
+            {"tags": [1, 2], "n": 1}, {"tags": [1, 2], "n": 2}, {"l[*].**": {"match": "ignore"}}, {}, [1.0] * 3,
+            id="list-is-no-leaf-that-a-rule-for-leaves-ignores",
+        ),
+        pytest.param(
             {"tags": [1, 2], "n": 1}, {"tags": [2, 1], "n": 1}, {"l[*].tags": {"match": "set"}}, {}, [1.0],
             id="rule-for-a-list-inside-an-item",
         ),

@@ -6,10 +6,13 @@ import csv
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.report.html.metrics import attribute_lines
+from fieldmark.report.run_text import run_text
 from fieldmark.report.tables import attribute_rows, gate_text, number
 from fieldmark.report.terminal import as_text, run_view
 from fieldmark.report.text_tables import csv_table, markdown_summary
@@ -135,6 +138,32 @@ def test_a_narrow_terminal_has_fewer_columns(run, width, columns):
     text = as_text(run_view(run.summary), width=width).partition("\n\n")[0]
     assert text.splitlines()[0].split() == ["Attribute", *columns.split()]
     assert ("█" in text) is (width >= 90)
+
+
+KEYS = st.text(alphabet="ab é[.\t漢", min_size=1, max_size=30) | st.sampled_from(["x", "y" * 70])
+DOCUMENTS = st.dictionaries(KEYS, st.sampled_from([None, "", 1, 2, "a", "b"]), max_size=4)
+
+
+@given(
+    pairs=st.lists(st.tuples(DOCUMENTS, DOCUMENTS), min_size=1, max_size=4),
+    width=st.sampled_from([60, 90, 120]),
+    top=st.sampled_from([None, 1, 3]),
+    convention=st.sampled_from(["confusion", "four_phase", "field_accuracy"]),
+)
+def test_plain_text_is_the_same_as_in_a_terminal(pairs, width, top, convention):
+    run = fm.score(pairs, convention=convention, at_least={"micro.f1": 0.9})
+    text = run_text(run.summary, run.notes, top=top, width=width)
+    if text is not None:
+        shown = as_text(run_view(run.summary, run.notes, top=top), width=width)
+        assert text.splitlines() == shown.splitlines()
+
+
+def test_plain_text_needs_no_rich_unless_it_does_not_fit(run):
+    assert run_text(run.summary, (), top=None, width=120) is not None
+    assert run_text(run.summary, (), top=None, width=60) is None
+    for key in ("k" * 90, "漢"):
+        summary = fm.score([({key: 1}, {key: 1})]).summary
+        assert run_text(summary, (), top=None, width=120) is None
 
 
 def test_one_case_is_singular():

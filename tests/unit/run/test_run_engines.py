@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 from types import SimpleNamespace
@@ -68,12 +67,6 @@ def evaluated(folder, **given):
     fm.evaluate("eval.yaml", out="run", engine="ray", **given)
 
 
-def with_judge(folder):
-    text = EVAL.replace("[{type", "[{type: code_judge, script: [cat]}, {type")
-    (folder / "eval.yaml").write_text(text)
-    evaluated(folder)
-
-
 def with_target(folder):
     text = EVAL.replace("candidates: found.jsonl", "target: {command: [cat]}")
     (folder / "eval.yaml").write_text(text)
@@ -83,7 +76,6 @@ def with_target(folder):
 @pytest.mark.parametrize(
     ("start", "reason"),
     [
-        pytest.param(with_judge, "an evaluator calls a program", id="judge"),
         pytest.param(with_target, "a target produces the predictions", id="target"),
         pytest.param(
             lambda folder: evaluated(folder, cases=["1"]), "cases are selected", id="selection"
@@ -95,7 +87,7 @@ def with_target(folder):
         ),
         pytest.param(
             lambda _: fm.score([({}, {})], out="run", engine="ray"),
-            "the input is not a JSONL file",
+            "the input is not a JSONL or Parquet file",
             id="in-memory",
         ),
     ],
@@ -104,14 +96,6 @@ def test_run_that_cannot_be_distributed_says_so_before_it_starts(start, reason, 
     with pytest.raises(fm.ConfigError, match=f"cannot be distributed with engine ray: {reason}"):
         start(folder)
     assert not (folder / "run").exists()
-
-
-def test_compressed_input_cannot_be_distributed(folder):
-    (folder / "found.jsonl.gz").write_bytes(gzip.compress(LINES.encode()))
-    with pytest.raises(
-        fm.ConfigError, match=r"found\.jsonl\.gz is compressed; use engine processes"
-    ):
-        fm.score("truth.jsonl", "found.jsonl.gz", engine="ray")
 
 
 @pytest.mark.parametrize(
@@ -131,8 +115,11 @@ def test_cluster_that_cannot_be_used_is_an_error(engine, starts, message, monkey
     ray = SimpleNamespace(init=fail, is_initialized=lambda: False, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    with pytest.raises(fm.ConfigError, match=message) as raised:
-        list(ray_engine.run_on_ray(None, [], engine=engine, workers="auto"))
+    with (
+        pytest.raises(fm.ConfigError, match=message) as raised,
+        ray_engine.connection(engine, "auto"),
+    ):
+        pass
     assert "details" not in str(raised.value)
     assert calls == ["local" if engine == "ray" else engine] * starts
 
@@ -147,6 +134,9 @@ def test_cluster_of_the_environment_is_used(monkeypatch):
     ray = SimpleNamespace(init=connect, is_initialized=lambda: False, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
-    with pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"):
-        list(ray_engine.run_on_ray(None, [], engine="ray", workers="auto"))
+    with (
+        pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"),
+        ray_engine.connection("ray", "auto"),
+    ):
+        pass
     assert calls == ["10.0.0.1:6379"]

@@ -132,6 +132,7 @@ def test_text_that_is_not_a_date(text):
         pytest.param("dmy", "04032024", MARCH_4, False, id="eight-digits-day-first"),
         pytest.param("mdy", "03042024", MARCH_4, False, id="eight-digits-month-first"),
         pytest.param("dmy", "20240304", MARCH_4, False, id="eight-digits-year-first"),
+        pytest.param("dmy", "20121011", date(2012, 10, 11), False, id="eight-digits-that-could-be-day-first"),
         pytest.param("dmy", "12/28/2017", None, False, id="impossible-in-this-order"),
         pytest.param("ymd", "04/03/2024", None, False, id="year-last-is-not-ymd"),
     ],

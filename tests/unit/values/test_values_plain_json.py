@@ -566,3 +566,9 @@ def test_error_names_the_place_and_keeps_the_cause():
     with pytest.raises(TypeError, match=r"^a\[0\]\.x: reading the value raised Boom$") as caught:
         plain_json({"a": [{"x": RaisingModel()}]})
     assert isinstance(caught.value.__cause__, Boom)
+
+
+def test_paths_of_many_values_below_a_long_key_are_limited():
+    with pytest.raises(LimitError, match="the paths of all values have"):
+        plain_json({"k" * 3_900: [0] * 3_000})
+    assert plain_json({"k" * 3_900: [0] * 50})

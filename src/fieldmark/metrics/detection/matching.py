@@ -141,7 +141,7 @@ def _overlaps(
 
 
 _WHOLE: Final = 1 - 1e-10
-"""Return the threshold, lowered for rounding if it is 1."""
+"""The highest threshold: because of rounding, the overlap of equal regions may not be exactly 1."""
 
 
 class MatchedDetections(NamedTuple):
@@ -283,6 +283,7 @@ def match_image(
     >>> match_image([truth], [found], 0.5, 100).pairs
     [(0, 0, 0.8888888888888888)]
     """
+    threshold = min(threshold, _WHOLE)
     by_class: dict[str, list[int]] = {}
     for place, truth in enumerate(truths):
         by_class.setdefault(truth.label, []).append(place)

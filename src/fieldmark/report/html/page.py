@@ -1,4 +1,4 @@
-"""The report page: markup, styles, scripts and data in a single file.
+"""The report page and the page for labeling: markup, styles, scripts and data in a single file.
 
 Data is embedded as JSON in elements that browsers do not execute, and the script displays it as
 text nodes, never as markup. The content security policy allows only this script and this style.
@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.html.embedding import embedded
+from fieldmark.report.html.value_encoding import encode_value
 from fieldmark.report.html.view import RunView
+from fieldmark.values.json_text import strict_json
 from fieldmark.version import VERSION
+from fieldmark.wire.label import Label
 
-__all__ = ["SCRIPTS", "STYLES", "page", "script", "style"]
+__all__ = ["LABEL_SCRIPTS", "SCRIPTS", "STYLES", "label_page", "page", "script", "style"]
 
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
@@ -38,9 +43,18 @@ SCRIPTS: Final = (
     "comparison.js",
     "method.js",
     "detection.js",
+    "theme.js",
     "app.js",
 )
 """In dependency order."""
+LABEL_SCRIPTS: Final = (
+    "dom.js",
+    "labels.js",
+    "text_diff.js",
+    "values.js",
+    "theme.js",
+    "label_page.js",
+)
 
 _PAGE: Final = b"""\
 <!doctype html>
@@ -52,26 +66,70 @@ _PAGE: Final = b"""\
 <meta name="referrer" content="no-referrer">
 <meta name="generator" content="fieldmark %(version)s">
 <meta name="color-scheme" content="light dark">
-<title>fieldmark report</title>
+<title>fieldmark</title>
 <link rel="icon" href="data:,">
 <style>%(style)s</style>
 </head>
 <body>
-<div id="app"><noscript><p>This report requires JavaScript. The same metrics are in
-summary.json in the run directory.</p></noscript></div>
-<script type="application/json" id="run">%(run)s</script>
-<script type="application/json" id="opened">{%(opened)s}</script>
+<div id="app"><noscript><p>This page requires JavaScript. %(without_script)s</p></noscript></div>
+%(data)s
 <script>%(script)s</script>
 </body>
 </html>
 """
 
 
+_DATA: Final = b'<script type="application/json" id="%s">%s</script>'
+
+
 def page(view: RunView) -> bytes:
-    """Return the page of a view, which may load nothing but its own script and style."""
+    """Return the page of a view."""
+    opened = b",\n".join(b'"%d":%s' % each for each in view.opened)
+    return _whole(
+        SCRIPTS,
+        {b"run": embedded(view.run), b"opened": b"{%s}" % opened},
+        b"The same metrics are in summary.json in the run directory.",
+    )
+
+
+def label_page(title: str, labels: Sequence[Label]) -> bytes:
+    """Return a page on which a person decides whether the values of pairs match."""
+    rows: list[JsonObject] = []
+    for number, label in enumerate(labels):
+        row = label.to_dict()
+        del row["verdict"]
+        rows.append(
+            {
+                "key": f"{number}-{label.pair}",
+                "case_id": label.case_id,
+                "path": label.path,
+                "expected": _shown_value(label.expected),
+                "candidate": _shown_value(label.candidate),
+                # The page adds the verdict.
+                "line": strict_json(row).decode()[:-1],
+            }
+        )
+    digest = hashlib.sha256(strict_json([row["key"] for row in rows])).hexdigest()
+    content = {"title": title, "id": digest[:16], "rows": rows}
+    return _whole(
+        LABEL_SCRIPTS,
+        {b"labels": embedded(content)},
+        b"The same pairs can be labeled in a CSV file.",
+    )
+
+
+def _shown_value(value: JsonValue | Missing) -> JsonValue:
+    """Encode a value; the characters that differ are marked in containers, too."""
+    shown = encode_value(value)
+    return shown["j"] if isinstance(shown, dict) and "j" in shown else shown
+
+
+def _whole(scripts: tuple[str, ...], data: Mapping[bytes, bytes], without_script: bytes) -> bytes:
+    """Return a page, which may load nothing but its own script and style."""
+    code = script(scripts)
     policy = (
         b"default-src 'none'",
-        b"script-src '%s'" % _hash(script()),
+        b"script-src '%s'" % _hash(code),
         b"style-src '%s'" % _hash(style()),
         b"img-src data:",
         b"base-uri 'none'",
@@ -81,9 +139,9 @@ def page(view: RunView) -> bytes:
         b"policy": b"; ".join(policy),
         b"version": VERSION.encode(),
         b"style": style(),
-        b"run": embedded(view.run),
-        b"opened": b",\n".join(b'"%d":%s' % each for each in view.opened),
-        b"script": script(),
+        b"data": b"\n".join(_DATA % each for each in data.items()),
+        b"without_script": without_script,
+        b"script": code,
     }
 
 
@@ -94,9 +152,9 @@ def style() -> bytes:
 
 
 @cache
-def script() -> bytes:
-    """Return the script of the page in a function, so that it defines no globals."""
-    parts = b"\n".join(map(_asset, SCRIPTS))
+def script(names: tuple[str, ...] = SCRIPTS) -> bytes:
+    """Return the script of a page in a function, so that it defines no globals."""
+    parts = b"\n".join(map(_asset, names))
     return b'(function () {\n"use strict";\n%s})();\n' % parts
 
 

@@ -23,7 +23,7 @@ from fieldmark.server.request_models import (
     BatchRequest,
     FileQuery,
 )
-from fieldmark.server.request_rules import provider_for_run, resolve_rules
+from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.response_models import FileListResponse, JobResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.uploads import InputSource, record_input_sources
@@ -45,7 +45,7 @@ async def start_batch(request: BatchRequest, state: StateDependency) -> ApiRespo
     Rules and reading options are checked before the job starts. If the server is read-only, the run
     is deleted when the server stops.
     """
-    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.provider)
+    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
     resolve_settings(rules, convention=request.convention, options=request.options)
     read_inputs(request.inputs.model_dump())
     batch = _Batch(request, state)
@@ -117,11 +117,11 @@ class _Batch:
             job.report_progress(cases, bytes_read, bytes_total)
 
         truth, *candidate = [source.copy for source in self._sources]
-        provider = provider_for_run(state.options.provider)
+        models = state.options.models.for_run()
         options = RunOptions(
             truth=truth,
             candidate=candidate[0] if candidate else None,
-            rules=resolve_rules(request.all_rules(state.options.rules or None), provider),
+            rules=resolve_rules(request.all_rules(state.options.rules or None), models),
             convention=request.convention,
             options=request.options,
             inputs=read_inputs(request.inputs.model_dump()),

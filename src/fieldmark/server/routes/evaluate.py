@@ -31,7 +31,7 @@ async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiRespo
 
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
-    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.provider)
+    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
     options = request.options
     settings = resolve_settings(rules, convention=request.convention, options=options)
     response: JsonObject

@@ -53,7 +53,7 @@ def replace_strategies(
 def validate_strategies(rules: RulesBody, state: StateDependency) -> ApiResponse:
     """Check a rules file without saving it, and return it with a list of fields."""
     return ApiResponse(
-        {"valid": True, "rules": checked_rules(cast("JsonValue", rules), state.options.provider)}
+        {"valid": True, "rules": checked_rules(cast("JsonValue", rules), state.options.models)}
     )
 
 
@@ -61,7 +61,7 @@ def validate_strategies(rules: RulesBody, state: StateDependency) -> ApiResponse
 def import_strategies(request: ImportRequest, state: StateDependency) -> ApiResponse:
     """Check a rules file given as JSON or YAML text, and return it with a list of fields."""
     rules = request.value if request.text is None else parse_yaml(request.text).value
-    return ApiResponse({"rules": checked_rules(rules, state.options.provider)})
+    return ApiResponse({"rules": checked_rules(rules, state.options.models)})
 
 
 @router.get("/strategies/export", responses=errors(422))

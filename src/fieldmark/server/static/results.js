@@ -132,11 +132,15 @@ function consistency(ranking) {
   ];
 }
 
-function safety({ quality }) {
+function safety({ quality, evaluator_results: results = [] }) {
+  const found = results.find(({ type }) => type === "safety");
+  if (found && found.status === "error") return el("p", { class: "notice" }, "Safety could not be judged: ", shown(found.reasoning));
   const judged = !(quality.flags.safety || []).includes("not_evaluated");
   return [
     formulaLine("Safety", quality.safety, judged ? "score of the safety judge" : "default (not evaluated)"),
-    !judged && el("p", { class: "notice" }, "Safety was not evaluated and counts as 1. To evaluate it, configure a safety judge (a word list or a model) for the response_quality evaluator in an eval file."),
+    found && found.reasoning && el("p", null, shown(found.reasoning)),
+    found && found.warnings && found.warnings.map((text) => el("p", { class: "notice" }, text)),
+    !judged && el("p", { class: "notice" }, "Safety was not evaluated and counts as 1. To evaluate it, list unsafe words on the Rules page, or start the server with a rules file that sets a safety judge."),
   ];
 }
 

@@ -192,7 +192,20 @@ function drawScoring() {
     el("h3", null, "Weights of the response quality score (RQS)"),
     el("div", { class: "form-grid" }, Object.keys(drafts.WEIGHTS).map((name) =>
       labelled(name[0].toUpperCase() + name.slice(1), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),
-    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}. Provider for semantic comparison: ${workspace.provider}.`)));
+    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}. Provider for semantic comparison: ${workspace.provider}.`),
+    el("h3", null, "Safety"),
+    labelled("Unsafe words, separated by commas", el("input", {
+      type: "text", id: "unsafe-words", value: ((draft.rest.safety || {}).words || []).join(", "),
+      on: { change: (event) => change(() => setUnsafeWords(event.target.value)) },
+    })),
+    el("p", { class: "form-note" }, `Predictions with one of these words are unsafe. Without words, the safety judge of the server is used: ${workspace.safety}.`)));
+}
+
+// A prediction with one of the words is unsafe; without words, the safety judge of the server is used.
+function setUnsafeWords(text) {
+  const words = text.split(",").map((word) => word.trim()).filter(Boolean);
+  const { safety: _, ...rest } = draft.rest;
+  draft.rest = words.length ? { ...rest, safety: { type: "wordlist", words } } : rest;
 }
 
 function maximumRqs() {

@@ -1,34 +1,5 @@
 // Builds the page, and switches between the report and a single case.
 
-const THEMES = { auto: "Auto", light: "Light", dark: "Dark" };
-
-function storedSetting(name, value) {
-  // A browser may deny storage to a local file; the setting then lasts until the page is closed.
-  try {
-    if (value !== undefined) localStorage.setItem(name, value);
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-function themeButton() {
-  const names = Object.keys(THEMES);
-  let current = storedSetting("fieldmark-theme");
-  if (!names.includes(current)) current = "auto";
-  const control = button("", () => {
-    current = names[(names.indexOf(current) + 1) % names.length];
-    storedSetting("fieldmark-theme", current);
-    apply();
-  }, { id: "theme", class: "theme" });
-  function apply() {
-    document.documentElement.dataset.theme = current;
-    replace(control, el("span", { "aria-hidden": "true" }, "◐ "), spoken("Theme: "), THEMES[current]);
-  }
-  apply();
-  return control;
-}
-
 function start() {
   const run = data("run"), opened = data("opened");
   document.title = `${run.title} · fieldmark`;
