@@ -12,7 +12,6 @@ import fieldmark as fm
 from edges.llm_server import Exchange, serving, status
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.rate_limiter import Clock
-from waiting import eventually
 
 SCHEMA = {
     "type": "object",
@@ -381,7 +380,7 @@ def test_interrupted_run_pays_for_every_case_once(folder, server):
     summary = fm.evaluate("t.eval.json", out="run", resume=True).summary
     assert summary.cases.perfect == 80
     assert 32 <= before < 80
-    # Each of the two threads may have waited for a response when the run was interrupted.
+    # Both threads may have waited for a response when the run was interrupted.
     assert 80 <= server.attempts <= 82
     assert summary.usage["calls"] == 80
 
@@ -389,7 +388,7 @@ def test_interrupted_run_pays_for_every_case_once(folder, server):
 @pytest.mark.parametrize(
     ("budget", "least", "most"),
     [
-        pytest.param({"max_calls": 50}, 50, 50, id="calls"),
+        pytest.param({"max_calls": 50}, 48, 50, id="calls"),
         # The last calls are not made, because their maximum could exceed the limit.
         pytest.param({"max_total_tokens": 7_000}, 40, 63, id="tokens"),
         pytest.param({"max_cost": 7_000.0, **PRICES}, 40, 70, id="cost"),
@@ -401,8 +400,8 @@ def test_resumed_run_continues_with_the_rest_of_its_budget(folder, server, budge
         fm.evaluate("t.eval.json", out="run", progress=interrupting)
     before = server.attempts
     summary = fm.evaluate("t.eval.json", out="run", resume=True).summary
-    # A request may still be on its way when the run is interrupted.
-    assert eventually(lambda: summary.spent["requests"] == server.attempts)
+    # Of both threads, the request may have been cut off when the run was interrupted; it counts.
+    assert 0 <= summary.spent["requests"] - server.attempts <= 2
     assert 32 <= before < server.attempts
     assert least <= server.attempts <= most
     assert summary.cases.errors > 0
