@@ -297,3 +297,14 @@ def test_equal_regions_match_at_any_threshold_despite_rounding():
     assert [pair[:2] for pair in match_image(truths, detections, 1.0, 9).pairs] == [(0, 0)]
     table = gathered([[(truths, detections)]]).table()
     assert coco_metrics(table, CocoSettings(iou_thresholds=(1.0,)))["AP"] == pytest.approx(1)
+
+
+def test_classes_of_a_single_image_have_their_own_metrics():
+    large = (0, 0, 100, 100)
+    truths = [TruthRegion(large, "a"), TruthRegion(large, "b")]
+    table = gathered([[(truths, [DetectedRegion(large, "a")])]]).table()
+    classes = coco_metrics(table, CocoSettings())["classes"]
+    assert {name: (own["AP"], own["AP50"]) for name, own in classes.items()} == {
+        "a": (pytest.approx(1), pytest.approx(1)),
+        "b": (0.0, 0.0),
+    }

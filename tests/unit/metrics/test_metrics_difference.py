@@ -316,6 +316,11 @@ def test_direction_of_a_case(before, after, direction):
         assert pairs.attributes == {}
 
 
+def test_another_field_in_the_same_place_is_a_change():
+    pairs, _ = pairs_of(({**BAD, "e": "extra-key"}, {**BAD, "f": "extra-key"}))
+    assert pairs.shifts == {("hallucination", "absent"): 1, ("absent", "hallucination"): 1}
+
+
 def test_runs_may_number_their_attributes_differently():
     pairs = PairedCases()
     sides = []
