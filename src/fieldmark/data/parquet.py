@@ -104,7 +104,7 @@ class ParquetSource(TableSource):
 
 @dataclass(slots=True)
 class RowGroupSource(ParquetSource):
-    """Some rows of a Parquet file at a time; consecutive rows are read without starting anew."""
+    """Some rows of a Parquet file at a time; consecutive rows are read in one pass."""
 
     part: BlockRange = field(default=BlockRange(0, 0, 0, 1, 0), init=False)
     _next: int = field(default=0, init=False)

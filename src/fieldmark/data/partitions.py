@@ -298,7 +298,7 @@ class PartitionOpener:
 class PartitionReader:
     """Opens partitions of a pair of files, one after another.
 
-    The files stay open, so that consecutive partitions are read without decompressing anew.
+    The files stay open, so that consecutive partitions are not decompressed again.
     """
 
     def __init__(self, opener: PartitionOpener) -> None:

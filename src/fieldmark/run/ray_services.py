@@ -79,7 +79,7 @@ class _Mailbox:
         """Do nothing; an error is raised if the actor is lost."""
 
     async def answer(self, number: int, answer: _Answer) -> None:
-        """Answer a question; nobody waits any longer if its worker was lost."""
+        """Answer a question; if its worker was lost, the answer is not used."""
         waiting = self._answers.get(number)
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)

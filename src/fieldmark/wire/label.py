@@ -30,7 +30,7 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """Two values, and whether a person says that they match; `None` if nobody has decided yet.
+    """Two values, and whether a person says that they match; `None` if there is no verdict yet.
 
     `judge` is the comparator or the evaluator whose `similarity` and `outcome` a run recorded. A
     label without `path` is about two whole documents.
