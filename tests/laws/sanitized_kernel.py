@@ -9,6 +9,7 @@ some calls run with failing memory allocations.
 
 from __future__ import annotations
 
+import json
 import sys
 from random import Random
 
@@ -117,6 +118,20 @@ def starved(rules: object) -> int:
     return failures
 
 
+def large(chance: Random) -> tuple:
+    """Return two documents with many attributes, and many items that are similar to each other."""
+    fields = {f"field {number}": number % 3 for number in range(150)}
+    sides = []
+    for _ in range(2):
+        rows = [
+            {"name": f"bolt {chance.randrange(4)}{'x' * chance.randrange(3)}", "qty": place}
+            for place in range(30)
+        ]
+        sides.append(json.dumps({**fields, "rows": rows}).encode())
+        fields = dict.fromkeys(fields, 1)
+    return tuple(read(each)[0] for each in sides)
+
+
 def main(times: int, seed: int) -> None:
     """Process the given number of pairs of files."""
     from line_files import mutated, two_sides
@@ -131,6 +146,8 @@ def main(times: int, seed: int) -> None:
         for end in range(0, len(broken), 97):
             read(broken[:end], "id", chance.choice((None, "expected")))
         pairs = list(zip(*map(read, blocks), strict=False))
+        if time < len(all_rules):
+            pairs.append(large(chance))
         number += len(pairs)
         rules = all_rules[time % len(all_rules)]
         ways = [compared(rules, pairs, parsed=parsed) for parsed in (False, True)]

@@ -30,7 +30,6 @@ BROKEN = {
     "room-for-all-bounds": ("search->bounds = PyMem_New(Bound, others)", "search->bounds = PyMem_New(Bound, others / 2)"),
     "room-for-all-contested": ("PyMem_New(uint32_t, 2 * number)", "PyMem_New(uint32_t, number)"),
     "room-for-a-row": ("if (more > writer->capacity - writer->length) {", "if (writer->capacity == 0) {"),
-    "room-for-all-attributes": ("if (2 * groups->number == groups->size) {", "if (0) {"),
     "room-for-all-characters": ("PyMem_New(Byte, characters[0] + characters[1])", "PyMem_New(Byte, characters[0] / 8)"),
     "room-for-all-edges": ("if (search->edge_number == search->edge_capacity)", "if (search->edge_capacity == 0)"),
     "room-for-all-children": ("size_t capacity = node->capacity ? 2 * node->capacity : 8;", "size_t capacity = 8;"),
