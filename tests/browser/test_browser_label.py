@@ -56,7 +56,7 @@ def test_labels_are_decided_and_downloaded_by_keyboard(open_page, labels, tmp_pa
     page.press("N")
     page.download_to(tmp_path)
     page.press("d")
-    eventually(lambda: page.completed_downloads == 1)
+    assert eventually(lambda: page.completed_downloads == 1)
     lines = [
         json.loads(line) for line in (tmp_path / "labels.jsonl").read_text("utf-8").splitlines()
     ]
@@ -64,8 +64,14 @@ def test_labels_are_decided_and_downloaded_by_keyboard(open_page, labels, tmp_pa
     assert [{**line, "verdict": None} for line in lines] == [each.to_dict() for each in sheet]
     result = fm.calibrate(tmp_path / "labels.jsonl", match="exact")
     assert (len(result.judged), result.unlabeled) == (2, 1)
-    page.run("location.reload()")
-    page.wait("document.querySelector('[role=status]')?.textContent === '2 of 3 labeled'")
+
+    def is_kept_after_reloading():
+        # A page that is reloaded at once may be read before the browser has stored everything.
+        page.run("document.body.dataset.old = ''; location.reload()")
+        page.wait("document.querySelector('[role=status]') && !('old' in document.body.dataset)")
+        return page.text("[role=status]") == "2 of 3 labeled"
+
+    assert eventually(is_kept_after_reloading)
     assert page.text("#labeling .quiet").startswith("Pair 2 of 3")
     page.run("localStorage.clear()")
 
