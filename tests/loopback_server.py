@@ -110,6 +110,7 @@ def loopback(*answers: Answer, script=None, context: ssl.SSLContext | None = Non
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # otherwise each response waits 40 ms for a delayed ACK
 
         def log_message(self, *_):
             """Print nothing."""

@@ -126,6 +126,7 @@ def serving(script: Script = Exchange.succeed) -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # otherwise each response waits 40 ms for a delayed ACK
 
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", "0"))

@@ -118,12 +118,13 @@ class HttpClient:
         )
 
     def close(self) -> None:
-        """Close all connections as soon as no thread is waiting for a response.
+        """Refuse new requests, and close all connections as soon as no request is in progress.
 
-        Otherwise a connection that is opened while the pool closes would stay open.
+        Closing a connection that another thread reads from would leave that thread waiting.
         """
-        self._closed = True
-        self._count_active(0)
+        with self._lock:
+            self._closed = True
+        self._close_if_unused()
 
     def send(self, body: bytes, path: str | None = None) -> HttpResponse:
         """Send a request to the endpoint, or to a path below it, and return the response."""
@@ -131,9 +132,8 @@ class HttpClient:
 
         endpoint = self._endpoint if path is None else self._endpoint.child(path)
         endpoint = endpoint.with_query(self._query)
-        self._count_active(1)
         try:
-            return self._limit.call(partial(self._send_to_first_address, endpoint, body))
+            return self._limit.call(partial(self._send_unless_closed, endpoint, body))
         except (OverdueError, httpx.TimeoutException) as error:
             message = f"no response within {self._limit.seconds:g} s"
             sent = not isinstance(error, httpx.ConnectTimeout)
@@ -150,14 +150,24 @@ class HttpClient:
         except OSError as error:
             message = f"host not found: {error.strerror}"
             raise HttpError(message, transient=True, sent=False) from None
-        finally:
-            self._count_active(-1)
 
-    def _count_active(self, step: int) -> None:
+    def _send_unless_closed(self, endpoint: Endpoint, body: bytes) -> HttpResponse:
+        """Send a request in the thread that counts it, even if its caller no longer waits."""
         with self._lock:
-            self._active += step
-            close = self._closed and not self._active
-        if close:
+            if self._closed:
+                raise HttpError("the client is closed", sent=False)
+            self._active += 1
+        try:
+            return self._send_to_first_address(endpoint, body)
+        finally:
+            with self._lock:
+                self._active -= 1
+            self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        with self._lock:
+            unused = self._closed and not self._active
+        if unused:
             self._transport.close()
 
     def _send_to_first_address(self, endpoint: Endpoint, body: bytes) -> HttpResponse:
@@ -210,9 +220,6 @@ class HttpClient:
             return HttpResponse(response.status_code, headers, bytes(content))
         finally:
             response.close()
-            if self._closed:
-                # The caller may have abandoned this request, and only this thread can close it.
-                self._transport.close()
 
 
 def _is_certificate_error(error: Exception) -> bool:

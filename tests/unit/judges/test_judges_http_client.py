@@ -23,12 +23,14 @@ def connected_ports():
     return {end.raddr.port for end in psutil.Process().net_connections() if end.raddr}
 
 
-def test_connection_opened_after_close_is_closed():
+def test_closed_client_sends_nothing():
     with loopback(replied({})) as server:
         client = client_for(server)
         client.close()
-        assert client.send(b"{}").body == b"{}"
-        assert server.port not in connected_ports()
+        with pytest.raises(HttpError, match="the client is closed") as error:
+            client.send(b"{}")
+        assert not error.value.sent
+        assert not server.received
 
 
 def test_slow_response_is_abandoned():
@@ -41,19 +43,31 @@ def test_slow_response_is_abandoned():
 
 
 def test_client_closes_after_its_last_response():
-    arrived, release = threading.Event(), threading.Event()
+    """A request that ends after the client was closed does not disturb one that ends later."""
+    arrived = {body: threading.Event() for body in (b"1", b"2")}
+    release = {body: threading.Event() for body in (b"1", b"2")}
 
-    def script(*_):
-        arrived.set()
-        release.wait(TIMEOUT)
+    def script(request, *_):
+        arrived[request.body].set()
+        release[request.body].wait(TIMEOUT)
         return replied({})
 
-    with loopback(script=script) as server, ThreadPoolExecutor(1) as pool:
+    with loopback(script=script) as server, ThreadPoolExecutor(2) as pool:
         client = client_for(server)
-        response = pool.submit(client.send, b"{}")
-        assert arrived.wait(TIMEOUT)
+        responses = {body: pool.submit(client.send, body) for body in arrived}
+        assert all(event.wait(TIMEOUT) for event in arrived.values())
         client.close()
-        assert server.port in connected_ports()
-        release.set()
-        assert response.result(TIMEOUT).body == b"{}"
+        for body in arrived:
+            assert server.port in connected_ports()
+            release[body].set()
+            assert responses[body].result(TIMEOUT).body == b"{}"
         assert server.port not in connected_ports()
+
+
+def test_connection_of_an_abandoned_request_is_closed():
+    with loopback(Answer(body=b"x" * 1_000_000, pause=0.02)) as server:
+        client = client_for(server, timeout=0.2)
+        with pytest.raises(HttpError, match="no response"):
+            client.send(b"{}")
+        client.close()
+        assert eventually(lambda: server.port not in connected_ports())
