@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.power import PowerResult, power
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rescore import rescore
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
+    from fieldmark.api.slices import FindSlicesResult, find_slices
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -51,6 +53,7 @@ __all__ = [
     "EvalResult",
     "FieldResult",
     "FieldmarkError",
+    "FindSlicesResult",
     "ImproveResult",
     "Inputs",
     "LabelSheet",
@@ -59,6 +62,7 @@ __all__ = [
     "ManyResult",
     "MissingExtra",
     "OptionError",
+    "PowerResult",
     "ProposedRules",
     "RunList",
     "RunResult",
@@ -70,11 +74,13 @@ __all__ = [
     "compare_many",
     "diff",
     "evaluate",
+    "find_slices",
     "improve",
     "infer",
     "label",
     "lint",
     "open_run",
+    "power",
     "rescore",
     "rules_from",
     "runs",
@@ -94,6 +100,8 @@ _MODULES: Final = {
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
+    "find_slices": "fieldmark.api.slices",
+    "FindSlicesResult": "fieldmark.api.slices",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
@@ -102,6 +110,8 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "power": "fieldmark.api.power",
+    "PowerResult": "fieldmark.api.power",
     "rescore": "fieldmark.api.rescore",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",

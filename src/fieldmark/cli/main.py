@@ -26,6 +26,8 @@ _COMMANDS: Final = {
     "eval": ("eval", "Run eval files: evaluators, judges and gates."),
     "diff": ("diff", "Compare two runs and test the difference for significance."),
     "improve": ("improve", "Show what to fix first in the extraction."),
+    "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
+    "power": ("power", "Compute how many cases a gate needs to detect a drop."),
     "plan": ("plan", "Divide a run into partitions for any scheduler."),
     "work": ("work", "Process one partition of a plan."),
     "merge": ("merge", "Merge the results of all partitions into a run."),
