@@ -219,9 +219,9 @@ def _capitalized(title: str) -> str:
 
 
 def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:
-    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator, variation.
+    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator.
 
-    The variation consists of an interval and a standard deviation for precision, recall and F1.
+    The last part is an interval and a standard deviation of precision, recall and F1.
     """
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
