@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.proposed_rules import ProposedRules
+    from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
+    from fieldmark.api.score_many import ScoredRuns, score_many
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -60,8 +62,10 @@ __all__ = [
     "MissingExtra",
     "OptionError",
     "ProposedRules",
+    "RankResult",
     "RunList",
     "RunResult",
+    "ScoredRuns",
     "StorageError",
     "Summary",
     "__version__",
@@ -75,10 +79,12 @@ __all__ = [
     "label",
     "lint",
     "open_run",
+    "rank",
     "rescore",
     "rules_from",
     "runs",
     "score",
+    "score_many",
 ]
 
 __version__: str
@@ -102,6 +108,8 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "rank": "fieldmark.api.rank",
+    "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
@@ -109,6 +117,8 @@ _MODULES: Final = {
     "open_run": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
+    "ScoredRuns": "fieldmark.api.score_many",
+    "score_many": "fieldmark.api.score_many",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "score": ("score", "Score predictions against ground truth."),
     "eval": ("eval", "Run eval files: evaluators, judges and gates."),
     "diff": ("diff", "Compare two runs and test the difference for significance."),
+    "rank": ("rank", "Rank several runs and test every pair for significance."),
     "improve": ("improve", "Show what to fix first in the extraction."),
     "plan": ("plan", "Divide a run into partitions for any scheduler."),
     "work": ("work", "Process one partition of a plan."),

@@ -39,6 +39,7 @@ __all__ = [
     "has_width",
     "interval_around",
     "interval_offsets",
+    "metric_intervals",
     "product",
     "resampling_weights",
     "run_intervals",
@@ -98,7 +99,7 @@ def run_intervals(
         f1s = metrics.add_attributes(tp, fp, fn)
         f1_of = {path: summary.attributes[path].f1 for path in columns.paths}
         cases = [cases_of[path] for path in columns.paths]
-        attributes |= _intervals(f1_of, f1s.T, cases, scale)
+        attributes |= metric_intervals(f1_of, f1s.T, cases, scale)
     resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {
         **summary.metrics,
@@ -109,13 +110,13 @@ def run_intervals(
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
+    headline = metric_intervals(estimates, values, [len(rows)] * len(estimates), scale)
     return RunIntervals(
         metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
     )
 
 
-def _intervals(
+def metric_intervals(
     estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
 ) -> dict[str, Interval]:
     """Return the intervals of the defined metrics; `values` has one row of resamples per metric.

@@ -86,10 +86,12 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "label": ("none",),
     "lint": (ROWS,),
     "open_run": ("none",),
+    "rank": (["none", "none"],),
     "rescore": ("none",),
     "rules_from": ({"type": "object", "properties": {"a": {"type": "string"}}},),
     "runs": (),
     "score": (ROWS, ROWS),
+    "score_many": (ROWS, {"one": ROWS, "two": ROWS}),
 }
 PARAMETERS = [
     pytest.param(name, parameter, id=f"{name}-{parameter}")
