@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.power import PowerResult, power
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
+    from fieldmark.api.slices import FindSlicesResult, find_slices
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -53,6 +55,7 @@ __all__ = [
     "EvalResult",
     "FieldResult",
     "FieldmarkError",
+    "FindSlicesResult",
     "ImproveResult",
     "Inputs",
     "LabelSheet",
@@ -61,6 +64,7 @@ __all__ = [
     "ManyResult",
     "MissingExtra",
     "OptionError",
+    "PowerResult",
     "ProposedRules",
     "RankResult",
     "RunList",
@@ -74,11 +78,13 @@ __all__ = [
     "compare_many",
     "diff",
     "evaluate",
+    "find_slices",
     "improve",
     "infer",
     "label",
     "lint",
     "open_run",
+    "power",
     "rank",
     "rescore",
     "rules_from",
@@ -100,6 +106,8 @@ _MODULES: Final = {
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
+    "find_slices": "fieldmark.api.slices",
+    "FindSlicesResult": "fieldmark.api.slices",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
@@ -108,6 +116,8 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "power": "fieldmark.api.power",
+    "PowerResult": "fieldmark.api.power",
     "rank": "fieldmark.api.rank",
     "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",

@@ -27,6 +27,8 @@ _COMMANDS: Final = {
     "diff": ("diff", "Compare two runs and test the difference for significance."),
     "rank": ("rank", "Rank several runs and test every pair for significance."),
     "improve": ("improve", "Show what to fix first in the extraction."),
+    "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
+    "power": ("power", "Compute how many cases a gate needs to detect a drop."),
     "plan": ("plan", "Divide a run into partitions for any scheduler."),
     "work": ("work", "Process one partition of a plan."),
     "merge": ("merge", "Merge the results of all partitions into a run."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -29,7 +30,8 @@ __all__ = [
 MetricValue: TypeAlias = "float | int | None"
 
 _SLACK: Final = 1e-9
-_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings"})
+_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings", "by", "slices"})
+_SLICE: Final = re.compile(r"""slices\[(["'])(?P<name>.*)\1\]\.(?P<metric>.*)""", re.DOTALL)
 _SHORT: Final[Mapping[str, str]] = {
     "completeness": "quality.completeness",
     "hallucination": "quality.hallucination",
@@ -163,9 +165,15 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
-    """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    value = _metric_value(gate.name, summary, gate.kind)
-    name = _SHORT.get(gate.name, gate.name)
+    """Check one gate; an unknown metric raises `OptionError` with a suggestion.
+
+    A metric of a slice is named `slices["vendor=Acme"].micro.f1`.
+    """
+    name = gate.name
+    if found := _SLICE.match(name):
+        name, summary = found["metric"], _slice(found["name"], summary, gate.kind)
+    value = _metric_value(name, summary, gate.kind)
+    name = _SHORT.get(name, name)
     vacuous = _vacuous_reason(name, summary)
     passed = False
     if value is not None and not vacuous:
@@ -173,6 +181,17 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
     note = "undefined" if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+
+
+def _slice(name: str, summary: JsonObject, option: str) -> JsonObject:
+    """Return the metrics of a slice; an unknown one raises `OptionError` with a suggestion."""
+    slices = summary.get("slices")
+    known = slices if isinstance(slices, dict) else {}
+    found = known.get(name)
+    if not isinstance(found, dict):
+        hint = did_you_mean(name, known) or "no case is in this slice"
+        raise OptionError(option, with_hint(f"unknown slice {name!r}", hint))
+    return found
 
 
 def _vacuous_reason(name: str, summary: JsonObject) -> str:
@@ -254,13 +273,18 @@ def _is_metric(value: JsonValue) -> bool:
 
 
 def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, ...]]:
-    """Yield every metric that the name can mean; keys may contain dots, so longer keys go first."""
+    """Yield every metric that the name can mean; keys may contain dots, so longer keys go first.
+
+    A key may also be written in brackets: `groups["metadata.fold"].mean.micro_f1`.
+    """
     for key in sorted(metrics, key=len, reverse=True):
         value = metrics[key]
-        if name == key and _is_metric(value):
-            yield (value,)  # type: ignore[misc]
-        elif name.startswith(f"{key}.") and isinstance(value, dict):
-            yield from _resolve(name[len(key) + 1 :], value)
+        for written in (key, f'["{key}"]'):
+            rest = name[len(written) :] if name.startswith(written) else None
+            if rest == "" and _is_metric(value):
+                yield (value,)  # type: ignore[misc]
+            elif rest and rest[0] in ".[" and isinstance(value, dict):
+                yield from _resolve(rest.removeprefix("."), value)
 
 
 def _names(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, cast
 from fieldmark.data.files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
+from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.settings import RulesLike
 from fieldmark.values.text import did_you_mean
@@ -50,11 +51,11 @@ _NOT_RESUMABLE: Final = (
 _STORED: Final = {
     "score": (
         "truth", "candidate", "rules", "convention", "options", "match", "align", "scope", "depth",
-        "inputs", "at_least", "at_most", "values", "max_errors", "baseline", "max_drop",
+        "inputs", "at_least", "at_most", "values", "max_errors", "baseline", "max_drop", "by",
     ),
     "eval": (
         "file", "target", "only", "cases", "at_least", "at_most", "values", "max_errors",
-        "baseline", "max_drop",
+        "baseline", "max_drop", "by",
     ),
 }  # fmt: skip
 """The options that determine the results of a run and are stored in its manifest."""
@@ -68,10 +69,11 @@ class RunOptions:
 
     A run compares `truth` and `candidate`, or runs an eval `file`: `target` selects one of its
     targets, `only` cases by tag and `cases` cases by id pattern. `at_least` and `at_most` are
-    limits on metrics, which may drop by `max_drop` compared with the `baseline`. With `out` the run
-    is saved; without `values`, it is saved without documents. An `engine` with `workers` processes
-    large inputs. `results` is the format of the results. With `allow_code`, rules may name
-    Python functions.
+    limits on metrics, which may drop by `max_drop` compared with the `baseline`. All metrics are
+    also computed for slices of the cases `by` tag, metadata or path. With `out` the run is saved;
+    without `values`, it is saved without documents. An `engine` with `workers` processes large
+    inputs. `results` is the format of the results. With `allow_code`, rules may name Python
+    functions.
     """
 
     truth: InputLike | None = None
@@ -92,6 +94,7 @@ class RunOptions:
     at_most: Mapping[str, float] = field(default_factory=dict)
     baseline: str | Path | None = None
     max_drop: Mapping[str, float] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
     max_errors: int | None = None
     values: bool = True
     out: str | Path | None = None
@@ -121,6 +124,21 @@ class RunOptions:
         if self.workers != AUTO and (not isinstance(self.workers, int) or self.workers < 1):
             message = f"workers must be {AUTO!r} or an integer of at least 1, got {self.workers!r}"
             raise ConfigError.of(message)
+        try:
+            keys = self.slice_keys
+        except OptionError as error:
+            raise ConfigError.of(f"by: {error.message}") from error
+        if hidden := [] if self.values else [key.text for key in keys if key.needs_values]:
+            raise ConfigError.of(
+                f"by: {hidden[0]!r} cannot be combined with a run without values, because values "
+                "are the names of its slices",
+                hint=f"slice by {TAG}, or save values",
+            )
+
+    @property
+    def slice_keys(self) -> tuple[SliceKey, ...]:
+        """What the cases are grouped by."""
+        return parse_slice_keys(self.by)
 
     @property
     def worker_count(self) -> int:
@@ -164,6 +182,8 @@ class RunOptions:
                 for key, value in asdict(self.inputs).items()
                 if key not in _UNSTORED_INPUTS
             }
+        if not self.by:
+            del values["by"]
         return {name: cast("JsonValue", _to_json(value)) for name, value in values.items()}
 
     @classmethod
@@ -171,7 +191,7 @@ class RunOptions:
         """Return the options that were stored in a manifest."""
         known = {name for names in _STORED.values() for name in names}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
-        for name in ("only", "cases"):
+        for name in ("only", "cases", "by"):
             values[name] = tuple(cast("list[str]", values.get(name, [])))
         values["inputs"] = read_inputs(cast("Mapping[str, object]", values.get("inputs", {})))
         return cls(**values)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.evaluators.base import CaseScorer, ConfiguredEvaluator
 from fieldmark.metrics.case_sample import Threshold
+from fieldmark.metrics.slices import SliceKey
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute, AttributeTable
@@ -89,6 +90,7 @@ class WorkerJob:
     values: bool = True
     keep_rows: bool = True
     sampled: bool = False
+    by: tuple[SliceKey, ...] = ()
 
     def check_readable(self) -> None:
         """Raise an error if this machine does not have the files that were opened elsewhere."""
@@ -228,6 +230,7 @@ class PartitionWorker:
             sampled=job.sampled,
             threshold=self._threshold,
             rule_sets=job.settings.rule_sets,
+            by=job.by,
         )
         ids: list[str] = []
         read: list[ReadStatistics] = []

@@ -221,7 +221,7 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
     for path, each in worst_attributes(summary.attributes):
-        interval = intervals.get(path)
+        interval = intervals[path].f1.interval if path in intervals else None
         lines.append(
             [
                 path,
