@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.power import PowerResult, power
     from fieldmark.api.proposed_rules import ProposedRules
+    from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
+    from fieldmark.api.score_many import ScoredRuns, score_many
     from fieldmark.api.slices import FindSlicesResult, find_slices
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
@@ -64,8 +66,10 @@ __all__ = [
     "OptionError",
     "PowerResult",
     "ProposedRules",
+    "RankResult",
     "RunList",
     "RunResult",
+    "ScoredRuns",
     "StorageError",
     "Summary",
     "__version__",
@@ -81,10 +85,12 @@ __all__ = [
     "lint",
     "open_run",
     "power",
+    "rank",
     "rescore",
     "rules_from",
     "runs",
     "score",
+    "score_many",
 ]
 
 __version__: str
@@ -112,6 +118,8 @@ _MODULES: Final = {
     "ProposedRules": "fieldmark.api.proposed_rules",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
+    "rank": "fieldmark.api.rank",
+    "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
@@ -119,6 +127,8 @@ _MODULES: Final = {
     "open_run": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
+    "ScoredRuns": "fieldmark.api.score_many",
+    "score_many": "fieldmark.api.score_many",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

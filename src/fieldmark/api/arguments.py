@@ -23,6 +23,7 @@ class _Kind(NamedTuple):
 
 _STRING: Final = _Kind("a string", (str,))
 _MAPPING: Final = _Kind("a mapping", (Mapping,))
+_SEVERAL: Final = _Kind("a list or a mapping", (list, tuple, Mapping))
 _KINDS: Final[Mapping[str, _Kind]] = {
     "str": _STRING,
     "bool": _Kind("true or false", (bool,)),
@@ -35,6 +36,8 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "SchemaSource": _Kind(
         "a pydantic model or another class, a mapping or a path", (type, Mapping, str, os.PathLike)
     ),
+    "RunsLike": _SEVERAL,
+    "CandidatesLike": _SEVERAL,
     "Mapping[str, JsonValue]": _MAPPING,
     "Mapping[str, float]": _MAPPING,
     "Iterable[str]": _Kind("strings", (Iterable,)),
@@ -75,7 +78,7 @@ def _check(name: str, value: object, annotation: str) -> None:
     is_flag = isinstance(value, bool) and kind is not None and bool not in kind.types
     if kind is not None and (is_flag or not isinstance(value, kind.types)):
         raise TypeError(f"{name} must be {kind.described}, got {type(value).__name__}")
-    if kind is _MAPPING and isinstance(value, Mapping):
+    if kind in (_MAPPING, _SEVERAL) and isinstance(value, Mapping):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:
             raise TypeError(f"the keys of {name} must be strings, got {type(wrong).__name__}")

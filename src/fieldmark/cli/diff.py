@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,8 +20,7 @@ from fieldmark.cli.options import (
     root_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message, with_options
-from fieldmark.errors import ConfigError
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message, rethrow_with_options
 
 __all__ = ["command"]
 
@@ -84,13 +82,10 @@ def command(
     start of an id, a tag, `latest`, or `latest~1`.
     """
     runs = find_run(before, root), find_run(after, root)
-    try:
+    with rethrow_with_options():
         result = diff(
             *runs, rescore=rescore, force=force, by=by or None, max_drop=max_drop, seed=seed
         )
-    except ConfigError as error:
-        problems = [replace(each, hint=with_options(each.hint)) for each in error.problems]
-        raise ConfigError(problems) from error
     from fieldmark.report import diff_view as view
     from fieldmark.report.tables import gate_line
 

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "score": ("score", "Score predictions against ground truth."),
     "eval": ("eval", "Run eval files: evaluators, judges and gates."),
     "diff": ("diff", "Compare two runs and test the difference for significance."),
+    "rank": ("rank", "Rank several runs and test every pair for significance."),
     "improve": ("improve", "Show what to fix first in the extraction."),
     "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
     "power": ("power", "Compute how many cases a gate needs to detect a drop."),

@@ -7,7 +7,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING, Final, Literal
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
+from fieldmark.values.escape import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import RenderableType
 
+    from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
     from fieldmark.wire.slice_search import SliceSearch
 
@@ -29,8 +32,10 @@ __all__ = [
     "OutputOptions",
     "OutputViews",
     "check_overwrite",
+    "print_failures",
     "print_message",
     "print_run",
+    "rethrow_with_options",
     "write_file",
     "write_file_or_stdout",
     "write_stdout",
@@ -170,22 +175,62 @@ def with_options(warning: str) -> str:
     return warning.replace("with an empty id key", 'with --id ""')
 
 
+@contextmanager
+def rethrow_with_options() -> Iterator[None]:
+    """Let the hints of configuration errors name the options of the command line."""
+    try:
+        yield
+    except ConfigError as error:
+        problems = [replace(each, hint=with_options(each.hint)) for each in error.problems]
+        raise ConfigError(problems) from error
+
+
+def print_failures(run: RunResult, name: str = "") -> None:
+    """Print why a run failed, and warnings about the structure of its documents."""
+    from fieldmark.report import tables
+
+    prefix = f"fieldmark: {visible(name)}: " if name else "fieldmark: "
+    _print_unknown_metrics(run)
+    summary = _with_own_options(run)
+    failed = summary.cases.invalid_truth or summary.cases.errors
+    for warning in summary.warnings if failed else summary.structural_warnings:
+        print_message(warning, prefix=prefix)
+    for text in tables.evaluator_errors(summary):
+        print_message(f"{prefix}error: {text}")
+    for gate in run.summary.gates:
+        if gate.known and not gate.passed:
+            print_message(f"{prefix}gate failed: {tables.gate_text(gate)}")
+
+
+def _print_unknown_metrics(run: RunResult) -> None:
+    for gate in run.summary.gates:
+        if not gate.known:
+            print_message(f"fieldmark: --{gate.kind}: {gate.note}")
+
+
+def _with_own_options(run: RunResult) -> Summary:
+    """Return the summary of a run, with warnings that name the options of the command line."""
+    from fieldmark.run.result import EvalResult
+
+    summary = run.summary
+    if isinstance(run, EvalResult):
+        return summary
+    return replace(
+        summary,
+        warnings=tuple(map(with_options, summary.warnings)),
+        structural_warnings=tuple(map(with_options, summary.structural_warnings)),
+    )
+
+
 def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = None) -> None:
     """Print a run and its weak slices to standard output, and its directory to standard error.
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
-    from fieldmark.report import tables, text_tables
+    from fieldmark.report import text_tables
     from fieldmark.report.run_text import run_text
-    from fieldmark.run.result import EvalResult
 
-    summary = run.summary
-    if not isinstance(run, EvalResult):
-        summary = replace(
-            summary,
-            warnings=tuple(map(with_options, summary.warnings)),
-            structural_warnings=tuple(map(with_options, summary.structural_warnings)),
-        )
+    summary = _with_own_options(run)
 
     def table() -> RenderableType:
         from fieldmark.report.terminal import run_view
@@ -210,19 +255,10 @@ def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = 
     def plain(width: int) -> str | None:
         return run_text(summary, run.notes, top=output.top, width=width) if weak is None else None
 
-    for gate in run.summary.gates:
-        if not gate.known:
-            print_message(f"fieldmark: --{gate.kind}: {gate.note}")
     if output.hides_failures:
-        cases = summary.cases
-        failed = cases.invalid_truth or cases.errors
-        for warning in summary.warnings if failed else summary.structural_warnings:
-            print_message(warning, prefix="fieldmark: ")
-        for text in tables.evaluator_errors(summary):
-            print_message(f"fieldmark: error: {text}")
-        for gate in run.summary.gates:
-            if gate.known and not gate.passed:
-                print_message(f"fieldmark: gate failed: {tables.gate_text(gate)}")
+        print_failures(run)
+    else:
+        _print_unknown_metrics(run)
     OutputViews(
         json=lambda: {**run.to_dict(), **({} if weak is None else {"weak_slices": weak.to_dict()})},
         table=table,

@@ -42,6 +42,7 @@ __all__ = [
     "product",
     "resampling_weights",
     "run_intervals",
+    "variations",
 ]
 
 GROUPS: Final = 512
@@ -109,7 +110,7 @@ def run_intervals(
             estimates = {path: getattr(summary.attributes[path], rate) for path in columns.paths}
             cases = [cases_of[rate][path] for path in columns.paths]
             counted = np.nan_to_num(values.T, nan=undefined)
-            by_rate.append(_variations(estimates, counted, cases, scale))
+            by_rate.append(variations(estimates, counted, cases, scale))
         for path in columns.paths:
             attributes[path] = RateVariations(*(found[path] for found in by_rate))
     attributes = {path: each for path, each in sorted(attributes.items()) if each != _UNKNOWN}
@@ -123,7 +124,7 @@ def run_intervals(
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    headline = _variations(estimates, values, [len(rows)] * len(estimates), scale)
+    headline = variations(estimates, values, [len(rows)] * len(estimates), scale)
     intervals = {name: each.interval for name, each in headline.items() if each.interval}
     return RunIntervals(
         metrics={**intervals, **known_shares},
@@ -134,7 +135,7 @@ def run_intervals(
     )
 
 
-def _variations(
+def variations(
     estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
 ) -> dict[str, Variation]:
     """Return the variation of metrics; `values` has one row of resamples per metric.

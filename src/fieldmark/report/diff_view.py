@@ -22,7 +22,7 @@ from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["diff_csv", "diff_markdown", "diff_view"]
+__all__ = ["diff_csv", "diff_markdown", "diff_view", "p_value"]
 
 _STYLES: Final = {
     DiffVerdict.WORSE: "bold red",
@@ -232,7 +232,7 @@ def _cells(metric: MetricDifference, p: float) -> list[Text]:
         Text(number(metric.after)),
         Text(_signed(metric.delta), style=style),
         Text(_interval(metric.interval), style="dim"),
-        Text(_NO_P.get(metric.word) or _p_value(p), style=style),
+        Text(_NO_P.get(metric.word) or p_value(p), style=style),
     ]
 
 
@@ -241,7 +241,7 @@ def _markdown_row(name: str, metric: MetricDifference, p: float, *cases: int) ->
     significant = metric.word in (DiffVerdict.BETTER, DiffVerdict.WORSE)
     marked = f"**{change}**" if significant else change
     before, after = number(metric.before), number(metric.after)
-    shown_p = _NO_P.get(metric.word) or _p_value(p)
+    shown_p = _NO_P.get(metric.word) or p_value(p)
     counts = [DASH if metric.word is DiffVerdict.NOT_COMPARABLE else str(n) for n in cases]
     cells = (name, before, after, marked, _interval(metric.interval), shown_p, *counts)
     return f"| {' | '.join(cells)} |"
@@ -304,9 +304,10 @@ def _interval(interval: Interval | None) -> str:
     return number(None) if interval is None else f"{interval[0]:+.3f} to {interval[1]:+.3f}"
 
 
-def _p_value(p: float) -> str:
+def p_value(p: float) -> str:
+    """Return a p-value as text; very small ones as less than a thousandth."""
     return f"<{_SMALLEST_P}" if p < _SMALLEST_P else number(p)
 
 
 def _named_p(p: float) -> str:
-    return f"p {_p_value(p)}" if p < _SMALLEST_P else f"p = {_p_value(p)}"
+    return f"p {p_value(p)}" if p < _SMALLEST_P else f"p = {p_value(p)}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,7 @@ __all__ = [
     "RunOptions",
     "options_of_run",
     "read_inputs",
+    "run_directories",
 ]
 
 PROCESSES: Final = "processes"
@@ -234,6 +236,27 @@ def options_of_run(path: str | Path, command: str) -> RunOptions:
     if manifest.options is None:
         raise ConfigError.of(f"{path} cannot be resumed", hint=_NOT_RESUMABLE)
     return RunOptions.from_stored(manifest.options)
+
+
+def run_directories(
+    parent: str | Path, names: Sequence[str], unnamed: str = "run"
+) -> list[str | Path]:
+    """Return a directory or URL below another for each run; names that are used again are numbered.
+
+    >>> [path.name for path in run_directories(Path("runs"), ["gpt 4", "gpt/4", "..."])]
+    ['gpt-4', 'gpt-4-2', 'run']
+    """
+    uses: Counter[str] = Counter()
+    directories: list[str | Path] = []
+    for shown in names:
+        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in shown)
+        name = plain.lstrip(".") or unnamed
+        uses[name] += 1
+        name = name if uses[name] == 1 else f"{name}-{uses[name]}"
+        directories.append(
+            f"{str(parent).rstrip('/')}/{name}" if is_url(parent) else Path(parent) / name
+        )
+    return directories
 
 
 def _functions_in(value: object) -> Iterator[Callable[..., object]]:

@@ -88,10 +88,12 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "lint": (ROWS,),
     "open_run": ("none",),
     "power": ("none", 0.1),
+    "rank": (["none", "none"],),
     "rescore": ("none",),
     "rules_from": ({"type": "object", "properties": {"a": {"type": "string"}}},),
     "runs": (),
     "score": (ROWS, ROWS),
+    "score_many": (ROWS, {"one": ROWS, "two": ROWS}),
 }
 PARAMETERS = [
     pytest.param(name, parameter, id=f"{name}-{parameter}")
