@@ -10,6 +10,7 @@ from typing import Final, cast
 from fieldmark.align.leaves import RuleAligner
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.tokens import Tokens
 from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import BatchComparator, Comparator
 from fieldmark.model.json import JsonValue, Missing
@@ -71,6 +72,7 @@ class AttributeNode:
     have the same text or number; they are 0 if the comparator has to be called. `item_node` is
     the node of all list items unless a rule names an index. A `structural` node is not a field
     itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
+    With `tokens`, every word of a value is counted.
     `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
     `leaf_comparator` and `whole_comparator` are the rules that
     decide the similarity of items there (`LeafRules`). A rule that needs a provider does not,
@@ -105,6 +107,7 @@ class AttributeNode:
         "mode",
         "path",
         "structural",
+        "tokens",
         "truth_only",
         "walks",
         "whole_comparator",
@@ -155,6 +158,7 @@ class AttributeNode:
         self.truth_only = bool(rules) and all(rule.truth_only for rule in rules)
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
+        self.tokens = self.comparator if isinstance(self.comparator, Tokens) else None
         is_batch = hasattr(self.comparator, "settle")
         self.batch_comparator = cast(BatchComparator, self.comparator) if is_batch else None
         configured = settings.scope is Scope.CONFIGURED
@@ -260,7 +264,7 @@ class AttributeNode:
     def compares_values(self) -> bool:
         """Whether the comparator is called directly for two non-empty scalars."""
         compared = self.mode in _COMPARED and not self.structural
-        special = self.ignored or self.any_of or self.batch_comparator is not None
+        special = self.ignored or self.any_of or self.tokens or self.batch_comparator is not None
         return compared and not special and self._settings.text_is_value
 
     def register(self) -> int:

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.tokens import Tokens
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case, Verdict
@@ -83,7 +84,7 @@ def _safe_rules(rules: Rules) -> Rules:
 
 def safe_comparator(comparator: Comparator) -> Comparator:
     """Return a comparator that never raises an exception."""
-    if isinstance(comparator, Ignore):
+    if isinstance(comparator, Ignore | Tokens):
         return comparator
     if isinstance(comparator, AnyOf):
         return AnyOf(inner=safe_comparator(comparator.inner))
