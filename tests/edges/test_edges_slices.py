@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 
+import openpyxl
 import pytest
 
 import fieldmark as fm
@@ -347,3 +348,89 @@ def test_run_without_values_is_searched_by_tag(folder, command):
     written(folder, *planted())
     command("score", "truth.jsonl", "candidate.jsonl", "--no-values", "--out", "run")
     assert "240 cases without values: grouped only by tag" in command("slices", "run").out
+
+
+@pytest.fixture
+def two_runs(folder, command):
+    """A run, and one in which all predictions for Bolt are wrong and those for Acme are right."""
+    truth, candidate = rows(120)
+    written(folder, truth, candidate)
+    options = ["--by", "vendor", "--by", "tag"]
+    command("score", "truth.jsonl", "candidate.jsonl", *options, "--out", "before")
+    for row, found in zip(truth, candidate, strict=True):
+        wrong = row["expected"]["vendor"] == "Bolt"
+        found["candidate"] = {**row["expected"], "total": -1} if wrong else row["expected"]
+    written(folder, truth, candidate)
+    command("score", "truth.jsonl", "candidate.jsonl", *options, "--out", "after")
+    return fm.diff("before", "after")
+
+
+def test_difference_by_slice(two_runs):
+    words = {name: each.word for name, each in two_runs.slices.items() if "vendor" in name}
+    assert words == {
+        "vendor=Acme": "better", "vendor=Bolt": "worse", "vendor=Cask": "no difference",
+    }  # fmt: skip
+    bolt = two_runs.slices["vendor=Bolt"]
+    assert (bolt.before, bolt.improved, bolt.worse) == (1.0, 0, 40)
+    assert bolt.after == pytest.approx(2 / 3)
+    assert bolt.p <= bolt.adjusted
+    before, after = two_runs.summaries
+    stored = fm.open_run("after").summary.slices["vendor=Bolt"]
+    assert after.slices["vendor=Bolt"].micro == stored.micro
+    assert set(before.slices) == set(after.slices)
+
+
+@pytest.mark.usefixtures("two_runs")
+@pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
+def test_difference_by_slice_is_shown(command, form):
+    done = command("diff", "before", "after", "--by", "vendor", "--format", form)
+    assert done.code == 0
+    assert ("vendor=Bolt" if form in ("csv", "json") else "vendor = Bolt") in done.out
+    assert "tag" not in done.out.partition("slice")[2].partition("Mistakes")[0]
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_drop_of_a_slice_fails_the_comparison(command):
+    limit = 'slices["vendor=Bolt"].micro.f1=0.1'
+    done = command("diff", "before", "after", "--max-drop", limit)
+    assert done.code == 1
+    assert 'gate failed: drop of slices["vendor=Bolt"].micro.f1 is 0.3333' in done.out
+    again = command(
+        "score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--no-save",
+        "--baseline", "before", "--max-drop", limit,
+    )  # fmt: skip
+    assert again.code == 1
+
+
+def test_difference_without_slices_has_none(folder, command):
+    written(folder, *rows(9))
+    for name in ("one", "two"):
+        command("score", "truth.jsonl", "candidate.jsonl", "--out", name)
+    assert fm.diff("one", "two").to_dict()["slices"] == {}
+    done = command("diff", "one", "two", "--by", "a..b")
+    assert (done.code, done.err.startswith("fieldmark: by: invalid path 'a..b'")) == (2, True)
+
+
+def test_exports_contain_metadata_and_slices(folder, command):
+    written(folder, *rows(30))
+    command(
+        "score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--by", "metadata.fold",
+        "--out", "run",
+    )  # fmt: skip
+    run = fm.open_run("run")
+    assert json.loads(run.cases.to_pandas()["metadata"][1]) == {"fold": 1}
+    assert json.loads(run.fields.to_pandas()["metadata"][0]) == {"fold": 0}
+    assert command("report", "run", "--as", "json", "--out", "run.json").code == 0
+    exported = json.loads((folder / "run.json").read_text("utf-8"))
+    assert exported["cases"][1]["metadata"] == {"fold": 1}
+    assert "vendor=Acme" in exported["summary"]["slices"]
+    assert command("report", "run", "--as", "markdown", "--out", "run.md").code == 0
+    assert "| Slices by vendor |" in (folder / "run.md").read_text("utf-8")
+    assert command("report", "run", "--as", "xlsx", "--out", "run.xlsx").code == 0
+    sheet = openpyxl.load_workbook(folder / "run.xlsx")["Slices"]
+    assert [cell.value for cell in sheet[2]][:2] == ["vendor", "Acme"]
+    options = ("--as", "json", "--no-values", "--out", "hidden.json")
+    assert command("report", "run", *options).code == 0
+    hidden = (folder / "hidden.json").read_text("utf-8")
+    assert "fold" not in hidden
+    assert "Acme" not in hidden

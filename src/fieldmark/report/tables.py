@@ -45,6 +45,9 @@ __all__ = [
 _WIDE: Final = 0.2
 """The width of an interval from which a slice has few cases: the metric is known to within 0.1."""
 
+_FEW: Final = 20
+"""The number of cases below which a slice without an interval, because all are equal, is small."""
+
 DASH: Final = "\N{EN DASH}"
 """Shown for an undefined metric."""
 
@@ -185,7 +188,7 @@ def gate_line(gate: GateResult) -> str:
 class SliceRow(NamedTuple):
     """One slice: its value for people, and its metrics in the order of the run.
 
-    `interval` is that of the first metric. `few` is true if it is wide, or if there is none.
+    `interval` is that of the first metric. With `few` cases, it is wide.
     """
 
     value: str
@@ -210,7 +213,9 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
         rows: list[SliceRow] = []
         for value, each in slices.items():
             interval = None if each.intervals is None else each.intervals.metrics.get(shown[0])
-            wide = interval is None or interval[1] - interval[0] > _WIDE
+            few = (
+                each.cases.scored < _FEW if interval is None else interval[1] - interval[0] > _WIDE
+            )
             rows.append(
                 SliceRow(
                     value or NO_VALUE,
@@ -218,7 +223,7 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
                     tuple(each.metrics[name] for name in shown),
                     interval,
                     each.flags.get(shown[0], ()),
-                    each.intervals is not None and wide,
+                    each.intervals is not None and few,
                 )
             )
         found[key] = sorted(rows, key=lambda row: (_lowest_first(row.metrics[0]), row.value))

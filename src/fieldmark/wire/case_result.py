@@ -160,6 +160,12 @@ class CaseResult:
         return self.case.tags
 
     @property
+    def metadata(self) -> JsonObject | None:
+        """The metadata of the case, if it was read and saved."""
+        context = self.case.context if self.has_values else None
+        return None if context is None else context.metadata
+
+    @property
     def usage(self) -> JsonObject | None:
         """The model that produced the candidate during the run: tokens, cost and seconds."""
         return None if self.case.context is None else self.case.context.usage
@@ -343,6 +349,7 @@ class CaseResult:
             "f1": self.f1,
             "errors_by_type": dict(self.errors_by_type),
             "quality": {**self.quality._asdict(), "flags": flags},
+            **({"metadata": self.metadata} if self.metadata else {}),
             **({} if self.usage is None else {"usage": self.usage}),
             **({"evaluator_results": evaluations} if evaluations else {}),
             "outcomes": [each.to_dict() for each in self.fields],

@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, replace, section, shown, tileGrid, verdictPanel, whole } from "./report.js";
+import { attributeSection, button, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
 
 const page = data("page");
@@ -70,6 +70,7 @@ if (!page.tiles) {
   replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
+    page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
     recommendations(), attributeSection(view), caseList(run.id, page));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
