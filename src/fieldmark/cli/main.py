@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "eval": ("eval", "Run eval files: evaluators, judges and gates."),
     "diff": ("diff", "Compare two runs and test the difference for significance."),
     "rank": ("rank", "Rank several runs and test every pair for significance."),
+    "consensus": ("consensus", "Combine several predictions and show where they disagree."),
     "improve": ("improve", "Show what to fix first in the extraction."),
     "plan": ("plan", "Divide a run into partitions for any scheduler."),
     "work": ("work", "Process one partition of a plan."),
