@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
+    from fieldmark.api.consensus import ConsensusResult, consensus
     from fieldmark.api.diff import DiffResult, diff
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import ImproveResult, improve
@@ -50,6 +51,7 @@ __all__ = [
     "Calibration",
     "CaseResult",
     "ConfigError",
+    "ConsensusResult",
     "DataError",
     "DiffResult",
     "EvalResult",
@@ -76,6 +78,7 @@ __all__ = [
     "calibrate",
     "compare",
     "compare_many",
+    "consensus",
     "diff",
     "evaluate",
     "find_slices",
@@ -102,6 +105,8 @@ _MODULES: Final = {
     "compare": "fieldmark.api.compare",
     "ManyResult": "fieldmark.api.compare_many",
     "compare_many": "fieldmark.api.compare_many",
+    "ConsensusResult": "fieldmark.api.consensus",
+    "consensus": "fieldmark.api.consensus",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
