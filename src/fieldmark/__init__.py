@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
+    from fieldmark.api.triage import TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
+    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
@@ -64,6 +66,8 @@ __all__ = [
     "RunResult",
     "StorageError",
     "Summary",
+    "ThresholdSet",
+    "TriageResult",
     "__version__",
     "calibrate",
     "compare",
@@ -79,6 +83,8 @@ __all__ = [
     "rules_from",
     "runs",
     "score",
+    "thresholds",
+    "triage",
 ]
 
 __version__: str
@@ -109,6 +115,10 @@ _MODULES: Final = {
     "open_run": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
+    "thresholds": "fieldmark.api.triage",
+    "triage": "fieldmark.api.triage",
+    "TriageResult": "fieldmark.api.triage",
+    "ThresholdSet": "fieldmark.wire.confidence",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

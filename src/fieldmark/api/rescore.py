@@ -93,6 +93,8 @@ def rescore(
         files = () if directory is None else directory.files
         for result in _results(job, run_options, files):
             recounted.tally.merge(result.totals.tally)
+            if recounted.confidence is not None and result.totals.confidence is not None:
+                recounted.confidence.merge(result.totals.confidence)
             if sample is not None and result.totals.sample is not None:
                 sample.merge(result.totals.sample)
             if directory is not None:
@@ -170,7 +172,13 @@ class _RescoreWorker:
     def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
         """Read and count the rows of a task, and write the new ones."""
         job, table = self._job, self._recounted.table
-        totals = RunTotals(table, values=False, sampled=job.keep_rows, threshold=self._threshold)
+        totals = RunTotals(
+            table,
+            values=False,
+            sampled=job.keep_rows,
+            threshold=self._threshold,
+            confidences=self._recounted.confidence is not None,
+        )
         for number, partition in task:
             cases = self._cases(cast("LineRange", partition.truth))
             for case in cases:
@@ -178,6 +186,8 @@ class _RescoreWorker:
                     totals.tally.add_failed()
                     continue
                 totals.tally.add(case.outcomes, case.stats, case.case.input)
+                if totals.confidence is not None:
+                    totals.confidence.add(case.outcomes, case.attributes, case.confidences)
                 if totals.sample is not None:
                     totals.sample.add(case.id, case.outcomes, case.stats)
             if job.keep_rows:

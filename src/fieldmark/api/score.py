@@ -18,7 +18,7 @@ from fieldmark.run.options import InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
-from fieldmark.run.settings import RulesLike, resolve_settings
+from fieldmark.run.settings import ConfidenceLike, RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.wire.manifest import ManifestInput
 
@@ -56,6 +56,7 @@ def score(
     workers: int | str = 1,
     results: str = "jsonl",
     allow_code: bool = False,
+    confidence: ConfidenceLike = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
@@ -71,7 +72,9 @@ def score(
     one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
     depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
     files. With `allow_code`, a rules file may name Python functions, which are then imported and
-    run. The result contains all cases and fields, also without `out`.
+    run. With `confidence`, the confidences of predictions are read, and the result says how well
+    they tell correct from wrong values; it may be options as in a rules file. The result contains
+    all cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -105,6 +108,7 @@ def score(
         workers=workers,
         results=results,
         allow_code=allow_code,
+        confidence=confidence,
     )
     return score_with(run_options, progress=progress, keep_cases=True)
 
@@ -136,7 +140,9 @@ def prepare_score(
         scope=options.scope,
         depth=options.depth,
         allow_code=options.allow_code,
+        confidence=options.confidence,
     )
+    inputs_read = replace(options.inputs, confidences=settings.confidence)
     if options.inputs.format_in is not None:
         from fieldmark.run.detection import with_regions
 
@@ -156,8 +162,8 @@ def prepare_score(
     gates.check_names(settings)
     sources = [each for each in (options.truth, options.candidate) if each is not None]
     truth, candidate = with_yaml(options.truth), with_yaml(options.candidate)
-    files = PairedFiles.of(truth, candidate, options.inputs)
-    stream = open_pairs(truth, candidate, options.inputs, quotes=options.values)
+    files = PairedFiles.of(truth, candidate, inputs_read)
+    stream = open_pairs(truth, candidate, inputs_read, quotes=options.values)
     size = segment_size(stream.case_bytes)
     if not providers.are_local and settings.safety is not None:
         size = min(size, _JUDGED_SEGMENT)

@@ -21,6 +21,7 @@ from fieldmark.cli.options import (
     check_save,
     check_single_stdin,
     combine,
+    confidence_options,
     gate_options,
     input_options,
     out_option,
@@ -79,6 +80,7 @@ comparison_options: Final = combine(
         "  [default: that of the rules, otherwise confusion]",
     ),
     set_option("rqs_form=complement"),
+    confidence_options,
 )
 """The options that define how fields are compared and counted."""
 
@@ -91,6 +93,7 @@ comparison_options: Final = combine(
         "fieldmark score pairs.jsonl --format json --no-save",
         "fieldmark score s3://bucket/truth.jsonl predictions.jsonl --engine ray",
         "fieldmark score truth.jsonl predictions.jsonl --max hallucination=0.05",
+        "fieldmark score truth.jsonl predictions.jsonl --confidence --precision 0.98",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
     exit_codes=tuple(MEANINGS),

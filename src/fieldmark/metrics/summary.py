@@ -8,6 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
+from fieldmark.metrics.confidence import (
+    ConfidenceSummary,
+    ConfidenceTally,
+    summarize_confidence,
+)
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure
@@ -22,6 +27,7 @@ from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Outcome
@@ -42,6 +48,7 @@ __all__ = [
     "Summary",
     "applied_convention",
     "summarize",
+    "with_confidence",
 ]
 
 
@@ -189,6 +196,7 @@ class Summary:
     intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
     spent: JsonObject = field(default_factory=dict)
+    confidence: ConfidenceSummary | None = None
     gates: tuple[GateResult, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -338,6 +346,18 @@ def summarize(
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
+
+
+def with_confidence(
+    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
+) -> Summary:
+    """Return the summary with the confidences of a run, and a warning if there are none."""
+    confidence = summarize_confidence(tally, options)
+    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
+    if not fields or without < fields:
+        return replace(summary, confidence=confidence)
+    warning = "no prediction has a confidence that could be read"
+    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))
 
 
 def applied_convention(

@@ -20,6 +20,7 @@ from fieldmark.report.run_text import (
     ATTRIBUTE_COLUMNS,
     TABLE_GAP,
     ScoreTable,
+    confidence_tables,
     coverage_line,
     score_style,
     score_tables,
@@ -86,6 +87,11 @@ def run_view(
         parts += [*_evaluators(summary), Text()]
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
+    if summary.confidence is not None:
+        tables, remarks = confidence_tables(summary.confidence, top=top)
+        for table in tables:
+            parts += [_score_table(table), Text()]
+        parts += [*map(one_line, remarks), Text()]
     parts.append(one_line(coverage_line(summary)))
     parts += map(one_line, usage_lines(summary.spent, summary.usage))
     for gate in summary.gates:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.tally import Tally
@@ -21,7 +22,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
 from fieldmark.run.warnings import CaseWarnings
-from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
     from fieldmark.run.safety import SafetyRunner
@@ -86,10 +87,11 @@ class CaseProcessor:
     """Turns cases into results with one convention.
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
-    share one attribute table. `safety` judges the predictions, if they are judged.
+    share one attribute table. `safety` judges the predictions, if they are judged. With
+    `confidences`, results have those of their fields.
     """
 
-    __slots__ = ("_convention", "_counter", "_own", "_safety", "plan")
+    __slots__ = ("_confidences", "_convention", "_counter", "_own", "_safety", "plan")
 
     def __init__(
         self,
@@ -97,8 +99,11 @@ class CaseProcessor:
         convention: Convention,
         own: Mapping[str, Plan] | None = None,
         safety: SafetyRunner | None = None,
+        *,
+        confidences: bool = False,
     ) -> None:
         self.plan = plan
+        self._confidences = confidences
         self._safety = safety
         self._own = own or {}
         self._convention = convention
@@ -107,6 +112,8 @@ class CaseProcessor:
     def process(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Compare and count cases with valid ground truth."""
         results = self._process(cases)
+        if self._confidences:
+            results = list(map(with_confidences, results))
         if self._safety is None:
             return results
         judged = self._safety.judge(cases)
@@ -160,7 +167,7 @@ class CaseProcessor:
 class RunTotals:
     """Everything that is summed over cases; the totals of two parts of a run can be merged."""
 
-    __slots__ = ("sample", "tally", "warnings")
+    __slots__ = ("confidence", "sample", "tally", "warnings")
 
     def __init__(
         self,
@@ -170,8 +177,10 @@ class RunTotals:
         sampled: bool,
         threshold: Threshold | None = None,
         rule_sets: Sequence[Rules] = (),
+        confidences: bool = False,
     ) -> None:
         self.tally = Tally(table)
+        self.confidence = ConfidenceTally() if confidences else None
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 
@@ -192,6 +201,9 @@ class RunTotals:
                 tally.add(each.outcomes, each.stats, each.case.input)
             for _ in range(len(results) - len(compared)):
                 tally.add_failed()
+        if self.confidence is not None:
+            for each in compared:
+                self.confidence.add(each.outcomes, each.attributes, each.confidences)
         if self.sample is not None:
             self.sample.add_all(
                 [each.id for each in compared],
@@ -203,5 +215,7 @@ class RunTotals:
         """Add the totals of the next part of the run."""
         self.tally.merge(other.tally)
         self.warnings.merge(other.warnings)
+        if self.confidence is not None and other.confidence is not None:
+            self.confidence.merge(other.confidence)
         if self.sample is not None and other.sample is not None:
             self.sample.merge(other.sample)

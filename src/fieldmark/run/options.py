@@ -14,7 +14,7 @@ from fieldmark.data.files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.settings import RulesLike
+from fieldmark.run.settings import ConfidenceLike, RulesLike
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -57,7 +57,7 @@ _STORED: Final = {
 }  # fmt: skip
 """The options that determine the results of a run and are stored in its manifest."""
 _PATHS: Final = ("truth", "candidate", "rules", "file", "baseline")
-_UNSTORED_INPUTS: Final = ("limits", "context")
+_UNSTORED_INPUTS: Final = ("limits", "context", "confidences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class RunOptions:
     limits on metrics, which may drop by `max_drop` compared with the `baseline`. With `out` the run
     is saved; without `values`, it is saved without documents. An `engine` with `workers` processes
     large inputs. `results` is the format of the results. With `allow_code`, rules may name
-    Python functions.
+    Python functions. With `confidence`, the confidences of predictions are read.
     """
 
     truth: InputLike | None = None
@@ -102,6 +102,7 @@ class RunOptions:
     concurrency: int | None = None
     results: str = JSONL
     allow_code: bool = False
+    confidence: ConfidenceLike = None
 
     def __post_init__(self) -> None:
         if self.engine != PROCESSES:
@@ -162,12 +163,14 @@ class RunOptions:
                 for key, value in asdict(self.inputs).items()
                 if key not in _UNSTORED_INPUTS
             }
+        if self.confidence is not None:
+            values["confidence"] = self.confidence
         return {name: cast("JsonValue", _to_json(value)) for name, value in values.items()}
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> RunOptions:
         """Return the options that were stored in a manifest."""
-        known = {name for names in _STORED.values() for name in names}
+        known = {"confidence", *(name for names in _STORED.values() for name in names)}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
         for name in ("only", "cases"):
             values[name] = tuple(cast("list[str]", values.get(name, [])))

@@ -25,6 +25,7 @@ from fieldmark.data.pairing import ReadStatistics, ToleratedFaults
 from fieldmark.data.partitions import BlockRange, LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.case_sample import CaseSample, CaseSums, SampledCase
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.tally import RunSums, Tally
 from fieldmark.model.alignment import Aligner
@@ -277,6 +278,7 @@ def _result_to_json(result: PartitionResult, rules: Rules) -> JsonObject:
         "sums": _plain(sums),
         "warnings": totals.warnings.state(),
         "sample": None if totals.sample is None else _sample_to_json(totals.sample),
+        "confidence": None if totals.confidence is None else totals.confidence.state(),
         "ids": list(result.ids),
     }
     return cast("JsonObject", document)
@@ -297,6 +299,8 @@ def _result_from_json(fields: JsonFields, settings: Settings, *, values: bool) -
     totals.warnings.restore(fields.array("warnings"))
     if fields.value["sample"] is not None:
         totals.sample = _sample_from_json(fields.object("sample"), table)
+    if fields.value["confidence"] is not None:
+        totals.confidence = ConfidenceTally.restored(fields.array("confidence"))
     coverage = fields.object("coverage")
     return PartitionResult(
         number=fields.integer("number"),

@@ -23,6 +23,7 @@ from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth
+from fieldmark.wire.confidence import confidence_from_json, confidence_to_json
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
 
 __all__ = [
@@ -65,6 +66,11 @@ def summary_to_json(summary: Summary) -> JsonObject:
         **({"detection": summary.detection} if summary.detection else {}),
         **({"usage": summary.usage} if summary.usage else {}),
         **({"spent": summary.spent} if summary.spent else {}),
+        **(
+            {}
+            if summary.confidence is None
+            else {"confidence": confidence_to_json(summary.confidence)}
+        ),
         "gates": [gate_to_json(gate) for gate in summary.gates],
         "passed": summary.passed,
         "failures": [failure.value for failure in summary.failures],
@@ -100,6 +106,9 @@ def summary_from_json(value: JsonObject) -> Summary:
         detection=fields.optional(fields.json_object, "detection", {}),
         usage=fields.optional(fields.json_object, "usage", {}),
         spent=fields.optional(fields.json_object, "spent", {}),
+        confidence=fields.optional(
+            lambda key: confidence_from_json(fields.object(key)), "confidence", None
+        ),
         gates=gates,
         failures=fields.optional(
             lambda key: tuple(map(RunFailure, fields.texts(key))),
