@@ -7,11 +7,9 @@ exactly; `rounded_confidence` limits how many different ones there are.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from math import ceil, floor, fsum, log10
 from typing import Final, NamedTuple, TypeAlias
 
@@ -355,34 +353,23 @@ def _brier_score(levels: Sequence[_Level]) -> float | None:
 
 
 def _reliability_bins(levels: Sequence[_Level]) -> tuple[ReliabilityBin, ...]:
-    """Divide values into ten bins at the deciles of their confidences; equal ones stay together.
+    """Divide values into ten bins of equal size, the lowest confidences first.
 
-    A bin is missing if equal confidences fill more than one.
+    Equal confidences stay together, in the bin of their middle, so that a bin may be missing.
     """
-    ascending = levels[::-1]
-    ends = list(accumulate(level.number for level in ascending))
-    if not ends:
-        return ()
-    edges = [_quantile(ascending, ends, place) for place in range(1, _BINS)]
+    total = sum(level.number for level in levels)
     bins: dict[int, list[_Level]] = {}
-    for level in ascending:
-        bins.setdefault(sum(edge < level.confidence for edge in edges), []).append(level)
+    below = 0
+    for level in reversed(levels):
+        middle = 2 * below + level.number
+        bins.setdefault(middle * _BINS // (2 * total), []).append(level)
+        below += level.number
     found: list[ReliabilityBin] = []
     for own in bins.values():
         number, correct = (sum(each.number for each in own), sum(each.correct for each in own))
         mean = fsum(each.confidence * each.number for each in own) / number
         found.append(ReliabilityBin(number, mean, correct / number, wilson(correct, number)))
     return tuple(found)
-
-
-def _quantile(ascending: Sequence[_Level], ends: Sequence[int], place: int) -> float:
-    """Return a decile, interpolated between values as numpy does."""
-    below, rest = divmod(place * (ends[-1] - 1), _BINS)
-    low = ascending[bisect_right(ends, below)].confidence
-    if not rest:
-        return low
-    high = ascending[bisect_right(ends, below + 1)].confidence
-    return low + (high - low) * rest / _BINS
 
 
 # --- thresholds -----------------------------------------------------------------------------------

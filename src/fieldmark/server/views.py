@@ -18,6 +18,7 @@ from fieldmark.report.html import cases
 from fieldmark.report.html.metrics import (
     attribute_lines,
     case_tiles,
+    confidence_view,
     detection_tables,
     domain_lines,
     evaluator_lines,
@@ -163,6 +164,7 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
         "detection": [each.to_json() for each in detection_tables(summary)],
+        "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
 

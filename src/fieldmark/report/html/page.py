@@ -43,6 +43,7 @@ SCRIPTS: Final = (
     "comparison.js",
     "method.js",
     "detection.js",
+    "confidence.js",
     "theme.js",
     "app.js",
 )

@@ -8,6 +8,7 @@ function start() {
     ["overview", "Overview", () => overview(run)],
     ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
+    ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],
