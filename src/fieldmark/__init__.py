@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
     from fieldmark.api.slices import FindSlicesResult, find_slices
+    from fieldmark.api.triage import TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
+    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
@@ -74,6 +76,8 @@ __all__ = [
     "ScoredRuns",
     "StorageError",
     "Summary",
+    "ThresholdSet",
+    "TriageResult",
     "__version__",
     "calibrate",
     "compare",
@@ -94,6 +98,8 @@ __all__ = [
     "runs",
     "score",
     "score_many",
+    "thresholds",
+    "triage",
 ]
 
 __version__: str
@@ -134,6 +140,10 @@ _MODULES: Final = {
     "score": "fieldmark.api.score",
     "ScoredRuns": "fieldmark.api.score_many",
     "score_many": "fieldmark.api.score_many",
+    "thresholds": "fieldmark.api.triage",
+    "triage": "fieldmark.api.triage",
+    "TriageResult": "fieldmark.api.triage",
+    "ThresholdSet": "fieldmark.wire.confidence",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

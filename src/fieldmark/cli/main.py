@@ -45,6 +45,8 @@ _COMMANDS: Final = {
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
     "label": ("label", "Draw pairs of a run for labeling by people."),
     "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
+    "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
+    "triage": ("triage", "Decide which values of new predictions need review."),
     "serve": ("serve", "Start the web application and HTTP API."),
     "demo": ("demo", "Score the bundled sample documents."),
 }
