@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
+    from fieldmark.api.consensus import ConsensusResult, consensus
     from fieldmark.api.diff import DiffResult, diff
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import ImproveResult, improve
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
     from fieldmark.api.slices import FindSlicesResult, find_slices
+    from fieldmark.api.triage import TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -44,12 +46,14 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
+    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
     "Calibration",
     "CaseResult",
     "ConfigError",
+    "ConsensusResult",
     "DataError",
     "DiffResult",
     "EvalResult",
@@ -72,10 +76,13 @@ __all__ = [
     "ScoredRuns",
     "StorageError",
     "Summary",
+    "ThresholdSet",
+    "TriageResult",
     "__version__",
     "calibrate",
     "compare",
     "compare_many",
+    "consensus",
     "diff",
     "evaluate",
     "find_slices",
@@ -91,6 +98,8 @@ __all__ = [
     "runs",
     "score",
     "score_many",
+    "thresholds",
+    "triage",
 ]
 
 __version__: str
@@ -102,6 +111,8 @@ _MODULES: Final = {
     "compare": "fieldmark.api.compare",
     "ManyResult": "fieldmark.api.compare_many",
     "compare_many": "fieldmark.api.compare_many",
+    "ConsensusResult": "fieldmark.api.consensus",
+    "consensus": "fieldmark.api.consensus",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
@@ -129,6 +140,10 @@ _MODULES: Final = {
     "score": "fieldmark.api.score",
     "ScoredRuns": "fieldmark.api.score_many",
     "score_many": "fieldmark.api.score_many",
+    "thresholds": "fieldmark.api.triage",
+    "triage": "fieldmark.api.triage",
+    "TriageResult": "fieldmark.api.triage",
+    "ThresholdSet": "fieldmark.wire.confidence",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

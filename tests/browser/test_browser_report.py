@@ -416,3 +416,32 @@ def test_slices_have_a_section_with_the_weakest_first(open_page, tmp_path):
     assert column(page, "#slices", 1) == ["30", "30"]
     assert "Mean ± standard deviation of 2 slices" in page.text("#slices")
     assert column(page, "#comparison-slices", 0)[0] == "vendor=Bolt"
+
+
+@pytest.fixture(scope="session")
+def rated(tmp_path_factory):
+    """The report of a run with confidences."""
+    directory = tmp_path_factory.mktemp("rated")
+    pairs = [
+        ({"total": n, "vendor": "A"},
+         {"total": {"value": n if n % 9 else 0, "confidence": 0.5 if n % 9 == 0 else 0.9},
+          "vendor": {"value": "A", "confidence": 0.9}})
+        for n in range(1, 200)
+    ]  # fmt: skip
+    fm.score(pairs, confidence={"precision": [0.9, 0.9999]}, out=directory / "run")
+    return write_report(directory / "run", directory / "report.html")
+
+
+def test_confidences_have_charts_with_tables_and_a_threshold(open_page, rated):
+    page = open_page(rated, width=390, height=800, mobile=True)
+    assert not page.run("document.documentElement.scrollWidth > innerWidth")
+    assert page.count("#confidence svg.plot") == 2
+    assert page.count("#confidence .plot-threshold") == 1
+    assert "threshold 0.5 accepts 100.0% of values" in page.text("#confidence")
+    page.run("document.querySelectorAll('.behind').forEach((each) => { each.open = true; })")
+    assert "0.900" in page.text("#confidence .behind table")
+    page.click('#confidence .choice [data-value="0.9999"]')
+    assert page.count("#confidence .plot-threshold") == 0
+    assert "too few cases" in page.text("#confidence")
+    page.choose("#confidence select", "1")
+    assert page.count("#confidence svg.plot") == 2

@@ -101,7 +101,7 @@ def rescore(
             totals.merge(result.totals)
             if directory is not None:
                 directory.append(result.rows, result.attributes)
-        recounted.tally = totals.tally
+        recounted.tally, recounted.confidence = totals.tally, totals.confidence
         summary = _summary(recounted, applied)
         if totals.sample is not None:
             intervals = run_intervals(totals.sample, summary, target.counting)
@@ -139,8 +139,14 @@ class _RescoreJob:
 
     def totals(self, table: AttributeTable, threshold: Threshold | None = None) -> RunTotals:
         """Return totals without any case; only a run that is saved has intervals."""
+        summary = self.run.summary
         return RunTotals(
-            table, values=False, sampled=self.keep_rows, threshold=threshold, by=self.by
+            table,
+            values=False,
+            sampled=self.keep_rows,
+            threshold=threshold,
+            by=self.by,
+            confidences=summary is not None and summary.confidence is not None,
         )
 
     def partitions(self) -> Iterator[NumberedPartition]:

@@ -25,7 +25,14 @@ from fieldmark.run.settings import RulesLike
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["CandidatesLike", "ScoredRuns", "named_candidates", "score_many", "score_many_with"]
+__all__ = [
+    "CandidatesLike",
+    "ScoredRuns",
+    "check_files",
+    "named_candidates",
+    "score_many",
+    "score_many_with",
+]
 
 CandidatesLike: TypeAlias = "Mapping[str, InputLike] | Sequence[str | Path]"
 """The predictions of several models by name, or files, whose names are those of the models."""
@@ -155,7 +162,7 @@ def score_many_with(
         raise ConfigError.of(
             f"a ranking needs the predictions of at least two models, got {len(candidates)}"
         )
-    _check_files(options.truth, candidates)
+    check_files(options.truth, candidates)
     # Before the first run, so that `latest` is none of these runs.
     options = resolve_baseline(options)
     with _parent(options.out) as parent:
@@ -182,7 +189,7 @@ def _parent(out: str | Path | None) -> Iterator[str | Path]:
         yield Path(directory)
 
 
-def _check_files(truth: InputLike | None, candidates: Mapping[str, InputLike]) -> None:
+def check_files(truth: InputLike | None, candidates: Mapping[str, InputLike]) -> None:
     """Raise an error for inputs that cannot be read, before the first run is made."""
     inputs = [truth, *candidates.values()]
     if any(each == STDIN for each in inputs if isinstance(each, str)):

@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "eval": ("eval", "Run eval files: evaluators, judges and gates."),
     "diff": ("diff", "Compare two runs and test the difference for significance."),
     "rank": ("rank", "Rank several runs and test every pair for significance."),
+    "consensus": ("consensus", "Combine several predictions and show where they disagree."),
     "improve": ("improve", "Show what to fix first in the extraction."),
     "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
     "power": ("power", "Compute how many cases a gate needs to detect a drop."),
@@ -44,6 +45,8 @@ _COMMANDS: Final = {
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
     "label": ("label", "Draw pairs of a run for labeling by people."),
     "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
+    "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
+    "triage": ("triage", "Decide which values of new predictions need review."),
     "serve": ("serve", "Start the web application and HTTP API."),
     "demo": ("demo", "Score the bundled sample documents."),
 }

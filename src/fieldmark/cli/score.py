@@ -23,6 +23,7 @@ from fieldmark.cli.options import (
     check_save,
     check_single_stdin,
     combine,
+    confidence_options,
     gate_options,
     input_options,
     out_option,
@@ -84,6 +85,7 @@ comparison_options: Final = combine(
         "  [default: that of the rules, otherwise confusion]",
     ),
     set_option("rqs_form=complement"),
+    confidence_options,
 )
 """The options that define how fields are compared and counted."""
 
@@ -99,6 +101,7 @@ comparison_options: Final = combine(
         "fieldmark score truth.jsonl predictions.jsonl --by tag --by vendor.country",
         "fieldmark score truth.jsonl predictions.jsonl --find-slices",
         "fieldmark score truth.jsonl gpt.jsonl claude.jsonl --out runs/models",
+        "fieldmark score truth.jsonl predictions.jsonl --confidence --precision 0.98",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
     exit_codes=tuple(MEANINGS),

@@ -22,6 +22,7 @@ from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
 from fieldmark.compare.tokens import Tokens
 from fieldmark.config.calibration import CALIBRATION
+from fieldmark.config.confidence import CONFIDENCE, CONFIDENCE_KEYS
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
 from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
@@ -496,6 +497,12 @@ def _is_number(given: Located) -> bool:
     return isinstance(given.value, int | float) and not isinstance(given.value, bool)
 
 
+def _is_confidence(given: Located) -> bool:
+    """Whether a value says how confidences are read, and not how a field `confidence` is."""
+    named = bool(given.entries) and given.entries.keys() <= set(CONFIDENCE_KEYS.names)
+    return isinstance(given.value, bool) or (named and not uses_strategies(given))
+
+
 def _names_convention(given: Located) -> bool:
     name = given.value_of("name") if given.entries else given.value
     return isinstance(name, str) and name.replace("-", "_") in CONVENTIONS
@@ -527,6 +534,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
     _EMPTY_BLANKS: lambda given: isinstance(given.value, bool),
     _STRICT: lambda given: isinstance(given.value, bool),
+    CONFIDENCE: _is_confidence,
     PROVIDER: lambda given: (
         "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
     ),
@@ -599,6 +607,7 @@ def rules_of(located: Located, context: Context) -> LoadedRules:
         convention=convention,
         gates=gates,
         safety=SAFETY.read(settings, context),
+        confidence=CONFIDENCE.read(located, context) if fields is None else None,
     )
 
 

@@ -365,6 +365,11 @@ def _result_row() -> JsonObject:
                 "[position, list, expected index, candidate index, similarity] of aligned items; "
                 "entries of a map have keys instead of indexes.",
             ),
+            "confidence": _described(
+                _LISTS,
+                "[position, confidence or null] of the values of the prediction, in a run with "
+                "confidences.",
+            ),
             "totals": _described(
                 _INTEGERS,
                 "[hits, misses, skipped, errors]: counts of fields, or of evaluator entries.",

@@ -9,6 +9,11 @@ from statistics import fmean, stdev
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
+from fieldmark.metrics.confidence import (
+    ConfidenceSummary,
+    ConfidenceTally,
+    summarize_confidence,
+)
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure
@@ -24,6 +29,7 @@ from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Outcome
@@ -47,6 +53,7 @@ __all__ = [
     "Variation",
     "applied_convention",
     "summarize",
+    "with_confidence",
 ]
 
 
@@ -219,6 +226,7 @@ class Summary:
     intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
     spent: JsonObject = field(default_factory=dict)
+    confidence: ConfidenceSummary | None = None
     gates: tuple[GateResult, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -397,6 +405,18 @@ def summarize(
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
+
+
+def with_confidence(
+    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
+) -> Summary:
+    """Return the summary with the confidences of a run, and a warning if there are none."""
+    confidence = summarize_confidence(tally, options)
+    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
+    if not fields or without < fields:
+        return replace(summary, confidence=confidence)
+    warning = "no prediction has a confidence that could be read"
+    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))
 
 
 def applied_convention(

@@ -34,7 +34,10 @@ _MAX_TIED: Final = 3
 
 
 def leaderboard_view(board: Leaderboard, *, top: int | None = None) -> Group:
-    """Show the conclusion, the runs, what they cost, and the best runs by attribute."""
+    """Show the conclusion, the runs, what they cost, and the best runs by attribute.
+
+    With a `top` of 0, no attributes are shown.
+    """
     table = plain_table("", _heads(board))
     table.columns[0].no_wrap = True
     table.columns[1].justify, table.columns[1].overflow = "left", "fold"
@@ -53,7 +56,7 @@ def leaderboard_view(board: Leaderboard, *, top: int | None = None) -> Group:
         *map(one_line, _remarks(board)),
     ]
     shown = board.attributes[:top]
-    if len(board.attributes) > 1:
+    if len(board.attributes) > 1 and top != 0:
         attributes = plain_table("Attribute (F1)", ("Best", "Worst"))
         attributes.add_column("Highest in", overflow="fold")
         for each in shown:
@@ -96,7 +99,7 @@ def leaderboard_markdown(board: Leaderboard, *, top: int | None = None) -> str:
             for other in range(len(board.runs))
         ]
         lines.append(f"| {place + 1} {for_markdown(run.name)} | {' | '.join(cells)} |")
-    if len(board.attributes) > 1:
+    if len(board.attributes) > 1 and top != 0:
         shown = board.attributes[:top]
         lines += ["", "| Attribute (F1) | Best | Worst | Highest in |", "|---|--:|--:|---|"]
         lines += [

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -36,6 +37,7 @@ __all__ = [
     "AttributeColumn",
     "ScoreTable",
     "StyledText",
+    "confidence_tables",
     "coverage_line",
     "run_text",
     "score_style",
@@ -214,6 +216,55 @@ def _noted_table(
     return ScoreTable((*titles, *([""] if has_notes else [])), shown, has_notes)
 
 
+def confidence_tables(
+    confidence: ConfidenceSummary, *, top: int | None = None
+) -> tuple[list[ScoreTable], list[str]]:
+    """Return a table of the confidences, one for each target precision, and lines about them."""
+    figures = [("all fields", confidence.pooled), *_by_confidence(confidence)[:top]]
+    tables = [
+        ScoreTable(
+            ("Confidence", "Fields", "Without", "Wrong", "AUROC", "ECE", "Brier"),
+            [
+                (
+                    visible(name),
+                    *(f"{each:,}" for each in (own.fields, own.without_confidence, own.wrong)),
+                    *map(number, (own.auroc, own.ece, own.brier)),
+                )
+                for name, own in figures
+            ],
+        )
+    ]
+    lines: list[str] = []
+    for key, pooled in confidence.pooled.targets.items():
+        rows = [
+            (
+                visible(name),
+                DASH if target.threshold is None else f"{target.threshold:g}",
+                *map(number, (target.coverage, target.precision, target.lower_bound)),
+                target.note,
+            )
+            for name, own in figures
+            for target in [own.targets[key]]
+        ]
+        titles = (f"Precision {key}", "Threshold", "Coverage", "Precision", "Lower bound", "")
+        tables.append(ScoreTable(titles, rows, has_notes=True))
+        if pooled.documents is not None:
+            lines.append(
+                f"precision {key}: {pooled.documents:,} of "
+                f"{plural(confidence.documents, 'document')} need no review, "
+                f"{pooled.perfect or 0:,} of them perfect"
+            )
+    if without := confidence.pooled.without_confidence:
+        of = plural(confidence.pooled.fields, "value")
+        lines.append(f"{without:,} of {of} without a confidence, which are always reviewed")
+    return tables, lines
+
+
+def _by_confidence(confidence: ConfidenceSummary) -> list[tuple[str, ConfidenceFigures]]:
+    """Return the attributes, those with the most wrong values first."""
+    return sorted(confidence.attributes.items(), key=lambda each: (-each[1].wrong, each[0]))
+
+
 def coverage_line(summary: Summary) -> str:
     """Return how many cases there are, and their verdicts."""
     cases, verdicts = summary.cases, summary.verdicts
@@ -310,6 +361,13 @@ def run_text(
         if len(table[0]) > width or not all(each.translate(_NARROW).isascii() for each in table):
             return None
         lines += ["", *table, *([below] if below else [])]
+    if summary.confidence is not None:
+        rated, remarks = confidence_tables(summary.confidence, top=top)
+        for block in map(_score_lines, rated):
+            if len(block[0]) > width:
+                return None
+            lines += ["", *(line.rstrip() for line in block)]
+        lines += ["", *remarks]
     lines += ["", coverage_line(summary)]
     lines += map(visible, usage_lines(summary.spent, summary.usage))
     lines += [visible(gate_line(gate)) for gate in summary.gates]

@@ -15,13 +15,16 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary
     from fieldmark.metrics.gates import GateResult
     from fieldmark.metrics.rates import Interval
     from fieldmark.metrics.summary import Summary
     from fieldmark.metrics.taxonomy import ErrorCounts
 
 __all__ = [
+    "ALL_FIELDS",
     "ATTRIBUTE_COLUMNS",
+    "CONFIDENCE_COLUMNS",
     "DASH",
     "TOP_HINT",
     "AttributeRow",
@@ -29,6 +32,7 @@ __all__ = [
     "SliceRow",
     "attribute_cells",
     "attribute_rows",
+    "confidence_rows",
     "evaluator_errors",
     "gate_line",
     "gate_text",
@@ -138,6 +142,33 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
         )
         for path, each in worst_attributes(summary.attributes)
     ]
+
+
+CONFIDENCE_COLUMNS: Final = (
+    "attribute", "fields", "without_confidence", "wrong", "mean_confidence", "auroc", "ece",
+    "brier", "target", "threshold", "coverage", "precision", "lower_bound", "accepted",
+    "documents", "perfect", "note",
+)  # fmt: skip
+"""The columns of a table of confidences."""
+ALL_FIELDS: Final = "(all fields)"
+"""The first row of such a table."""
+
+
+def confidence_rows(confidence: ConfidenceSummary) -> list[tuple[JsonValue, ...]]:
+    """Return one row for all fields and one per attribute, for each target precision."""
+    return [
+        tuple(
+            path
+            if name == CONFIDENCE_COLUMNS[0]
+            else getattr(figures if place < _TARGET_COLUMN else target, name)
+            for place, name in enumerate(CONFIDENCE_COLUMNS)
+        )
+        for path, figures in ((ALL_FIELDS, confidence.pooled), *confidence.attributes.items())
+        for target in figures.targets.values()
+    ]
+
+
+_TARGET_COLUMN: Final = CONFIDENCE_COLUMNS.index("target")
 
 
 def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:

@@ -11,6 +11,7 @@ from fieldmark.errors import with_hint
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.slices import SliceKey, check_slice_count
@@ -25,7 +26,7 @@ from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
 from fieldmark.run.warnings import CaseWarnings
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
     from fieldmark.run.safety import SafetyRunner
@@ -94,10 +95,11 @@ class CaseProcessor:
     """Turns cases into results with one convention.
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
-    share one attribute table. `safety` judges the predictions, if they are judged.
+    share one attribute table. `safety` judges the predictions, if they are judged. With
+    `confidences`, results have those of their fields.
     """
 
-    __slots__ = ("_convention", "_counter", "_own", "_safety", "plan")
+    __slots__ = ("_confidences", "_convention", "_counter", "_own", "_safety", "plan")
 
     def __init__(
         self,
@@ -105,8 +107,11 @@ class CaseProcessor:
         convention: Convention,
         own: Mapping[str, Plan] | None = None,
         safety: SafetyRunner | None = None,
+        *,
+        confidences: bool = False,
     ) -> None:
         self.plan = plan
+        self._confidences = confidences
         self._safety = safety
         self._own = own or {}
         self._convention = convention
@@ -115,6 +120,8 @@ class CaseProcessor:
     def process(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Compare and count cases with valid ground truth."""
         results = self._process(cases)
+        if self._confidences:
+            results = list(map(with_confidences, results))
         if self._safety is None:
             return results
         judged = self._safety.judge(cases)
@@ -168,12 +175,18 @@ class CaseProcessor:
 class GroupTotals:
     """The sums over some cases, and a sample of them for confidence intervals."""
 
-    __slots__ = ("sample", "tally")
+    __slots__ = ("confidence", "sample", "tally")
 
     def __init__(
-        self, table: AttributeTable, *, sampled: bool, threshold: Threshold | None = None
+        self,
+        table: AttributeTable,
+        *,
+        sampled: bool,
+        threshold: Threshold | None = None,
+        confidence: ConfidenceTally | None = None,
     ) -> None:
         self.tally = Tally(table)
+        self.confidence = confidence
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
@@ -192,6 +205,9 @@ class GroupTotals:
                 tally.add(each.outcomes, each.stats, each.case.input)
             for _ in range(len(results) - len(compared)):
                 tally.add_failed()
+        if self.confidence is not None:
+            for each in compared:
+                self.confidence.add(each.outcomes, each.attributes, each.confidences)
         if self.sample is not None:
             self.sample.add_all(
                 [each.id for each in compared],
@@ -202,6 +218,8 @@ class GroupTotals:
     def merge(self, other: GroupTotals) -> None:
         """Add the totals of other cases."""
         self.tally.merge(other.tally)
+        if self.confidence is not None and other.confidence is not None:
+            self.confidence.merge(other.confidence)
         if self.sample is not None and other.sample is not None:
             self.sample.merge(other.sample)
 
@@ -209,12 +227,20 @@ class GroupTotals:
 class SliceTotals:
     """The totals of each slice of the cases by the given keys, by name."""
 
-    __slots__ = ("_keys", "_sampled", "_table", "slices")
+    __slots__ = ("_confidences", "_keys", "_sampled", "_table", "slices")
 
-    def __init__(self, table: AttributeTable, keys: Sequence[SliceKey], *, sampled: bool) -> None:
+    def __init__(
+        self,
+        table: AttributeTable,
+        keys: Sequence[SliceKey],
+        *,
+        sampled: bool,
+        confidences: bool = False,
+    ) -> None:
         self._table = table
         self._keys = keys
         self._sampled = sampled
+        self._confidences = confidences
         self.slices: dict[str, GroupTotals] = {}
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
@@ -251,6 +277,9 @@ class SliceTotals:
 
                     intervals = run_intervals(totals.sample, own, convention.counting)
                     own = replace(own, intervals=intervals)
+                if totals.confidence is not None and summary.confidence is not None:
+                    confidence = pooled_confidence(totals.confidence, summary.confidence.options)
+                    own = replace(own, confidence=confidence)
                 found[name] = own
         return found
 
@@ -271,7 +300,10 @@ class SliceTotals:
         found = self.slices.get(name)
         if found is None:
             threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
-            found = GroupTotals(self._table, sampled=self._sampled, threshold=threshold)
+            confidence = ConfidenceTally(by_attribute=False) if self._confidences else None
+            found = GroupTotals(
+                self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
+            )
             self.slices[name] = found
             check_slice_count(self.slices, self._keys)
         return found
@@ -294,10 +326,14 @@ class RunTotals(GroupTotals):
         threshold: Threshold | None = None,
         rule_sets: Sequence[Rules] = (),
         by: Sequence[SliceKey] = (),
+        confidences: bool = False,
     ) -> None:
-        super().__init__(table, sampled=sampled, threshold=threshold)
+        confidence = ConfidenceTally() if confidences else None
+        super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
-        self.slices = SliceTotals(table, by, sampled=sampled) if by else None
+        self.slices = (
+            SliceTotals(table, by, sampled=sampled, confidences=confidences) if by else None
+        )
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
         """Add results, and `unreadable` cases with invalid ground truth."""

@@ -10,6 +10,7 @@ from typing import Final, cast
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.gates import (
     Gate,
     GateKind,
@@ -24,6 +25,7 @@ from fieldmark.metrics.summary import (
     EvaluatorSummary,
     Summary,
     summarize,
+    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
@@ -39,7 +41,8 @@ __all__ = ["RunGates", "check_drops", "parse_gates", "resolve_baseline"]
 
 _ATTRIBUTES: Final = "attributes."
 _OF_KEYS: Final = ("slices", "groups")
-_DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.", *_OF_KEYS)
+_CONFIDENCE: Final = "confidence"
+_DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.", f"{_CONFIDENCE}.{_ATTRIBUTES}", *_OF_KEYS)
 """Prefixes of metrics that are known only after the data has been read."""
 
 
@@ -149,6 +152,11 @@ class RunGates:
             *_unconfigured(self.gates, settings.rule_sets),
             *_without_key(self.gates, self.by),
         ]
+        rated = [gate for gate in self.gates if gate.name.startswith(_CONFIDENCE)]
+        if rated and settings.confidence is None:
+            hint = "read them with confidence=True, or set confidence in the rules"
+            message = f"{rated[0].name!r} requires the confidences of predictions"
+            raise ConfigError.of(message, hint=hint)
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
             from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
@@ -161,6 +169,8 @@ class RunGates:
                 evaluators=evaluators(),
             )
             empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
+            if settings.confidence is not None:
+                empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
             metrics = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]

@@ -16,7 +16,7 @@ from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.settings import RulesLike
+from fieldmark.run.settings import ConfidenceLike, RulesLike
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -60,7 +60,7 @@ _STORED: Final = {
 }  # fmt: skip
 """The options that determine the results of a run and are stored in its manifest."""
 _PATHS: Final = ("truth", "candidate", "rules", "file", "baseline")
-_UNSTORED_INPUTS: Final = ("limits", "context")
+_UNSTORED_INPUTS: Final = ("limits", "context", "confidences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +70,10 @@ class RunOptions:
     A run compares `truth` and `candidate`, or runs an eval `file`: `target` selects one of its
     targets, `only` cases by tag and `cases` cases by id pattern. `at_least` and `at_most` are
     limits on metrics, which may drop by `max_drop` compared with the `baseline`. All metrics are
-    also computed for slices of the cases `by` tag, metadata or path. With `out` the run is saved;
-    without `values`, it is saved without documents. An `engine` with `workers` processes large
-    inputs. `results` is the format of the results. With `allow_code`, rules may name Python
-    functions.
+    also computed for slices of the cases `by` tag, metadata or path. With `confidence`, the
+    confidences of predictions are read. With `out` the run is saved; without `values`, it is saved
+    without documents. An `engine` with `workers` processes large inputs. `results` is the format of
+    the results. With `allow_code`, rules may name Python functions.
     """
 
     truth: InputLike | None = None
@@ -107,6 +107,7 @@ class RunOptions:
     concurrency: int | None = None
     results: str = JSONL
     allow_code: bool = False
+    confidence: ConfidenceLike = None
 
     def __post_init__(self) -> None:
         if self.engine != PROCESSES:
@@ -184,12 +185,14 @@ class RunOptions:
             }
         if not self.by:
             del values["by"]
+        if self.confidence is not None:
+            values["confidence"] = self.confidence
         return {name: cast("JsonValue", _to_json(value)) for name, value in values.items()}
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> RunOptions:
         """Return the options that were stored in a manifest."""
-        known = {name for names in _STORED.values() for name in names}
+        known = {"confidence", *(name for names in _STORED.values() for name in names)}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
         for name in ("only", "cases", "by"):
             values[name] = tuple(cast("list[str]", values.get(name, [])))

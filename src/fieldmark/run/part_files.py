@@ -25,6 +25,7 @@ from fieldmark.data.pairing import ReadStatistics, ToleratedFaults
 from fieldmark.data.partitions import BlockRange, LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.case_sample import CaseSample, CaseSums, SampledCase
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.tally import RunSums
 from fieldmark.model.alignment import Aligner
@@ -291,6 +292,7 @@ def _totals_to_json(totals: GroupTotals) -> JsonObject:
         "cells": list(cells.items()),
         "sums": _plain(sums),
         "sample": None if totals.sample is None else _sample_to_json(totals.sample),
+        "confidence": None if totals.confidence is None else totals.confidence.state(),
     }
     return cast("JsonObject", document)
 
@@ -303,6 +305,8 @@ def _restore_totals(totals: GroupTotals, fields: JsonFields, table: AttributeTab
     totals.tally.__setstate__((table, cells, _rebuilt(RunSums(), fields.value["sums"])))
     if fields.value["sample"] is not None:
         totals.sample = _sample_from_json(fields.object("sample"), table)
+    if fields.value["confidence"] is not None:
+        totals.confidence = ConfidenceTally.restored(fields.array("confidence"))
 
 
 def _result_from_json(
@@ -318,6 +322,7 @@ def _result_from_json(
         sampled=False,
         rule_sets=settings.rule_sets,
         by=options.slice_keys,
+        confidences=settings.confidence is not None,
     )
     _restore_totals(totals, fields, table)
     totals.warnings.restore(fields.array("warnings"))

@@ -211,7 +211,8 @@ class PartitionWorker:
                 if not is_list(attribute):
                     table.add(attribute)
             plan = compile_plan(job.settings.rules, table)
-        self._processor = CaseProcessor(plan, job.settings.convention)
+        rated = job.settings.confidence is not None
+        self._processor = CaseProcessor(plan, job.settings.convention, confidences=rated)
         numbers = RowNumbers(plan.table, job.seeds) if numbers is None else numbers
         self._encoder = CaseEncoder(numbers, values=job.values)
 
@@ -231,6 +232,7 @@ class PartitionWorker:
             threshold=self._threshold,
             rule_sets=job.settings.rule_sets,
             by=job.by,
+            confidences=job.settings.confidence is not None,
         )
         ids: list[str] = []
         read: list[ReadStatistics] = []

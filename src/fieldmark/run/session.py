@@ -22,7 +22,7 @@ from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import Summary, summarize
+from fieldmark.metrics.summary import Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
@@ -324,6 +324,11 @@ class _Session:
             warnings=(*structural, *self._warnings()),
         )
         summary = replace(summary, structural_warnings=structural)
+        if self._totals.confidence is not None and self._settings.confidence is not None:
+            options = self._settings.confidence
+            if options.scale is None:
+                options = replace(options, scale=self._stream.coverage.confidence_scale)
+            summary = with_confidence(summary, self._totals.confidence, options)
         return summary if self._regions is None else self._regions.added_to(summary)
 
     def with_intervals(self, summary: Summary) -> Summary:
@@ -402,7 +407,10 @@ class _Session:
 
             safety = self._stack.enter_context(open_safety(self._settings.safety))
         convention = self._settings.convention
-        processor = CaseProcessor(self._plan, convention, self._own_plans, safety)
+        rated = self._settings.confidence is not None
+        processor = CaseProcessor(
+            self._plan, convention, self._own_plans, safety, confidences=rated
+        )
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
@@ -550,6 +558,7 @@ class _Session:
             sampled=self._options.wants_intervals,
             rule_sets=self._settings.rule_sets,
             by=self._options.slice_keys,
+            confidences=self._settings.confidence is not None,
         )
 
     def _is_joined(self) -> bool:

@@ -18,6 +18,7 @@ from fieldmark.report.html import cases
 from fieldmark.report.html.metrics import (
     attribute_lines,
     case_tiles,
+    confidence_view,
     detection_tables,
     domain_lines,
     evaluator_lines,
@@ -165,6 +166,7 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "evaluators": evaluator_lines(summary),
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": state.redactor.redact(slice_lines(summary)),
+        "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard, cast
 
 import orjson
 
@@ -84,7 +84,7 @@ class CaseEncoder:
         case, outcomes = result.case, result.outcomes
         if not COMPILED or case.unparsed is None or case[3:8] != _COMMON or not self._values:
             return None
-        if outcomes.fallback or result.non_finite:
+        if outcomes.fallback or result.non_finite or result.confidences is not None:
             return None
         if result.overall is not None or result.evaluator_results:
             return None
@@ -119,6 +119,8 @@ class CaseEncoder:
             parts += [b',"items":', strict_json(self.numbers.items(outcomes.items))]
         if outcomes.fallback:
             parts.append(b',"fallback":true')
+        if result.confidences is not None:
+            parts += [b',"confidence":', strict_json([*map(list, result.confidences.items())])]
         if values:
             expected, candidate = case.unparsed or (case.expected, case.candidate)
             parts += [b',"expected":', _document_json(expected)]
@@ -246,11 +248,29 @@ def case_from_json(
         overall,
         "expected" in row,
         _positions(row.get("non_finite")),
+        _confidences(row.get("confidence"), len(cast("list[JsonValue]", row["cells"]))),
     )
 
 
 def _positions(stored: JsonValue) -> frozenset[int]:
     return frozenset(stored) if _are_cells(stored) else frozenset()
+
+
+def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | None:
+    if stored is None:
+        return None
+    found: dict[int, float | None] = {}
+    for each in stored if isinstance(stored, list) else [stored]:
+        match each:
+            case [int(position), None] if 0 <= position < fields:
+                found[position] = None
+            case [int(position), float() | int() as confidence] if 0 <= position < fields:
+                if isinstance(confidence, bool) or not 0 <= confidence <= 1:
+                    raise ValueError("a confidence must be null or between 0 and 1")
+                found[position] = float(confidence)
+            case _:
+                raise ValueError("a confidence must have the position of a field")
+    return found
 
 
 def _case(row: JsonObject) -> Case:

@@ -25,6 +25,7 @@ from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth
+from fieldmark.wire.confidence import confidence_from_json, confidence_to_json
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
 
 __all__ = [
@@ -89,6 +90,11 @@ def _metrics_to_json(summary: Summary) -> JsonObject:
         "attributes": {path: attribute_to_json(each) for path, each in summary.attributes.items()},
         "errors_by_type": dict(summary.errors_by_type._asdict()),
         "quality": _quality_to_json(summary.quality),
+        **(
+            {}
+            if summary.confidence is None
+            else {"confidence": confidence_to_json(summary.confidence)}
+        ),
     }
 
 
@@ -152,6 +158,9 @@ def _metrics_from_json(fields: JsonFields, convention: AppliedConvention) -> Sum
             lambda key: _intervals_from_json(fields.object(key), deviations, attributes),
             "intervals",
             None,
+        ),
+        confidence=fields.optional(
+            lambda key: confidence_from_json(fields.object(key)), "confidence", None
         ),
     )
 

@@ -79,6 +79,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "calibrate": ("none",),
     "compare": ({"a": 1}, {"a": 1}),
     "compare_many": ({"a": 1}, ROWS),
+    "consensus": ({"one": ROWS},),
     "diff": ("none", "none"),
     "evaluate": ({"tests": [{"expected": {"a": 1}, "candidate": {"a": 1}}]},),
     "find_slices": ("none",),

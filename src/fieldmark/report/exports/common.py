@@ -24,6 +24,7 @@ from fieldmark.wire.scores import evaluator_result_to_json
 __all__ = [
     "CASE_COLUMNS",
     "CASE_LIST_COLUMNS",
+    "CONFIDENCE",
     "EVALUATOR_RESULTS",
     "FIELD_COLUMNS",
     "Cell",
@@ -47,6 +48,9 @@ Columns: TypeAlias = Mapping[str, ColumnType]
 
 EVALUATOR_RESULTS: Final = "evaluator_results"
 """The column with the results of all evaluators of a case."""
+
+CONFIDENCE: Final = "confidence"
+"""The column with the confidence of a field, in runs with confidences."""
 
 FIELD_COLUMNS: Final[Columns] = {
     "case_id": ColumnType.TEXT,
@@ -109,11 +113,18 @@ _MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
 _SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 
 
-def field_columns(*, values: bool = True, evaluators: bool = False) -> Columns:
-    """Return the columns of a table of fields, with or without those that may quote a document."""
+def field_columns(
+    *, values: bool = True, evaluators: bool = False, confidence: bool = False
+) -> Columns:
+    """Return the columns of a table of fields, with or without those that may quote a document.
+
+    Runs with confidences and with evaluators have further columns.
+    """
     columns = {
         name: kind for name, kind in FIELD_COLUMNS.items() if values or name not in _VALUE_COLUMNS
     }
+    if confidence:
+        columns[CONFIDENCE] = ColumnType.NUMBER
     return {**columns, EVALUATOR_RESULTS: ColumnType.JSON} if evaluators else columns
 
 
@@ -153,6 +164,7 @@ def field_row(case: CaseResult, field: FieldResult) -> dict[str, Cell]:
         "note": field.note,
         "tags": [*case.tags],
         "metadata": case.metadata or MISSING,
+        CONFIDENCE: field.confidence,
     }
 
 

@@ -75,7 +75,8 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
         document["fallback"] = True
     if case.overall is not None:
         document |= _evaluations(case, case.overall)
-    columns = [name for name in field_columns(values=values) if name not in _OF_CASE]
+    known = field_columns(values=values, confidence=case.confidences is not None)
+    columns = [name for name in known if name not in _OF_CASE]
     outcomes: list[JsonValue] = []
     for field in case.iter_fields():
         row = field_row(case, field)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from fieldmark.metrics.confidence import ConfidenceFigures
 from fieldmark.metrics.conventions import PrimaryScore
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
@@ -33,6 +34,7 @@ __all__ = [
     "Tile",
     "attribute_lines",
     "case_tiles",
+    "confidence_view",
     "detection_tables",
     "domain_lines",
     "evaluator_lines",
@@ -61,6 +63,8 @@ COCO_METRICS: Final = {
     "ARlarge": "large regions",
 }
 """The COCO metrics and their meanings."""
+_RATED_ATTRIBUTES: Final = 60
+"""The number of attributes whose confidences are shown."""
 
 
 def metrics_view(summary: Summary) -> JsonObject:
@@ -360,6 +364,51 @@ def _detection_table(title: str, found: JsonObject) -> DetectionTable:
         ],
         classes,
     )
+
+
+def confidence_view(summary: Summary) -> JsonObject | None:
+    """Return the confidences of all fields and of the attributes with the most wrong values.
+
+    Each row has a name, counts, rates, bins of similar confidences, the curve of risk and coverage,
+    and the results for each target precision.
+    """
+    found = summary.confidence
+    if found is None:
+        return None
+    attributes = sorted(found.attributes.items(), key=lambda each: (-each[1].wrong, each[0]))
+    shown = [("", found.pooled), *attributes[:_RATED_ATTRIBUTES]]
+    return {
+        "documents": found.documents,
+        "targets": list[JsonValue](found.pooled.targets),
+        "rows": [_confidence_row(name, each) for name, each in shown],
+        "more": len(attributes) + 1 - len(shown),
+    }
+
+
+def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
+    own = figures
+    return [
+        name,
+        [own.fields, own.without_confidence, own.wrong],
+        [own.precision, own.mean_confidence, own.auroc, own.ece, own.brier],
+        [
+            [each.fields, each.confidence, each.precision, list(each.interval or (0.0, 1.0))]
+            for each in own.bins
+        ],
+        [[each.threshold, *(round(share, 5) for share in each[1:])] for each in own.curve],
+        {
+            key: [
+                each.threshold,
+                each.coverage,
+                each.precision,
+                each.lower_bound,
+                each.documents,
+                each.perfect,
+                each.note,
+            ]
+            for key, each in own.targets.items()
+        },
+    ]
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -44,6 +44,7 @@ SCRIPTS: Final = (
     "method.js",
     "detection.js",
     "slices.js",
+    "confidence.js",
     "theme.js",
     "app.js",
 )

@@ -13,6 +13,7 @@ from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
+    confidence_view,
     detection_tables,
     domain_lines,
     evaluator_lines,
@@ -85,6 +86,7 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
+        "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }

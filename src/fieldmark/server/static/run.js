@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
+import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
 
 const page = data("page");
@@ -72,6 +72,7 @@ if (!page.tiles) {
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
+    page.confidence && confidenceSection(page),
     recommendations(), attributeSection(view), caseList(run.id, page));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
