@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from fieldmark.align.leaves import RuleAligner
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
-from fieldmark.compare.tokens import Tokens
 from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import BatchComparator, Comparator
 from fieldmark.model.json import JsonValue, Missing
@@ -20,6 +19,9 @@ from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Segment, join
+
+if TYPE_CHECKING:
+    from fieldmark.compare.tokens import Tokens
 
 __all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
 
@@ -158,7 +160,8 @@ class AttributeNode:
         self.truth_only = bool(rules) and all(rule.truth_only for rule in rules)
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
-        self.tokens = self.comparator if isinstance(self.comparator, Tokens) else None
+        by_word = hasattr(self.comparator, "words")
+        self.tokens = cast("Tokens", self.comparator) if by_word else None
         is_batch = hasattr(self.comparator, "settle")
         self.batch_comparator = cast(BatchComparator, self.comparator) if is_batch else None
         configured = settings.scope is Scope.CONFIGURED

@@ -8,7 +8,6 @@ from typing import Final, cast
 
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
-from fieldmark.compare.tokens import Tokens
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case, Verdict
@@ -84,7 +83,7 @@ def safe_rules(rules: Rules) -> Rules:
 
 def safe_comparator(comparator: Comparator) -> Comparator:
     """Return a comparator that never raises an exception."""
-    if isinstance(comparator, Ignore | Tokens):
+    if isinstance(comparator, Ignore) or hasattr(comparator, "words"):
         return comparator
     if isinstance(comparator, AnyOf):
         return AnyOf(inner=safe_comparator(comparator.inner))
