@@ -105,8 +105,9 @@ def test_items_have_the_confidence_of_the_item_that_they_are_aligned_with():
     ]
 
 
-def test_partitions_and_workers_give_the_same_bytes(data, command):
-    rated = ("--confidence", "--no-values")
+@pytest.mark.parametrize("option", [("--no-values",), ("--by", "vendor")], ids=["all", "slices"])
+def test_partitions_and_workers_give_the_same_bytes(data, command, option):
+    rated = ("--confidence", *option)
     command("score", "t.jsonl", "p.jsonl", *rated, "--out", "whole")
     command("plan", "t.jsonl", "p.jsonl", *rated, "--partitions", "2", "--out", "plan")
     for number in (0, 1):
@@ -324,3 +325,26 @@ def test_responses_of_services_have_their_confidences(preset, name, path, confid
     found = {each.path: each.confidence for each in made.fields}
     assert found[path] == (None if confidence is None else pytest.approx(confidence, abs=1e-3))
     assert sum(each is not None for each in found.values()) > len(found) / 2
+
+
+def test_slices_have_the_confidence_figures_of_their_cases(data, command):
+    truth, predictions = planted()
+    run = fm.score(data / "t.jsonl", data / "p.jsonl", confidence=True, by=["vendor"], out="run")
+    for vendor in ("Acme", "Bolt"):
+        own = {row["id"] for row in truth if row["vendor"] == vendor}
+        alone = fm.score(
+            [row for row in truth if row["id"] in own],
+            [row for row in predictions if row["id"] in own],
+            confidence=True,
+        ).summary.confidence
+        sliced = run.summary.slices[f"vendor={vendor}"].confidence
+        assert sliced.pooled.auroc == alone.pooled.auroc
+        assert sliced.pooled.targets == alone.pooled.targets
+        assert sliced.documents == alone.documents == len(own)
+        assert not sliced.attributes
+    assert fm.open_run("run").summary.slices == run.summary.slices
+    assert fm.rescore("run", out="again").summary.slices == run.summary.slices
+    gate = "slices[\"vendor=Bolt\"].confidence['0.99'].coverage=0.999"
+    done = command("score", "t.jsonl", "p.jsonl", "--confidence", "--by", "vendor", "--no-save",
+                   "--min", gate)  # fmt: skip
+    assert done.code == 1

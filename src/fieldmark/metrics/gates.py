@@ -42,7 +42,6 @@ _SHORT: Final[Mapping[str, str]] = {
     "micro_precision": "micro.precision",
     "micro_recall": "micro.recall",
 }
-_QUOTED_KEY: Final = re.compile(r'\["([^"]*)"\]')
 _SUGGESTED: Final = 3
 _DEPTH: Final = 2
 """The most dots in the name of a metric of the whole run; other metrics have more."""
@@ -287,7 +286,7 @@ def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, str]
     note = metrics.get("note")
     for key in sorted(metrics, key=len, reverse=True):
         value = metrics[key]
-        for written in (key, f'["{key}"]'):
+        for written in (key, f'["{key}"]', f"['{key}']"):
             rest = name[len(written) :] if name.startswith(written) else None
             if rest == "" and _is_metric(value):
                 yield value, note if isinstance(note, str) else ""  # type: ignore[misc]
