@@ -50,8 +50,8 @@ class FindSlicesResult(SliceSearch):
 def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult:
     """Search for slices whose F1 is significantly lower than that of the other cases.
 
-    Cases are grouped by every tag, by metadata and by values of the expected document that few
-    cases have in common or many, and by pairs of them. A slice has at least `min_cases` cases.
+    Cases are grouped by every tag, by metadata and by single values of the expected document, and
+    by pairs of them. A slice has at least `min_cases` cases, and so have the other cases.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": n, "vendor": "Acme" if n % 4 else "Bolt", "total": n} for n in range(200)]
@@ -86,7 +86,8 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
     if without_values:
         notes.append(f"{plural(without_values, 'case')} without values: grouped only by tag")
     if not found.tested:
-        notes.append(f"no slice has at least {plural(min_cases, 'case')}")
+        least = plural(min_cases, "case")
+        notes.append(f"no slice has at least {least}, and as many outside of it")
     return FindSlicesResult(
         run=name,
         slices=found.slices,

@@ -18,9 +18,6 @@ __all__ = ["MIN_CASES", "FoundSlices", "SearchedCase", "WeakSlice", "find_weak_s
 
 MIN_CASES: Final = 20
 """The default minimum number of cases of a slice."""
-_MAX_VALUES: Final = 20
-"""Keys with more distinct values identify cases rather than group them."""
-_MAX_TAGS: Final = 200
 _MAX_SLICES: Final = 300
 """The maximum number of single slices; the largest are searched."""
 
@@ -133,15 +130,11 @@ def _single_slices(
     import numpy as np
 
     distinct: dict[str, dict[str, list[int]]] = {}
-    too_many: set[str] = set()
     for place, case in enumerate(cases):
-        for key in case.features.keys() - too_many:
+        for key, texts in case.features.items():
             known = distinct.setdefault(key, {})
-            for value in case.features[key]:
-                known.setdefault(value, []).append(place)
-            if len(known) > (_MAX_TAGS if key == TAG else _MAX_VALUES):
-                too_many.add(key)
-                del distinct[key]
+            for text in texts:
+                known.setdefault(text, []).append(place)
     for key, known in distinct.items():
         if key != TAG:
             known[""] = sorted(set(range(len(cases))).difference(*known.values()))

@@ -26,7 +26,6 @@ from fieldmark.metrics.headline import (
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, accuracy, rates
-from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.confidence import ConfidenceOptions
@@ -236,6 +235,8 @@ class Summary:
 
     def without_classes(self) -> Summary:
         """Return the summary without the metrics of classes and slices whose names are values."""
+        from fieldmark.metrics.slices import TAG  # only needed with slices
+
         return replace(
             self,
             by=tuple(key for key in self.by if key == TAG),

@@ -9,7 +9,6 @@ from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.metrics.headline import HEADLINE_METRICS
-from fieldmark.metrics.slices import NO_VALUE
 from fieldmark.metrics.worst_first import sortable, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import plural
@@ -238,6 +237,8 @@ def slice_metrics(summary: Summary) -> list[str]:
 
 def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
     """Return the slices of a run by key, the lowest primary metric first."""
+    from fieldmark.metrics.slices import NO_VALUE  # only needed with slices
+
     shown = slice_metrics(summary)
     found: dict[str, list[SliceRow]] = {}
     for key, slices in summary.slice_groups().items():

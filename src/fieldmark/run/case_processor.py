@@ -14,7 +14,6 @@ from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
-from fieldmark.metrics.slices import SliceKey, check_slice_count
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import ErrorCounts
@@ -29,6 +28,7 @@ from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
+    from fieldmark.metrics.slices import SliceKey
     from fieldmark.run.safety import SafetyRunner
 
 __all__ = [
@@ -305,6 +305,8 @@ class SliceTotals:
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
             self.slices[name] = found
+            from fieldmark.metrics.slices import check_slice_count  # only needed with slices
+
             check_slice_count(self.slices, self._keys)
         return found
 

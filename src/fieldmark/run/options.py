@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.data.files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
-from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.settings import ConfidenceLike, RulesLike
 from fieldmark.values.text import did_you_mean
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.slices import SliceKey
 
 __all__ = [
     "AUTO",
@@ -133,12 +135,16 @@ class RunOptions:
             raise ConfigError.of(
                 f"by: {hidden[0]!r} cannot be combined with a run without values, because values "
                 "are the names of its slices",
-                hint=f"slice by {TAG}, or save values",
+                hint="slice by tag, or save values",
             )
 
     @property
     def slice_keys(self) -> tuple[SliceKey, ...]:
         """What the cases are grouped by."""
+        if not self.by:
+            return ()
+        from fieldmark.metrics.slices import parse_slice_keys  # only needed with slices
+
         return parse_slice_keys(self.by)
 
     @property

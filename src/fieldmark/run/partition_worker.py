@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.evaluators.base import CaseScorer, ConfiguredEvaluator
 from fieldmark.metrics.case_sample import Threshold
-from fieldmark.metrics.slices import SliceKey
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute, AttributeTable
@@ -24,6 +23,7 @@ from fieldmark.wire.cases import CaseEncoder
 
 if TYPE_CHECKING:
     from fieldmark.data.partitions import Partition, PartitionOpener
+    from fieldmark.metrics.slices import SliceKey
     from fieldmark.run.evaluator_runner import EvaluatorRunner, EvaluatorState
 
 __all__ = [

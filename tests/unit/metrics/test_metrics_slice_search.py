@@ -91,7 +91,15 @@ def test_slices_with_the_same_cases_are_one_slice():
     assert {found.conditions, *found.same} == {(("vendor", "B"),), (("city", "city of B"),)}
 
 
-def test_small_slices_and_keys_with_many_values_are_not_tested():
+def test_frequent_value_of_a_key_with_many_values_is_found():
+    cases = drawn(300, 9, lambda own: 0.5 if own["vendor"] == ["B"] else 0.95)
+    for number, each in enumerate(cases):
+        vendor = each.features.pop("vendor")
+        each.features["supplier"] = ["weak"] if vendor == ["B"] else [str(number)]
+    assert (("supplier", "weak"),) in conditions(find_weak_slices(cases))
+
+
+def test_small_slices_are_not_tested():
     cases = drawn(100, 6, lambda _: 0.9)
     for number, each in enumerate(cases):
         each.features["id"] = [str(number)]
