@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.tally import Tally
@@ -25,6 +24,7 @@ from fieldmark.run.warnings import CaseWarnings
 from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceTally
     from fieldmark.run.safety import SafetyRunner
 
 __all__ = [
@@ -180,7 +180,11 @@ class RunTotals:
         confidences: bool = False,
     ) -> None:
         self.tally = Tally(table)
-        self.confidence = ConfidenceTally() if confidences else None
+        self.confidence: ConfidenceTally | None = None
+        if confidences:
+            from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
+
+            self.confidence = ConfidenceTally()
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 

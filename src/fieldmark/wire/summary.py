@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, run_failures
@@ -23,8 +23,10 @@ from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth
-from fieldmark.wire.confidence import confidence_from_json, confidence_to_json
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary
 
 __all__ = [
     "attribute_to_json",
@@ -66,11 +68,7 @@ def summary_to_json(summary: Summary) -> JsonObject:
         **({"detection": summary.detection} if summary.detection else {}),
         **({"usage": summary.usage} if summary.usage else {}),
         **({"spent": summary.spent} if summary.spent else {}),
-        **(
-            {}
-            if summary.confidence is None
-            else {"confidence": confidence_to_json(summary.confidence)}
-        ),
+        **_confidence_to_json(summary),
         "gates": [gate_to_json(gate) for gate in summary.gates],
         "passed": summary.passed,
         "failures": [failure.value for failure in summary.failures],
@@ -106,9 +104,7 @@ def summary_from_json(value: JsonObject) -> Summary:
         detection=fields.optional(fields.json_object, "detection", {}),
         usage=fields.optional(fields.json_object, "usage", {}),
         spent=fields.optional(fields.json_object, "spent", {}),
-        confidence=fields.optional(
-            lambda key: confidence_from_json(fields.object(key)), "confidence", None
-        ),
+        confidence=_confidence_from_json(fields),
         gates=gates,
         failures=fields.optional(
             lambda key: tuple(map(RunFailure, fields.texts(key))),
@@ -121,6 +117,23 @@ def summary_from_json(value: JsonObject) -> Summary:
             lambda key: _intervals_from_json(fields.object(key), attributes), "intervals", None
         ),
     )
+
+
+def _confidence_to_json(summary: Summary) -> JsonObject:
+    """Return the confidences of the few runs that have any."""
+    if summary.confidence is None:
+        return {}
+    from fieldmark.wire.confidence import confidence_to_json
+
+    return {"confidence": confidence_to_json(summary.confidence)}
+
+
+def _confidence_from_json(fields: JsonFields) -> ConfidenceSummary | None:
+    if "confidence" not in fields.value:
+        return None
+    from fieldmark.wire.confidence import confidence_from_json
+
+    return confidence_from_json(fields.object("confidence"))
 
 
 def convention_to_json(convention: AppliedConvention) -> JsonObject:
