@@ -39,6 +39,7 @@ from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.values.numbers import is_finite
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Bytes, Floats
@@ -364,7 +365,11 @@ def run_usage(usages: Iterable[JsonObject | None], *, cases: int, correct: int) 
     if not known:
         return None
     costs, seconds = (
-        [value for each in known if isinstance(value := each.get(name), int | float)]
+        [
+            value
+            for each in known
+            if isinstance(value := each.get(name), int | float) and is_finite(value)
+        ]
         for name in ("cost", "seconds")
     )
     cost = fsum(costs) if len(costs) == cases else None
