@@ -53,7 +53,7 @@ def score(
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
     results: str = "jsonl",
     allow_code: bool = False,
     progress: Progress | None = None,
@@ -68,10 +68,11 @@ def score(
     only cached responses of models are used. `max_errors` is the number of cases that may have
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
     which is named as for `diff`. Large files are processed by `workers` processes, with `"auto"`
-    one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
-    depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
-    files. With `allow_code`, a rules file may name Python functions, which are then imported and
-    run. The result contains all cases and fields, also without `out`.
+    one per core, by default one, or by a Ray cluster if the `engine` is `"ray"` or
+    `"ray://host:port"`, by default with all its cores; the results depend on neither. With the
+    `results` `"parquet"`, a saved run also has its outcomes as Parquet files. With `allow_code`, a
+    rules file may name Python functions, which are then imported and run. The result contains all
+    cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]

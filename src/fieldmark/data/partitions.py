@@ -60,6 +60,7 @@ __all__ = [
     "partition",
     "partition_opener",
     "read_ids",
+    "single_row_group",
     "why_indivisible",
 ]
 
@@ -362,6 +363,17 @@ def why_indivisible(stream: PairStream) -> str:
     return ""
 
 
+def single_row_group(stream: PairStream) -> str:
+    """Return why a stream cannot be divided if it contains a Parquet file of one row group."""
+    for source in (side.source for side in stream.sides):
+        if _is_parquet(source):
+            try:
+                check_divisible(source.name, len(source.groups))
+            except IrregularLinesError as error:
+                return str(error)
+    return ""
+
+
 def _is_parquet(source: RowSource) -> TypeGuard[ParquetSource]:
     # Other sources do not need its module.
     return source.is_table and hasattr(source, "groups")
@@ -539,10 +551,11 @@ def joined_partitions(lines: Iterable[JoinedLine], size: int) -> Iterator[Partit
 
     `IrregularLinesError` is raised at the first line that has no truth or several candidates.
     """
+    reason = "ids are duplicate, predictions have no ground truth, or rows do not start with an id"
     held: list[JoinedLine] = []
     for number, line in enumerate(lines, 1):
         if line.number != number:
-            raise IrregularLinesError
+            raise IrregularLinesError(reason)
         held.append(line)
         if len(held) == size:
             yield _joined_partition(held)
