@@ -172,6 +172,20 @@ def test_web_server_gives_the_same_results_as_files(suffix, folder, tmp_path):
     assert content(tmp_path / "run") == content(folder / "run")
 
 
+def test_worker_requests_the_lines_of_a_segment_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
+    rows = "".join(f'{{"id": "{n}", "text": "{n}{" word" * 80}"}}\n' for n in range(1_100))
+    (tmp_path / "rows.jsonl").write_text(rows)
+    with web(tmp_path) as (server, url):
+        fm.score(tmp_path / "rows.jsonl", f"{url}/rows.jsonl", out=tmp_path / "run", workers=2)
+    wanted = [re.findall(r"\d+", each.headers.get("Range", "")) for each in server.received]
+    sizes = [int(end) - int(start) + 1 for start, end in filter(None, wanted)]
+    # The first segment is read in order, as is what finds out the layout and where lines end.
+    segments = rows.splitlines(keepends=True)
+    assert {len("".join(segments[n : n + 512])) for n in (512, 1024)} <= set(sizes)
+    assert len(sizes) <= 3 + 4, sizes
+
+
 @contextmanager
 def bucket(folder, monkeypatch, fault):
     """Serve the files of a directory as objects of S3, which may fail."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
@@ -202,7 +202,10 @@ class _PartitionSource(JsonlSource):
         opened = self.open_unchanged()
         try:
             opened.stream.seek(part.start)
-            raw = opened.stream.read(part.size)
+            # A single request: `read` would send another one for the last part of a buffer.
+            raw = cast("BufferedReader", opened.stream).read1(part.size)
+            if len(raw) < part.size:
+                raw += opened.stream.read(part.size - len(raw))
         finally:
             opened.close()
         if opened.size != self.bytes_total or len(raw) < part.size:
