@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
+from fieldmark.plan.kernel_walk import KernelWalk
+from fieldmark.plan.walk import Walk
 from fieldmark.run import options, ray_engine
 from fieldmark.run.options import RunOptions
 
@@ -183,3 +186,18 @@ def test_cluster_of_the_environment_is_used(monkeypatch):
     ):
         pass
     assert calls == ["10.0.0.1:6379"]
+
+
+def plans():
+    gc.collect()
+    return sum(isinstance(each, KernelWalk | Walk) for each in gc.get_objects())
+
+
+def test_plan_that_is_no_longer_used_is_freed(tmp_path):
+    """A worker of a cluster compiles a plan for each task."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text(LINES)
+    before = plans()
+    for _ in range(3):
+        fm.score(path, path)
+    assert plans() <= before
