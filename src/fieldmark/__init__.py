@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.power import PowerResult, power
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
+    from fieldmark.api.slices import FindSlicesResult, find_slices
+    from fieldmark.api.triage import TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
+    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
@@ -55,6 +59,7 @@ __all__ = [
     "EvalResult",
     "FieldResult",
     "FieldmarkError",
+    "FindSlicesResult",
     "ImproveResult",
     "Inputs",
     "LabelSheet",
@@ -63,6 +68,7 @@ __all__ = [
     "ManyResult",
     "MissingExtra",
     "OptionError",
+    "PowerResult",
     "ProposedRules",
     "RankResult",
     "RunList",
@@ -70,6 +76,8 @@ __all__ = [
     "ScoredRuns",
     "StorageError",
     "Summary",
+    "ThresholdSet",
+    "TriageResult",
     "__version__",
     "calibrate",
     "compare",
@@ -77,17 +85,21 @@ __all__ = [
     "consensus",
     "diff",
     "evaluate",
+    "find_slices",
     "improve",
     "infer",
     "label",
     "lint",
     "open_run",
+    "power",
     "rank",
     "rescore",
     "rules_from",
     "runs",
     "score",
     "score_many",
+    "thresholds",
+    "triage",
 ]
 
 __version__: str
@@ -105,6 +117,8 @@ _MODULES: Final = {
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
+    "find_slices": "fieldmark.api.slices",
+    "FindSlicesResult": "fieldmark.api.slices",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
@@ -113,6 +127,8 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "power": "fieldmark.api.power",
+    "PowerResult": "fieldmark.api.power",
     "rank": "fieldmark.api.rank",
     "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
@@ -124,6 +140,10 @@ _MODULES: Final = {
     "score": "fieldmark.api.score",
     "ScoredRuns": "fieldmark.api.score_many",
     "score_many": "fieldmark.api.score_many",
+    "thresholds": "fieldmark.api.triage",
+    "triage": "fieldmark.api.triage",
+    "TriageResult": "fieldmark.api.triage",
+    "ThresholdSet": "fieldmark.wire.confidence",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

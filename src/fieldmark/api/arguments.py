@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import wraps
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from fieldmark.errors import DataError, Location
 
-__all__ = ["checked"]
+__all__ = ["checked", "strings"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -40,6 +40,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "CandidatesLike": _SEVERAL,
     "Mapping[str, JsonValue]": _MAPPING,
     "Mapping[str, float]": _MAPPING,
+    "Iterable[str]": _Kind("strings", (Iterable,)),
 }
 """What an argument must be, by its annotation without `| None`."""
 _FILES: Final = frozenset(
@@ -61,6 +62,11 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         return function(*args, **kwargs)
 
     return call
+
+
+def strings(given: Iterable[str]) -> tuple[str, ...]:
+    """Return an argument that is one string or several."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _check(name: str, value: object, annotation: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.api.arguments import checked
+from fieldmark.api.arguments import checked, strings
 from fieldmark.api.recount import (
     RecountedRun,
     RunLike,
@@ -15,16 +15,20 @@ from fieldmark.api.recount import (
     paired_cases,
     stored_run,
 )
-from fieldmark.errors import ConfigError, Problem
+from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
     CaseInRun,
+    MetricDifference,
     PairedCases,
     ResamplingOptions,
     paired_metrics,
+    paired_slices,
 )
+from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.run.case_processor import SliceTotals
 from fieldmark.run.gates import check_drops
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
@@ -87,6 +91,7 @@ def diff(
     *,
     rescore: bool = False,
     force: bool = False,
+    by: Iterable[str] | None = None,
     max_drop: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> DiffResult:
@@ -94,7 +99,8 @@ def diff(
 
     Runs with different data, rules or conventions are rejected. `rescore` applies the convention
     of the first run to the second; `force` compares the cases that both contain, but with
-    different rules or conventions nothing is called better or worse.
+    different rules or conventions nothing is called better or worse. `by` groups the cases into
+    slices, which are compared by the first metric; by default, those that both runs have.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -115,7 +121,8 @@ def diff(
     different = tuple(what for what, _ in found if what in _NOT_COMPARABLE)
     evaluators = list(dict.fromkeys([*_evaluators(old), *_evaluators(new)]))
     pairs = PairedCases(comparable=not different, evaluators=evaluators)
-    gathered = _gather(first, second, pairs, same_files=has_same_truth(old, new) is True)
+    sliced = _SlicedPairs(_slice_keys(old, new, by), pairs, first, second)
+    gathered = _gather(first, second, pairs, sliced, same_files=has_same_truth(old, new) is True)
     if not force:
         gathered.check_same_data()
     if not pairs.cases:
@@ -135,6 +142,18 @@ def diff(
     ordered = {
         name: metrics.headline[name] for name in summaries[0].metrics if name in metrics.headline
     }
+    slices: Mapping[str, MetricDifference] = {}
+    if sliced.keys:
+        summaries = sliced.summaries(summaries)
+        slices = paired_slices(
+            {name: sliced.pairs[name] for name in summaries[0].slices},
+            next(iter(ordered)),
+            first.table,
+            second.table,
+            first.convention.counting,
+            ResamplingOptions(seed=seed),
+            counting_after=second.convention.counting,
+        )
     notes = [f"the target changed: {change}" for change in _target_changes(old, new)]
     if rescore:
         notes.append(f"{new.path.name} rescored with the convention of {old.path.name}")
@@ -146,7 +165,7 @@ def diff(
         before=_name(old, summaries[0]),
         after=_name(new, summaries[1]),
         summaries=summaries,
-        metrics=replace(metrics, headline=ordered),
+        metrics=replace(metrics, headline=ordered, slices=slices),
         pairs=pairs,
         different=different,
         primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
@@ -187,8 +206,68 @@ class _GatheredCases:
                 yield f"left out {plural(count, 'case')} found only in {name}"
 
 
+def _slice_keys(
+    before: StoredRun, after: StoredRun, by: Iterable[str] | None
+) -> tuple[SliceKey, ...]:
+    """Return what cases are grouped by: the given keys, or those that both runs have."""
+    own, other = (() if run.summary is None else run.summary.by for run in (before, after))
+    try:
+        return parse_slice_keys([key for key in own if key in other] if by is None else strings(by))
+    except OptionError as error:
+        raise ConfigError.of(f"by: {error.message}") from error
+
+
+class _SlicedPairs:
+    """The cases of both runs by slice, according to the first run."""
+
+    def __init__(
+        self,
+        keys: tuple[SliceKey, ...],
+        like: PairedCases,
+        first: RecountedRun,
+        second: RecountedRun,
+    ) -> None:
+        self.keys = keys
+        self.pairs: dict[str, PairedCases] = {}
+        self._like = like
+        self._runs = first, second
+        self._totals = tuple(SliceTotals(run.table, keys, sampled=False) for run in self._runs)
+
+    def add(self, before: CaseResult, after: CaseResult) -> None:
+        """Add one case of both runs to its slices."""
+        first, second = self._runs
+        for key in self.keys:
+            for name in key.names(before.case):
+                if name not in self.pairs:
+                    like = self._like
+                    self.pairs[name] = PairedCases(
+                        comparable=like.comparable, evaluators=like.evaluators
+                    )
+                self.pairs[name].add(
+                    before.id, case_in_run(before, first), case_in_run(after, second)
+                )
+                for totals, case in zip(self._totals, (before, after), strict=True):
+                    own = totals.totals(name)
+                    own.add([case])
+                    own.tally.settle()  # so that memory does not grow with the number of slices
+
+    def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
+        """Return the summaries of both runs with those of their slices."""
+        by = tuple(key.text for key in self.keys)
+        first, second = (
+            replace(summary, by=by, slices=totals.summaries(summary, run.convention))
+            for summary, totals, run in zip(summaries, self._totals, self._runs, strict=True)
+        )
+        return first, second
+
+
 def _gather(
-    first: RecountedRun, second: RecountedRun, pairs: PairedCases, *, same_files: bool
+    first: RecountedRun,
+    second: RecountedRun,
+    pairs: PairedCases,
+    sliced: _SlicedPairs,
+    *,
+    same_files: bool,
 ) -> _GatheredCases:
     """Count the cases of both runs; with different files, compare the truth of each case."""
     gathered = _GatheredCases()
@@ -200,6 +279,7 @@ def _gather(
             first.add(old)
             second.add(new)
             pairs.add(old.id, case_in_run(old, first), case_in_run(new, second))
+            sliced.add(old, new)
         elif (old is not None and old.id in second.failed) or (
             new is not None and new.id in first.failed
         ):

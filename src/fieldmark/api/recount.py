@@ -13,6 +13,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import quality
 from fieldmark.metrics.summary import (
@@ -23,6 +24,7 @@ from fieldmark.metrics.summary import (
     RunIntervals,
     Summary,
     summarize,
+    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
@@ -76,7 +78,16 @@ class RecountedRun:
     `weights` are the weights of another run. Runs that share a `table` number attributes equally.
     """
 
-    __slots__ = ("_counter", "attributes", "convention", "failed", "run", "table", "tally")
+    __slots__ = (
+        "_counter",
+        "attributes",
+        "confidence",
+        "convention",
+        "failed",
+        "run",
+        "table",
+        "tally",
+    )
 
     def __init__(
         self,
@@ -89,6 +100,8 @@ class RecountedRun:
         self.convention = convention or run.convention
         self.table = AttributeTable() if table is None else table
         self.tally = Tally(self.table)
+        rated = run.summary is not None and run.summary.confidence is not None
+        self.confidence = ConfidenceTally() if rated else None
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)
         stored = dict(run.attributes)
@@ -120,11 +133,17 @@ class RecountedRun:
     def add(self, case: CaseResult) -> None:
         """Add a case to the totals of the run."""
         self.tally.add(case.outcomes, case.stats, case.case.input)
+        if self.confidence is not None:
+            self.confidence.add(case.outcomes, case.attributes, case.confidences)
 
     def summary(self, convention: AppliedConvention | None = None) -> Summary:
         """Return the metrics of all added cases, labeled with a convention."""
         applied = convention or self.run.manifest.convention
-        return summarize(self.tally, self.convention, applied=applied)
+        summary = summarize(self.tally, self.convention, applied=applied)
+        stored = self.run.summary
+        if self.confidence is None or stored is None or stored.confidence is None:
+            return summary
+        return with_confidence(summary, self.confidence, stored.confidence.options)
 
     def _recounted(self, case: CaseResult) -> CaseStats:
         """Count a case again; what comes from evaluators does not change."""

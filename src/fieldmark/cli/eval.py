@@ -21,6 +21,7 @@ from fieldmark.cli.options import (
     Integer,
     RunArguments,
     bind_run_options,
+    by_option,
     check_baseline,
     check_resume,
     check_save,
@@ -95,6 +96,7 @@ _FAILURES = {
     metavar="NAME",
     help="Run this one of the targets of the file.",
 )
+@by_option
 @gate_options
 @out_option(
     "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True

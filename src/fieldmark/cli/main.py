@@ -28,6 +28,8 @@ _COMMANDS: Final = {
     "rank": ("rank", "Rank several runs and test every pair for significance."),
     "consensus": ("consensus", "Combine several predictions and show where they disagree."),
     "improve": ("improve", "Show what to fix first in the extraction."),
+    "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
+    "power": ("power", "Compute how many cases a gate needs to detect a drop."),
     "plan": ("plan", "Divide a run into partitions for any scheduler."),
     "work": ("work", "Process one partition of a plan."),
     "merge": ("merge", "Merge the results of all partitions into a run."),
@@ -43,6 +45,8 @@ _COMMANDS: Final = {
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
     "label": ("label", "Draw pairs of a run for labeling by people."),
     "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
+    "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
+    "triage": ("triage", "Decide which values of new predictions need review."),
     "serve": ("serve", "Start the web application and HTTP API."),
     "demo": ("demo", "Score the bundled sample documents."),
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
+    from fieldmark.wire.slice_search import SliceSearch
 
 __all__ = [
     "OutputFormat",
@@ -221,8 +222,8 @@ def _with_own_options(run: RunResult) -> Summary:
     )
 
 
-def print_run(run: RunResult, output: OutputOptions) -> None:
-    """Print a run to standard output, and its directory to standard error.
+def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = None) -> None:
+    """Print a run and its weak slices to standard output, and its directory to standard error.
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
@@ -234,18 +235,36 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
     def table() -> RenderableType:
         from fieldmark.report.terminal import run_view
 
-        return run_view(summary, run.notes, top=output.top)
+        view = run_view(summary, run.notes, top=output.top)
+        if weak is None:
+            return view
+        from rich.console import Group
+
+        from fieldmark.report.slices_view import slices_view
+
+        return Group(view, "", slices_view(weak, top=output.top))
+
+    def markdown() -> str:
+        text = text_tables.markdown_summary(summary, top=output.top)
+        if weak is None:
+            return text
+        from fieldmark.report.slices_view import slices_markdown
+
+        return f"{text}\n{slices_markdown(weak, top=output.top)}"
+
+    def plain(width: int) -> str | None:
+        return run_text(summary, run.notes, top=output.top, width=width) if weak is None else None
 
     if output.hides_failures:
         print_failures(run)
     else:
         _print_unknown_metrics(run)
     OutputViews(
-        json=run.to_dict,
+        json=lambda: {**run.to_dict(), **({} if weak is None else {"weak_slices": weak.to_dict()})},
         table=table,
-        markdown=lambda: text_tables.markdown_summary(summary, top=output.top),
+        markdown=markdown,
         csv=lambda: text_tables.csv_table(run.summary),
-        plain=lambda width: run_text(summary, run.notes, top=output.top, width=width),
+        plain=plain,
     ).print(output)
     if run.path is not None and not output.quiet:
         print_message(f"saved run to {run.url or run.path}")

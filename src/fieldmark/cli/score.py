@@ -17,11 +17,13 @@ from fieldmark.cli.options import (
     RunArguments,
     SuggestingChoice,
     bind_run_options,
+    by_option,
     check_baseline,
     check_resume,
     check_save,
     check_single_stdin,
     combine,
+    confidence_options,
     gate_options,
     input_options,
     out_option,
@@ -83,6 +85,7 @@ comparison_options: Final = combine(
         "  [default: that of the rules, otherwise confusion]",
     ),
     set_option("rqs_form=complement"),
+    confidence_options,
 )
 """The options that define how fields are compared and counted."""
 
@@ -95,7 +98,10 @@ comparison_options: Final = combine(
         "fieldmark score pairs.jsonl --format json --no-save",
         "fieldmark score s3://bucket/truth.jsonl predictions.jsonl --engine ray",
         "fieldmark score truth.jsonl predictions.jsonl --max hallucination=0.05",
+        "fieldmark score truth.jsonl predictions.jsonl --by tag --by vendor.country",
+        "fieldmark score truth.jsonl predictions.jsonl --find-slices",
         "fieldmark score truth.jsonl gpt.jsonl claude.jsonl --out runs/models",
+        "fieldmark score truth.jsonl predictions.jsonl --confidence --precision 0.98",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
     exit_codes=tuple(MEANINGS),
@@ -103,6 +109,13 @@ comparison_options: Final = combine(
 @click.argument("truth", metavar="TRUTH", required=False)
 @click.argument("candidates", metavar="[PREDICTIONS...]", nargs=-1)
 @comparison_options
+@by_option
+@option(
+    "--find-slices",
+    group=COMPARISON,
+    is_flag=True,
+    help="Also search for slices whose F1 is significantly lower than that of the other cases.",
+)
 @input_options
 @gate_options
 @out_option(
@@ -130,10 +143,20 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     check_save(given["out"], save=given["save"])
     options = bind_run_options("score", given)
     if len(candidates) > 1:
+        if given["find_slices"]:
+            raise click.UsageError("--find-slices requires a single file of predictions")
         return _rank(options, candidates, given)
+    weak = None
+    if given["find_slices"]:
+        # Metadata is only read if it is used.
+        options = replace(options, inputs=replace(options.inputs, context=True))
     with show_progress(given["output"]) as progress:
-        run = score_with(options, progress=progress)
-    print_run(run, given["output"])
+        run = score_with(options, progress=progress, keep_cases=given["find_slices"])
+    if given["find_slices"]:
+        from fieldmark.api.slices import find_slices
+
+        weak = find_slices(run)
+    print_run(run, given["output"], weak)
     return run_exit_code(run)
 
 

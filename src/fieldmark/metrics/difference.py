@@ -63,6 +63,7 @@ __all__ = [
     "metric_differences",
     "nothing_compared",
     "paired_metrics",
+    "paired_slices",
     "row_of",
 ]
 
@@ -335,11 +336,15 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedMetrics:
-    """The metrics of two runs, the F1 of every attribute and the mean score of every evaluator."""
+    """The metrics of two runs, the F1 of every attribute and the mean score of every evaluator.
+
+    `slices` are the differences of the first metric for each slice of the cases.
+    """
 
     headline: Mapping[str, MetricDifference]
     attributes: Mapping[str, MetricDifference]
     evaluators: Mapping[str, MetricDifference] = field(default_factory=dict)
+    slices: Mapping[str, MetricDifference] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +397,8 @@ _UNDEFINED_WITHOUT_CASES: Final = frozenset({*_MEANS, *QUALITY_METRICS})
 _Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
 """Turns the counts of the cases of both runs into the counts of all resamples."""
 _Samples: TypeAlias = dict[str, MetricSamples]
+_SampleGroups: TypeAlias = tuple[_Samples, _Samples, _Samples]
+"""The samples of metrics, attributes and evaluators."""
 
 
 def metric_columns(metric: str, *, by_case: bool) -> Sequence[str] | None:
@@ -423,33 +430,8 @@ def paired_metrics(
     case by case. Both treat the fields of a case as one unit.
     """
     options = options or ResamplingOptions()
-    paths = sorted({each.path for table in (before, after) for each in table.attributes})
-    matrices = (
-        CaseMatrix(pairs.before, before, counting, paths),
-        CaseMatrix(pairs.after, after, counting_after or counting, paths),
-    )
-    cases = len(pairs.before)
-    weights = resampling_weights(cases, options.resamples, options.seed)
-    signs = flip_signs(cases, options.permutations, options.seed + 1)
-
-    def resample(before: Floats, after: Floats) -> tuple[Floats, Floats]:
-        return product(weights, before), product(weights, after)
-
-    def permute(before: Floats, after: Floats) -> tuple[Floats, Floats]:
-        total = before.sum(0) + after.sum(0)
-        apart = after - before
-        changed = apart.any(axis=1)
-        swapped = signs[:, changed] @ apart[changed]
-        return (total - swapped) / 2, (total + swapped) / 2
-
-    sides = _Sides(
-        matrices=matrices,
-        countings=(counting, counting_after or counting),
-        evaluators=pairs.evaluators,
-        comparable=pairs.comparable,
-    )
-    resampled = _samples(sides, resample, len(weights))
-    permuted = _samples(sides, permute, len(signs))
+    tables, countings = (before, after), (counting, counting_after or counting)
+    resampled, permuted = _resampled_and_permuted(pairs, tables, countings, options)
     found = pairs.directions
     of_run = [found[Direction.IMPROVED], found[Direction.WORSE]]
     numbers = (dict.fromkeys(HEADLINE_METRICS + QUALITY_METRICS, of_run), pairs.attributes)
@@ -467,6 +449,69 @@ def paired_metrics(
     if by_metric["safety"].before is None is by_metric["safety"].after:
         del by_metric["safety"]  # no judge evaluated it
     return PairedMetrics(headline=by_metric, attributes=by_attribute, evaluators=by_evaluator)
+
+
+def paired_slices(
+    slices: Mapping[str, PairedCases],
+    metric: str,
+    before: AttributeTable,
+    after: AttributeTable,
+    counting: CountingOptions,
+    options: ResamplingOptions | None = None,
+    *,
+    counting_after: CountingOptions | None = None,
+) -> dict[str, MetricDifference]:
+    """Return one metric of two runs for each slice of the cases, as `paired_metrics` does.
+
+    P-values are Holm-adjusted for the number of slices.
+    """
+    options = options or ResamplingOptions()
+    tables, countings = (before, after), (counting, counting_after or counting)
+    resampled: _Samples = {}
+    permuted: _Samples = {}
+    cases: dict[str, list[int]] = {}
+    for name, pairs in slices.items():
+        drawn, swapped = _resampled_and_permuted(pairs, tables, countings, options)
+        resampled[name], permuted[name] = drawn[0][metric], swapped[0][metric]
+        ways = Direction.IMPROVED, Direction.WORSE
+        cases[name] = [pairs.directions[way] for way in ways]
+    comparable = all(pairs.comparable for pairs in slices.values())
+    return metric_differences(resampled, permuted, cases, adjust=True, comparable=comparable)
+
+
+def _resampled_and_permuted(
+    pairs: PairedCases,
+    tables: tuple[AttributeTable, AttributeTable],
+    countings: tuple[CountingOptions, CountingOptions],
+    options: ResamplingOptions,
+) -> tuple[_SampleGroups, _SampleGroups]:
+    """Return all metrics of both runs in resamples of the cases, and with swapped cases."""
+    paths = sorted({each.path for table in tables for each in table.attributes})
+    matrices = (
+        CaseMatrix(pairs.before, tables[0], countings[0], paths),
+        CaseMatrix(pairs.after, tables[1], countings[1], paths),
+    )
+    cases = len(pairs.before)
+    weights = resampling_weights(cases, options.resamples, options.seed)
+    signs = flip_signs(cases, options.permutations, options.seed + 1)
+
+    def resample(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+        return product(weights, before), product(weights, after)
+
+    def permute(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+        total = before.sum(0) + after.sum(0)
+        apart = after - before
+        changed = apart.any(axis=1)
+        swapped = signs[:, changed] @ apart[changed]
+        return (total - swapped) / 2, (total + swapped) / 2
+
+    sides = _Sides(
+        matrices=matrices,
+        countings=countings,
+        evaluators=pairs.evaluators,
+        comparable=pairs.comparable,
+    )
+    return _samples(sides, resample, len(weights)), _samples(sides, permute, len(signs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -488,9 +533,7 @@ class _Sides:
         return (first or second,) * 2 if self.comparable else (first, second)
 
 
-def _samples(
-    runs: _Sides, transform: _Transform, number: int
-) -> tuple[_Samples, _Samples, _Samples]:
+def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
     """Return the metrics, the F1 of every attribute and the evaluators in all resamples."""
     import numpy as np
 

@@ -13,9 +13,9 @@ from fieldmark.metrics.averages import ExactSum, exact
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
-    metric_intervals,
     product,
     resampling_weights,
+    variations,
 )
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, steps
 from fieldmark.metrics.conventions import CountingOptions
@@ -165,7 +165,7 @@ def compare_runs(
         cases[pair] = counts if given[0] < given[1] else counts[::-1]
     stacked = [each[None] for each in values]
     intervals = [
-        metric_intervals({metric: estimate}, value, [shared.cases], 1.0).get(metric)
+        variations({metric: estimate}, value, [shared.cases], 1.0)[metric].interval
         for estimate, value in zip(estimates, stacked, strict=True)
     ]
     return RankedMetric(tuple(intervals), metric_differences(drawn, swapped, cases, adjust=True))

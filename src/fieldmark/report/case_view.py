@@ -117,7 +117,7 @@ def case_list_markdown(lines: Sequence[CaseLine], total: int) -> str:
 
 def case_csv(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
     """Return one row per field of a case."""
-    columns = field_columns(values=values)
+    columns = field_columns(values=values, confidence=case.confidences is not None)
     rows = (field_row(case, field) for field in _fields(case, only_mistakes=only_mistakes))
     return csv_text(columns, (row_cells(row, columns) for row in rows))
 

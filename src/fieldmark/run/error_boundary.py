@@ -83,7 +83,7 @@ def safe_rules(rules: Rules) -> Rules:
 
 def safe_comparator(comparator: Comparator) -> Comparator:
     """Return a comparator that never raises an exception."""
-    if isinstance(comparator, Ignore):
+    if isinstance(comparator, Ignore) or hasattr(comparator, "words"):
         return comparator
     if isinstance(comparator, AnyOf):
         return AnyOf(inner=safe_comparator(comparator.inner))

@@ -22,7 +22,7 @@ from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import Summary, summarize
+from fieldmark.metrics.summary import Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
@@ -143,7 +143,7 @@ def run_session(
         prepared.check_end(summary)
         unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
         summary = prepared.gates.checked(
-            session.with_intervals(summary),
+            session.with_slices(session.with_intervals(summary)),
             max_errors=prepared.max_errors,
             unmet=unmet,
             values=options.values,
@@ -324,6 +324,11 @@ class _Session:
             warnings=(*structural, *self._warnings()),
         )
         summary = replace(summary, structural_warnings=structural)
+        if self._totals.confidence is not None and self._settings.confidence is not None:
+            options = self._settings.confidence
+            if options.scale is None:
+                options = replace(options, scale=self._stream.coverage.confidence_scale)
+            summary = with_confidence(summary, self._totals.confidence, options)
         return summary if self._regions is None else self._regions.added_to(summary)
 
     def with_intervals(self, summary: Summary) -> Summary:
@@ -334,6 +339,14 @@ class _Session:
 
         counting = self._settings.convention.counting
         return replace(summary, intervals=run_intervals(self._totals.sample, summary, counting))
+
+    def with_slices(self, summary: Summary) -> Summary:
+        """Return the summary with the metrics of all slices, if they are requested."""
+        totals = self._totals.slices
+        if totals is None:
+            return summary
+        slices = totals.summaries(summary, self._settings.convention)
+        return replace(summary, by=self._options.by, slices=slices)
 
     @property
     def lists(self) -> Mapping[str, Aligner]:
@@ -378,6 +391,7 @@ class _Session:
             *warnings.uncertain(),
             *([] if self._runner is None else self._runner.path_warnings()),
             *dict.fromkeys(unused),
+            *([] if self._totals.slices is None else self._totals.slices.warnings(list(facts))),
         )
 
     # --- one process ------------------------------------------------------------------------------
@@ -393,7 +407,10 @@ class _Session:
 
             safety = self._stack.enter_context(open_safety(self._settings.safety))
         convention = self._settings.convention
-        processor = CaseProcessor(self._plan, convention, self._own_plans, safety)
+        rated = self._settings.confidence is not None
+        processor = CaseProcessor(
+            self._plan, convention, self._own_plans, safety, confidences=rated
+        )
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
@@ -496,6 +513,7 @@ class _Session:
                 values=self._options.values,
                 keep_rows=self._rows is not None,
                 sampled=self._options.wants_intervals,
+                by=self._options.slice_keys,
             )
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):
@@ -539,6 +557,8 @@ class _Session:
             values=self._options.values,
             sampled=self._options.wants_intervals,
             rule_sets=self._settings.rule_sets,
+            by=self._options.slice_keys,
+            confidences=self._settings.confidence is not None,
         )
 
     def _is_joined(self) -> bool:

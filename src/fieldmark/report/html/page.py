@@ -56,6 +56,8 @@ SCRIPTS: Final = (
     "comparison.js",
     "method.js",
     "detection.js",
+    "slices.js",
+    "confidence.js",
     "theme.js",
     "app.js",
 )
