@@ -21,7 +21,7 @@ from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.leaderboard import Leaderboard, RankedRun, metric_title
 
-__all__ = ["leaderboard_csv", "leaderboard_markdown", "leaderboard_view"]
+__all__ = ["leaderboard_csv", "leaderboard_markdown", "leaderboard_view", "named_together"]
 
 _COLUMNS: Final = (
     "rank", "name", "path", "metric", "value", "low", "high", "best", "delta", "p_adjusted", "wins",
@@ -252,7 +252,15 @@ def _leaders(board: Leaderboard, attribute: AttributeRanking) -> str:
     """Return the runs with the highest F1 of an attribute."""
     if not attribute.decided:
         return "all"
-    names = [board.runs[place].name for place in attribute.best]
-    if len(names) > _MAX_TIED:
-        return f"{', '.join(names[:_MAX_TIED])} and {len(names) - _MAX_TIED} more"
-    return ", ".join(names)
+    return named_together([board.runs[place].name for place in attribute.best])
+
+
+def named_together(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> named_together(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    if len(names) <= _MAX_TIED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MAX_TIED])} and {len(names) - _MAX_TIED} more"
