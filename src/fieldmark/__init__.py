@@ -15,17 +15,22 @@ if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
+    from fieldmark.api.consensus import ConsensusResult, consensus
     from fieldmark.api.diff import DiffResult, diff
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.power import PowerResult, power
     from fieldmark.api.proposed_rules import ProposedRules
+    from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
+    from fieldmark.api.score_many import ScoredRuns, score_many
+    from fieldmark.api.slices import FindSlicesResult, find_slices
     from fieldmark.api.triage import TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
@@ -48,11 +53,13 @@ __all__ = [
     "Calibration",
     "CaseResult",
     "ConfigError",
+    "ConsensusResult",
     "DataError",
     "DiffResult",
     "EvalResult",
     "FieldResult",
     "FieldmarkError",
+    "FindSlicesResult",
     "ImproveResult",
     "Inputs",
     "LabelSheet",
@@ -61,9 +68,12 @@ __all__ = [
     "ManyResult",
     "MissingExtra",
     "OptionError",
+    "PowerResult",
     "ProposedRules",
+    "RankResult",
     "RunList",
     "RunResult",
+    "ScoredRuns",
     "StorageError",
     "Summary",
     "ThresholdSet",
@@ -72,17 +82,22 @@ __all__ = [
     "calibrate",
     "compare",
     "compare_many",
+    "consensus",
     "diff",
     "evaluate",
+    "find_slices",
     "improve",
     "infer",
     "label",
     "lint",
     "open_run",
+    "power",
+    "rank",
     "rescore",
     "rules_from",
     "runs",
     "score",
+    "score_many",
     "thresholds",
     "triage",
 ]
@@ -96,10 +111,14 @@ _MODULES: Final = {
     "compare": "fieldmark.api.compare",
     "ManyResult": "fieldmark.api.compare_many",
     "compare_many": "fieldmark.api.compare_many",
+    "ConsensusResult": "fieldmark.api.consensus",
+    "consensus": "fieldmark.api.consensus",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
+    "find_slices": "fieldmark.api.slices",
+    "FindSlicesResult": "fieldmark.api.slices",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
@@ -108,6 +127,10 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "power": "fieldmark.api.power",
+    "PowerResult": "fieldmark.api.power",
+    "rank": "fieldmark.api.rank",
+    "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
@@ -115,6 +138,8 @@ _MODULES: Final = {
     "open_run": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
+    "ScoredRuns": "fieldmark.api.score_many",
+    "score_many": "fieldmark.api.score_many",
     "thresholds": "fieldmark.api.triage",
     "triage": "fieldmark.api.triage",
     "TriageResult": "fieldmark.api.triage",

@@ -403,6 +403,21 @@ def test_values_of_a_map_are_named_by_their_keys(open_page, tmp_path):
     assert "nearest: predicted y" in names[0]
 
 
+def test_slices_have_a_section_with_the_weakest_first(open_page, tmp_path):
+    vendors = ("<b>Acme", "Bolt")
+    truth = [{"id": str(n), "vendor": vendors[n % 2], "total": n} for n in range(60)]
+    worse = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
+    for name, found in (("before", truth), ("after", worse)):
+        fm.score(truth, found, by=["vendor"], out=tmp_path / name)
+    report = write_report(tmp_path / "after", tmp_path / "b.html", against=tmp_path / "before")
+    page = open_page(report)
+    assert "Slices" in titles(page)
+    assert column(page, "#slices", 0) == ["Bolt", "<b>Acme"]
+    assert column(page, "#slices", 1) == ["30", "30"]
+    assert "Mean ± standard deviation of 2 slices" in page.text("#slices")
+    assert column(page, "#comparison-slices", 0)[0] == "vendor=Bolt"
+
+
 @pytest.fixture(scope="session")
 def rated(tmp_path_factory):
     """The report of a run with confidences."""

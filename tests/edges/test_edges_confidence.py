@@ -105,8 +105,26 @@ def test_items_have_the_confidence_of_the_item_that_they_are_aligned_with():
     ]
 
 
-def test_partitions_and_workers_give_the_same_bytes(data, command):
-    rated = ("--confidence", "--no-values")
+@pytest.mark.parametrize(
+    ("expected", "made", "wrong"),
+    [
+        pytest.param("two red bolts", "two red bolts", 0, id="all words match"),
+        pytest.param("two red bolts", "two red", 1, id="a word is missing"),
+        pytest.param("two red", "two red iron bolts", 1, id="two words are extra"),
+        pytest.param(None, "two red", 1, id="nothing is expected"),
+    ],
+)
+def test_the_words_of_a_text_are_one_value(expected, made, wrong):
+    rules = {"fields": {"text": {"match": "exact", "count": "tokens"}}}
+    rated = {"text": {"value": made, "confidence": 0.5}}
+    run = fm.score([({"text": expected}, rated)], rules=rules, confidence=True)
+    found = run.summary.confidence.pooled
+    assert (found.fields, found.wrong, found.without_confidence) == (1, wrong, 0)
+
+
+@pytest.mark.parametrize("option", [("--no-values",), ("--by", "vendor")], ids=["all", "slices"])
+def test_partitions_and_workers_give_the_same_bytes(data, command, option):
+    rated = ("--confidence", *option)
     command("score", "t.jsonl", "p.jsonl", *rated, "--out", "whole")
     command("plan", "t.jsonl", "p.jsonl", *rated, "--partitions", "2", "--out", "plan")
     for number in (0, 1):
@@ -341,4 +359,28 @@ def test_a_case_shows_the_confidence_of_each_value(folder, command):
         [({"total": 1}, {"total": {"value": 2, "confidence": 0.75}})], confidence=True, out="run"
     )
     assert "wrong value; different; confidence 0.7500" in command("show", "run", "1").out
-    assert command("show", "run", "1", "--format", "csv").out.splitlines()[1].endswith(",0.75")
+    (row,) = csv.DictReader(command("show", "run", "1", "--format", "csv").out.splitlines())
+    assert row["confidence"] == "0.75"
+
+
+def test_slices_have_the_confidence_figures_of_their_cases(data, command):
+    truth, predictions = planted()
+    run = fm.score(data / "t.jsonl", data / "p.jsonl", confidence=True, by=["vendor"], out="run")
+    for vendor in ("Acme", "Bolt"):
+        own = {row["id"] for row in truth if row["vendor"] == vendor}
+        alone = fm.score(
+            [row for row in truth if row["id"] in own],
+            [row for row in predictions if row["id"] in own],
+            confidence=True,
+        ).summary.confidence
+        sliced = run.summary.slices[f"vendor={vendor}"].confidence
+        assert sliced.pooled.auroc == alone.pooled.auroc
+        assert sliced.pooled.targets == alone.pooled.targets
+        assert sliced.documents == alone.documents == len(own)
+        assert not sliced.attributes
+    assert fm.open_run("run").summary.slices == run.summary.slices
+    assert fm.rescore("run", out="again").summary.slices == run.summary.slices
+    gate = "slices[\"vendor=Bolt\"].confidence['0.99'].coverage=0.999"
+    done = command("score", "t.jsonl", "p.jsonl", "--confidence", "--by", "vendor", "--no-save",
+                   "--min", gate)  # fmt: skip
+    assert done.code == 1

@@ -60,6 +60,7 @@ def test_removed_bounds_check_is_detected(tmp_path, guard):
     assert "Sanitizer" in done.stderr or "runtime error" in done.stderr, done.stderr[-3000:]
 
 
+@pytest.mark.prove
 def test_results_do_not_depend_on_the_quality_of_hashes(tmp_path):
     done = run_sanitized(
         SCRIPT, without_guard(SOURCE, tmp_path, *COLLIDING), tmp_path, TIMES, seed=2

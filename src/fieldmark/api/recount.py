@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,6 +39,7 @@ __all__ = [
     "RecountedRun",
     "RunLike",
     "attribute_weights",
+    "paired_cases",
     "stored_intervals",
     "stored_run",
 ]
@@ -176,6 +179,31 @@ class RecountedRun:
             errors_count=stored.errors_count,
             vacuous=stored.vacuous,
         )
+
+
+def paired_cases(
+    runs: Sequence[Iterable[CaseResult]],
+) -> Iterator[tuple[CaseResult | None, ...]]:
+    """Yield the cases of several runs by id; a run that does not have a case gives `None`.
+
+    Cases in the same order in all runs are not held in memory.
+    """
+    waiting: dict[str, list[deque[CaseResult]]] = {}
+    for cases in zip_longest(*runs):
+        if None not in cases and len({case.id for case in cases}) == 1:
+            yield cases
+            continue
+        for place, case in enumerate(cases):
+            if case is None:
+                continue
+            found = waiting.setdefault(case.id, [deque() for _ in runs])
+            found[place].append(case)
+            if all(found):
+                yield tuple(each.popleft() for each in found)
+                if not any(found):
+                    del waiting[case.id]
+    for found in waiting.values():
+        yield from zip_longest(*found)
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:

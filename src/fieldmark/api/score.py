@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.arguments import checked
+from fieldmark.api.arguments import checked, strings
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
@@ -51,6 +51,7 @@ def score(
     intervals: bool | None = None,
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
+    by: Iterable[str] = (),
     max_errors: int | None = None,
     engine: str = "processes",
     workers: int | str = 1,
@@ -68,19 +69,22 @@ def score(
     `resume` that of an interrupted run. With `offline`,
     only cached responses of models are used. `max_errors` is the number of cases that may have
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
-    which is named as for `diff`. Large files are processed by `workers` processes, with `"auto"`
+    which is named as for `diff`. `summary.slices` contains the metrics of slices of the cases `by`
+    tag, `metadata.KEY` or a path of the expected document. With `confidence`, the confidences of
+    predictions are read, and the result says how well they tell correct from wrong values; it may
+    be options as in a rules file. Large files are processed by `workers` processes, with `"auto"`
     one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
     depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
     files. With `allow_code`, a rules file may name Python functions, which are then imported and
-    run. With `confidence`, the confidences of predictions are read, and the result says how well
-    they tell correct from wrong values; it may be options as in a rules file. The result contains
-    all cases and fields, also without `out`.
+    run. The result contains all cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
     >>> predictions = [{"id": "b", "total": 2}, {"id": "a", "total": 3}]
     >>> fm.score(truth, predictions).attributes["total"].f1
     0.5
+    >>> fm.score(truth, predictions, by=["total"]).summary.slices["total=2"].micro.f1
+    1.0
     """
     run_options = RunOptions(
         truth=truth,
@@ -103,6 +107,7 @@ def score(
         intervals=intervals,
         baseline=baseline,
         max_drop=max_drop or {},
+        by=strings(by),
         max_errors=max_errors,
         engine=engine,
         workers=workers,
@@ -129,6 +134,8 @@ def prepare_score(
     The `inputs` of the manifest are read and hashed unless they are known.
     """
     options = resolve_baseline(options)
+    if any(key.in_metadata for key in options.slice_keys):
+        options = replace(options, inputs=replace(options.inputs, context=True))
     if options.truth is None:
         raise ConfigError.of("truth is required")
     settings = resolve_settings(

@@ -44,6 +44,7 @@ __all__ = [
     "SuggestingChoice",
     "allow_code_option",
     "bind_run_options",
+    "by_option",
     "check_baseline",
     "check_resume",
     "check_save",
@@ -358,6 +359,8 @@ class RunArguments(TypedDict, total=False):
     offline: bool
     baseline: str | None
     max_drop: Mapping[str, float]
+    by: tuple[str, ...]
+    find_slices: bool
     resume: str | Path | None
     accept_changes: bool
     allow_code: bool
@@ -434,6 +437,15 @@ offline_option: Final[CommandDecorator] = option(
     group=RUN,
     is_flag=True,
     help="Use only cached responses of models.",
+)
+
+by_option: Final[CommandDecorator] = option(
+    "--by",
+    group=COMPARISON,
+    multiple=True,
+    metavar="KEY",
+    help="Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the expected "
+    "document such as vendor.country; repeatable.",
 )
 
 seed_option: Final[CommandDecorator] = option(

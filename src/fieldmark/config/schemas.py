@@ -394,6 +394,7 @@ def _result_row() -> JsonObject:
                 "Where the JSON was found in the model output, or that it was repaired.",
             ),
             "tags": _STRINGS,
+            "metadata": _described({"type": "object"}, "The metadata of the case."),
             "usage": _described(
                 {"type": "object"},
                 "The model that produced the prediction, its tokens, cost and response time.",

@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
-from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.conventions import CountingOptions, ZeroRule
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.quality import (
@@ -23,8 +23,8 @@ from fieldmark.metrics.quality import (
     quality_metrics,
     quality_score,
 )
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1, ratio, wilson
-from fieldmark.metrics.summary import RunIntervals, Summary
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
+from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, Variation
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
@@ -42,12 +42,16 @@ __all__ = [
     "product",
     "resampling_weights",
     "run_intervals",
+    "variations",
 ]
 
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
 
 _LIMITS: Final = (0.0, 1.0)
+_COUNTED_IN: Final = {"precision": (0, 2), "recall": (0, 3), "f1": (0, 2, 3)}
+"""The counts in the denominator of each rate, by their position."""
+_UNKNOWN: Final = RateVariations()
 _NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
 _ROW_BLOCK: Final = 64
@@ -67,7 +71,7 @@ def run_intervals(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> RunIntervals:
-    """Return the intervals of the headline metrics and of every attribute's F1.
+    """Return the variation of the headline metrics and of the rates of every attribute.
 
     If the sample is a part of the run, its variation is scaled to the number of all cases.
     """
@@ -91,14 +95,25 @@ def run_intervals(
     weights = resampling_weights(matrix.rows, resamples, seed)
     scale = math.sqrt(len(rows) / max(sample.cases, 1))
     metrics = ResampledMetrics(len(weights))
-    cases_of = dict(zip(matrix.paths, matrix.cases_by_path(), strict=True))
-    attributes: dict[str, Interval] = {}
+    cases_of = {
+        rate: dict(zip(matrix.paths, matrix.cases_by_path(columns), strict=True))
+        for rate, columns in _COUNTED_IN.items()
+    }
+    attributes: dict[str, RateVariations] = {}
     for columns in matrix.blocks():
         tp, fp, fn = np.split(product(weights, np.hstack(columns[1:])), 3, axis=1)
         f1s = metrics.add_attributes(tp, fp, fn)
-        f1_of = {path: summary.attributes[path].f1 for path in columns.paths}
-        cases = [cases_of[path] for path in columns.paths]
-        attributes |= _intervals(f1_of, f1s.T, cases, scale)
+        undefined = 0.0 if counting.zero is ZeroRule.ZERO else math.nan
+        resampled_rates = (ratio(tp, tp + fp), ratio(tp, tp + fn), f1s)
+        by_rate: list[dict[str, Variation]] = []
+        for rate, values in zip(Rates._fields, resampled_rates, strict=True):
+            estimates = {path: getattr(summary.attributes[path], rate) for path in columns.paths}
+            cases = [cases_of[rate][path] for path in columns.paths]
+            counted = np.nan_to_num(values.T, nan=undefined)
+            by_rate.append(variations(estimates, counted, cases, scale))
+        for path in columns.paths:
+            attributes[path] = RateVariations(*(found[path] for found in by_rate))
+    attributes = {path: each for path, each in sorted(attributes.items()) if each != _UNKNOWN}
     resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {
         **summary.metrics,
@@ -109,31 +124,42 @@ def run_intervals(
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
+    headline = variations(estimates, values, [len(rows)] * len(estimates), scale)
+    intervals = {name: each.interval for name, each in headline.items() if each.interval}
     return RunIntervals(
-        metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
+        metrics={**intervals, **known_shares},
+        attributes=attributes,
+        deviations={
+            name: each.deviation for name, each in headline.items() if each.deviation is not None
+        },
     )
 
 
-def _intervals(
+def variations(
     estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
-) -> dict[str, Interval]:
-    """Return the intervals of the defined metrics; `values` has one row of resamples per metric.
+) -> dict[str, Variation]:
+    """Return the variation of metrics; `values` has one row of resamples per metric.
 
     An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval. Another
-    estimate that does not vary has none.
+    estimate that does not vary has none. The standard deviation is that of the defined resamples;
+    an undefined estimate and a single case have none.
     """
-    found: dict[str, Interval] = {}
+    import numpy as np
+
+    found: dict[str, Variation] = {}
     offsets = interval_offsets(values, cases)
-    for (name, estimate), number, offset in zip(estimates.items(), cases, offsets, strict=True):
-        interval = None
+    resamples = values[:, 1:]
+    for place, (name, estimate) in enumerate(estimates.items()):
+        number, offset, interval, deviation = cases[place], offsets[place], None, None
         if estimate in _LIMITS:
             whole = round(number / scale**2)
             interval = wilson(whole if estimate else 0, whole)
         elif estimate is not None and offset is not None and has_width(offset):
             interval = interval_around(estimate, (offset[0] * scale, offset[1] * scale))
-        if interval is not None:
-            found[name] = interval
+        if estimate is not None and offset is not None:
+            defined = resamples[place][~np.isnan(resamples[place])]
+            deviation = float(defined.std(ddof=1)) * scale if len(defined) > 1 else None
+        found[name] = Variation(interval, deviation)
     return found
 
 
@@ -347,11 +373,15 @@ class CaseMatrix:
             )
             yield _AttributeColumns(paths, tp, fp, fn)
 
-    def cases_by_path(self) -> list[int]:
-        """Return the number of cases in which each attribute counts, in the order of the paths."""
+    def cases_by_path(self, columns: Sequence[int]) -> list[int]:
+        """Return the number of cases in which each attribute counts, in the order of the paths.
+
+        `columns` are the counts that matter: true positives (0), false positives (2) and false
+        negatives (3).
+        """
         import numpy as np
 
-        counts = (self._costs[:, [0, 2, 3]] > 0).any(axis=1)
+        counts = (self._costs[:, list(columns)] > 0).any(axis=1)
         here = counts[self._cell]
         size = int(self._case[-1]) + 1 if len(self._case) else 1
         occurs = np.zeros(len(self.paths) * size, np.bool_)

@@ -28,6 +28,7 @@ __all__ = [
     "ReliabilityBin",
     "StraightThrough",
     "confidence_figures",
+    "pooled_confidence",
     "precision_key",
     "rounded_confidence",
     "summarize_confidence",
@@ -52,6 +53,7 @@ _CORRECT: Final = {
     Outcome.WRONG_VALUE: False,
     Outcome.FORMAT_ERROR: False,
     Outcome.HALLUCINATION: False,
+    Outcome.OMISSION: False,  # a missing word of a text
 }
 """Whether a value is correct; values with another outcome were not compared."""
 _FAULTLESS: Final = frozenset({Outcome.MATCH, Outcome.BOTH_EMPTY, Outcome.IGNORED})
@@ -77,13 +79,15 @@ def rounded_confidence(confidence: float) -> float:
 class ConfidenceTally:
     """Counts the confidences of a run; the tallies of two parts can be merged.
 
-    `attributes` counts fields by path. `documents` counts cases by the lowest confidence of their
-    values, `None` if a value has none or if there are no values, and by whether they are perfect.
+    `attributes` counts fields by path, or all together under an empty one. `documents` counts cases
+    by the lowest confidence of their values, `None` if a value has none or if there are no values,
+    and by whether they are perfect.
     """
 
-    __slots__ = ("attributes", "documents")
+    __slots__ = ("_by_attribute", "attributes", "documents")
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_attribute: bool = True) -> None:
+        self._by_attribute = by_attribute
         self.attributes: dict[str, ConfidenceCounts] = {}
         self.documents: ConfidenceCounts = Counter()
 
@@ -103,7 +107,8 @@ class ConfidenceTally:
             own = None if confidence is None else rounded_confidence(confidence)
             lowest = None if lowest is None or own is None else min(lowest, own)
             if outcome in _CORRECT:
-                counts = self.attributes.setdefault(table.path(cell >> CELL_BITS), Counter())
+                path = table.path(cell >> CELL_BITS) if self._by_attribute else ""
+                counts = self.attributes.setdefault(path, Counter())
                 counts[own, _CORRECT[outcome]] += 1
         facts = {cell & FACT_MASK for cell in outcomes.cells}
         perfect = all(FACTS[fact].outcome in _FAULTLESS for fact in facts)
@@ -287,6 +292,12 @@ def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> 
             for path, counts in sorted(tally.attributes.items())
         },
     )
+
+
+def pooled_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> ConfidenceSummary:
+    """Compute the figures of all fields of a group of cases, without its curves."""
+    found = summarize_confidence(tally, options)
+    return replace(found, pooled=replace(found.pooled, bins=(), curve=()), attributes={})
 
 
 def confidence_figures(

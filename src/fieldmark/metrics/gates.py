@@ -30,7 +30,8 @@ __all__ = [
 MetricValue: TypeAlias = "float | int | None"
 
 _SLACK: Final = 1e-9
-_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings"})
+_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings", "by", "slices"})
+_SLICE: Final = re.compile(r"""slices\[(["'])(?P<name>.*)\1\]\.(?P<metric>.*)""", re.DOTALL)
 _SHORT: Final[Mapping[str, str]] = {
     "completeness": "quality.completeness",
     "hallucination": "quality.hallucination",
@@ -41,7 +42,6 @@ _SHORT: Final[Mapping[str, str]] = {
     "micro_precision": "micro.precision",
     "micro_recall": "micro.recall",
 }
-_QUOTED_KEY: Final = re.compile(r'\["([^"]*)"\]')
 _SUGGESTED: Final = 3
 _DEPTH: Final = 2
 """The most dots in the name of a metric of the whole run; other metrics have more."""
@@ -165,9 +165,15 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
-    """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    value, noted = _metric_value(gate.name, summary, gate.kind)
-    name = _SHORT.get(gate.name, gate.name)
+    """Check one gate; an unknown metric raises `OptionError` with a suggestion.
+
+    A metric of a slice is named `slices["vendor=Acme"].micro.f1`.
+    """
+    name = gate.name
+    if found := _SLICE.match(name):
+        name, summary = found["metric"], _slice(found["name"], summary, gate.kind)
+    value, noted = _metric_value(name, summary, gate.kind)
+    name = _SHORT.get(name, name)
     vacuous = _vacuous_reason(name, summary)
     passed = False
     if value is not None and not vacuous:
@@ -176,6 +182,17 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     # What is noted beside an undefined metric says why it is.
     note = (noted or "undefined") if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+
+
+def _slice(name: str, summary: JsonObject, option: str) -> JsonObject:
+    """Return the metrics of a slice; an unknown one raises `OptionError` with a suggestion."""
+    slices = summary.get("slices")
+    known = slices if isinstance(slices, dict) else {}
+    found = known.get(name)
+    if not isinstance(found, dict):
+        hint = did_you_mean(name, known) or "no case is in this slice"
+        raise OptionError(option, with_hint(f"unknown slice {name!r}", hint))
+    return found
 
 
 def _vacuous_reason(name: str, summary: JsonObject) -> str:
@@ -226,9 +243,7 @@ def _metric_value(
     (0.9, '')
     """
     metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
-    # The names of attributes contain such brackets themselves.
-    written = (_SHORT.get(name, name), _QUOTED_KEY.sub(r".\1", name))
-    found = next((each for form in written for each in _resolve(form, metrics)), None)
+    found = next(_resolve(_SHORT.get(name, name), metrics), None)
     if found is None:
         hint = _suggest(name, [*_names(metrics), *_SHORT]) or _EXAMPLES
         raise OptionError(option, with_hint(f"unknown metric {name!r}", hint))
@@ -265,15 +280,18 @@ def _is_metric(value: JsonValue) -> bool:
 def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, str]]:
     """Yield every metric that the name can mean, with the note beside it.
 
-    Keys may contain dots, so longer keys go first.
+    Keys may contain dots, so longer keys go first. A key may also be written in brackets:
+    `groups["metadata.fold"].mean.micro_f1`.
     """
     note = metrics.get("note")
     for key in sorted(metrics, key=len, reverse=True):
         value = metrics[key]
-        if name == key and _is_metric(value):
-            yield value, note if isinstance(note, str) else ""  # type: ignore[misc]
-        elif name.startswith(f"{key}.") and isinstance(value, dict):
-            yield from _resolve(name[len(key) + 1 :], value)
+        for written in (key, f'["{key}"]', f"['{key}']"):
+            rest = name[len(written) :] if name.startswith(written) else None
+            if rest == "" and _is_metric(value):
+                yield value, note if isinstance(note, str) else ""  # type: ignore[misc]
+            elif rest and rest[0] in ".[" and isinstance(value, dict):
+                yield from _resolve(rest.removeprefix("."), value)
 
 
 def _names(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

@@ -119,7 +119,7 @@ class KernelWalk:
             if match_fields is not None:
                 fields = tuple(field.encode("utf-8", "surrogatepass") for field in match_fields)
         is_leaf = node.walks or node.mode is NodeMode.LEAF
-        if is_leaf and self._plain_presence and not (node.ignored or node.any_of):
+        if is_leaf and self._plain_presence and not (node.ignored or node.any_of or node.tokens):
             flags |= _LEAF
         flags |= _EXACT if type(node.comparator) is Exact else 0
         flags |= _WALKS if node.walks else 0

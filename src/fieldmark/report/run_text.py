@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
+from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.tables import (
@@ -23,6 +23,8 @@ from fieldmark.report.tables import (
     more_text,
     number,
     outcome_text,
+    slice_metrics,
+    slice_rows,
     split_warnings,
 )
 from fieldmark.values.escape import visible
@@ -43,6 +45,7 @@ __all__ = [
     "score_style",
     "score_tables",
     "seconds_per_call",
+    "slice_tables",
     "styled_count",
     "target_usage",
     "usage_lines",
@@ -171,6 +174,37 @@ def score_tables(summary: Summary) -> tuple[list[ScoreTable], str]:
         _noted_table(summary, (f"Quality{rater}", ""), qualities),
     ]
     return tables[::-1] if rqs_leads else tables, summary.rqs_formula if has_rqs else ""
+
+
+def slice_tables(summary: Summary, *, top: int | None) -> Iterator[tuple[ScoreTable, str]]:
+    """Yield a table for each key of slices, the weakest first, and a line below it."""
+    shown = slice_metrics(summary)
+    has_intervals = summary.intervals is not None
+    titles = [SHORT_TITLES[name] for name in shown]
+    if has_intervals:
+        titles.insert(1, "95% CI")
+    means = summary.group_means()
+    for key, rows in slice_rows(summary).items():
+        cells: list[tuple[str, ...]] = []
+        for row in rows[:top]:
+            metrics = list(map(number, row.metrics))
+            if has_intervals:
+                metrics.insert(1, " to ".join(map(number, row.interval or ())) or DASH)
+            notes = (*row.notes, *(["few cases"] if row.few else []))
+            cells.append((visible(row.value), f"{row.cases:,}", *metrics, ", ".join(notes)))
+        below: list[str] = []
+        if top is not None and len(rows) > top:
+            below.append(more_text(len(rows) - top, "slice"))
+        over = means[key]
+        if over.deviation:
+            listed = (
+                f"{SHORT_TITLES[name]} {number(over.mean[name])} ± {number(over.deviation[name])}"
+                for name in shown
+                if name in over.deviation
+            )
+            below.append(f"mean ± standard deviation of {over.slices} slices: {', '.join(listed)}")
+        title = visible(f"Slices by {key}")
+        yield ScoreTable((title, "Cases", *titles, ""), cells, has_notes=True), "\n".join(below)
 
 
 def _noted_table(
@@ -324,6 +358,11 @@ def run_text(
         cells = zip(line, sizes, strict=True)
         lines.append((" " * TABLE_GAP).join(cell.ljust(size) for cell, size in cells))
     lines += ["", visible(formula)] if formula else []
+    for slices, below in slice_tables(summary, top=top):
+        table = _score_lines(slices)
+        if len(table[0]) > width or not all(each.translate(_NARROW).isascii() for each in table):
+            return None
+        lines += ["", *table, *([below] if below else [])]
     if summary.confidence is not None:
         rated, remarks = confidence_tables(summary.confidence, top=top)
         for block in map(_score_lines, rated):

@@ -25,6 +25,7 @@ from fieldmark.report.run_text import (
     score_style,
     score_tables,
     seconds_per_call,
+    slice_tables,
     styled_count,
     target_usage,
     usage_lines,
@@ -87,6 +88,9 @@ def run_view(
         parts += [*_evaluators(summary), Text()]
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
+    for slices, below in slice_tables(summary, top=top):
+        parts += [_score_table(slices), *(one_line(line, "dim") for line in below.splitlines())]
+        parts.append(Text())
     if summary.confidence is not None:
         tables, remarks = confidence_tables(summary.confidence, top=top)
         for table in tables:

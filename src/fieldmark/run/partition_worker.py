@@ -23,6 +23,7 @@ from fieldmark.wire.cases import CaseEncoder
 
 if TYPE_CHECKING:
     from fieldmark.data.partitions import Partition, PartitionOpener
+    from fieldmark.metrics.slices import SliceKey
     from fieldmark.run.evaluator_runner import EvaluatorRunner, EvaluatorState
 
 __all__ = [
@@ -89,6 +90,7 @@ class WorkerJob:
     values: bool = True
     keep_rows: bool = True
     sampled: bool = False
+    by: tuple[SliceKey, ...] = ()
 
     def check_readable(self) -> None:
         """Raise an error if this machine does not have the files that were opened elsewhere."""
@@ -229,6 +231,7 @@ class PartitionWorker:
             sampled=job.sampled,
             threshold=self._threshold,
             rule_sets=job.settings.rule_sets,
+            by=job.by,
             confidences=job.settings.confidence is not None,
         )
         ids: list[str] = []

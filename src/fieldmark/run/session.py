@@ -143,7 +143,7 @@ def run_session(
         prepared.check_end(summary)
         unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
         summary = prepared.gates.checked(
-            session.with_intervals(summary),
+            session.with_slices(session.with_intervals(summary)),
             max_errors=prepared.max_errors,
             unmet=unmet,
             values=options.values,
@@ -340,6 +340,14 @@ class _Session:
         counting = self._settings.convention.counting
         return replace(summary, intervals=run_intervals(self._totals.sample, summary, counting))
 
+    def with_slices(self, summary: Summary) -> Summary:
+        """Return the summary with the metrics of all slices, if they are requested."""
+        totals = self._totals.slices
+        if totals is None:
+            return summary
+        slices = totals.summaries(summary, self._settings.convention)
+        return replace(summary, by=self._options.by, slices=slices)
+
     @property
     def lists(self) -> Mapping[str, Aligner]:
         """The lists in the documents, with the aligner of each."""
@@ -383,6 +391,7 @@ class _Session:
             *warnings.uncertain(),
             *([] if self._runner is None else self._runner.path_warnings()),
             *dict.fromkeys(unused),
+            *([] if self._totals.slices is None else self._totals.slices.warnings(list(facts))),
         )
 
     # --- one process ------------------------------------------------------------------------------
@@ -504,6 +513,7 @@ class _Session:
                 values=self._options.values,
                 keep_rows=self._rows is not None,
                 sampled=self._options.wants_intervals,
+                by=self._options.slice_keys,
             )
             for result in self._partition_results(job, enumerate(found)):
                 if not (careful or result.in_step):
@@ -547,6 +557,7 @@ class _Session:
             values=self._options.values,
             sampled=self._options.wants_intervals,
             rule_sets=self._settings.rule_sets,
+            by=self._options.slice_keys,
             confidences=self._settings.confidence is not None,
         )
 

@@ -276,6 +276,13 @@ class BatchRequest(
     values: Annotated[bool, Field(description="Whether to save both documents in the run.")] = True
     title: _Short = ""
     tags: Annotated[list[_Short], Field(max_length=20)] = []
+    by: Annotated[
+        list[_Short],
+        Field(
+            max_length=20,
+            description="What to slice by: tag, metadata.KEY, or paths of the ground truth.",
+        ),
+    ] = []
 
 
 class InferRequest(

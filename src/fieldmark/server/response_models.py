@@ -308,6 +308,7 @@ class DiffResponse(_Open):
     metrics: dict[str, object]
     evaluators: dict[str, object]
     attributes: dict[str, object]
+    slices: dict[str, object]
     worse: _Objects
     improved: _Objects
     notes: list[str]

@@ -40,6 +40,7 @@ __all__ = ["CaseEncoder", "case_from_json", "segment_of"]
 _CACHED: Final = 2048
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
+_NO_CONTEXT: Final = CaseContext()
 _COMMON: Final = (CaseInput.OK, "", "", (), None)
 """The input, note, source, tags and context of most cases."""
 _QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
@@ -103,8 +104,11 @@ class CaseEncoder:
             parts += [b',"parsed_from":', strict_json(case.parsed_from)]
         if case.tags:
             parts += [b',"tags":', strict_json(case.tags)]
-        if case.context is not None and case.context.usage is not None:
-            parts += [b',"usage":', strict_json(case.context.usage)]
+        if case.context is not None:
+            if values and case.context.metadata:
+                parts += [b',"metadata":', strict_json(case.context.metadata)]
+            if case.context.usage is not None:
+                parts += [b',"usage":', strict_json(case.context.usage)]
         if outcomes.comparisons:
             comparisons = [
                 _comparison(position, each, notes=values)
@@ -270,7 +274,11 @@ def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | No
 
 
 def _case(row: JsonObject) -> Case:
-    tags, usage = row.get("tags"), row.get("usage")
+    tags, metadata, usage = row.get("tags"), row.get("metadata"), row.get("usage")
+    context = CaseContext(
+        metadata=metadata if isinstance(metadata, dict) else None,
+        usage=usage if isinstance(usage, dict) else None,
+    )
     return Case(
         id=str(row["case_id"]),
         expected=row.get("expected"),
@@ -279,7 +287,7 @@ def _case(row: JsonObject) -> Case:
         note=str(row.get("note", "")),
         parsed_from=str(row.get("parsed_from", "")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
-        context=CaseContext(usage=usage) if isinstance(usage, dict) else None,
+        context=context if context != _NO_CONTEXT else None,
     )
 
 

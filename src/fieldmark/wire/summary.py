@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.metrics.averages import MacroMean
@@ -16,8 +16,10 @@ from fieldmark.metrics.summary import (
     Macro,
     Micro,
     QualitySummary,
+    RateVariations,
     RunIntervals,
     Summary,
+    Variation,
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
@@ -48,9 +50,35 @@ _VERDICTS: Final = {"pass": "passed", "partial": "partial", "fail": "failed"}
 
 def summary_to_json(summary: Summary) -> JsonObject:
     """Return the summary as JSON, in reading order."""
-    metrics: JsonObject = {
+    document: JsonObject = {
         "format": FORMAT,
         "convention": convention_to_json(summary.convention),
+        **_metrics_to_json(summary),
+        "evaluators": {name: evaluator_to_json(each) for name, each in summary.evaluators.items()},
+        **({"detection": summary.detection} if summary.detection else {}),
+        **({"usage": summary.usage} if summary.usage else {}),
+        **({"spent": summary.spent} if summary.spent else {}),
+        "gates": [gate_to_json(gate) for gate in summary.gates],
+        "passed": summary.passed,
+        "failures": [failure.value for failure in summary.failures],
+        "warnings": list(summary.warnings),
+        "structural_warnings": list(summary.structural_warnings),
+    }
+    if summary.intervals is not None:
+        document = with_intervals(document, summary.intervals)
+    if summary.by:
+        document["by"] = list(summary.by)
+        document["slices"] = {name: _slice_to_json(each) for name, each in summary.slices.items()}
+        document["groups"] = {
+            key: {"slices": each.slices, "mean": {**each.mean}, "deviation": {**each.deviation}}
+            for key, each in summary.group_means().items()
+        }
+    return document
+
+
+def _metrics_to_json(summary: Summary) -> JsonObject:
+    """Return the metrics that a run and its slices have."""
+    return {
         "cases": dict(summary.cases._asdict()),
         "verdicts": _verdicts_to_json(summary.verdicts),
         "micro": _micro_to_json(summary.micro),
@@ -64,17 +92,12 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "attributes": {path: attribute_to_json(each) for path, each in summary.attributes.items()},
         "errors_by_type": dict(summary.errors_by_type._asdict()),
         "quality": _quality_to_json(summary.quality),
-        "evaluators": {name: evaluator_to_json(each) for name, each in summary.evaluators.items()},
-        **({"detection": summary.detection} if summary.detection else {}),
-        **({"usage": summary.usage} if summary.usage else {}),
-        **({"spent": summary.spent} if summary.spent else {}),
         **_confidence_to_json(summary),
-        "gates": [gate_to_json(gate) for gate in summary.gates],
-        "passed": summary.passed,
-        "failures": [failure.value for failure in summary.failures],
-        "warnings": list(summary.warnings),
-        "structural_warnings": list(summary.structural_warnings),
     }
+
+
+def _slice_to_json(summary: Summary) -> JsonObject:
+    metrics = _metrics_to_json(summary)
     return metrics if summary.intervals is None else with_intervals(metrics, summary.intervals)
 
 
@@ -82,12 +105,43 @@ def summary_from_json(value: JsonObject) -> Summary:
     """Parse a summary written by `summary_to_json`; an invalid one raises `ValueError`."""
     fields = JsonFields(value)
     check_format(value)
-    macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
-    cases = CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields))
+    summary = _metrics_from_json(fields, convention_from_json(fields.object("convention")))
     gates = tuple(_gate_from_json(each) for each in fields.array_of_objects("gates"))
+    return replace(
+        summary,
+        evaluators={
+            name: _evaluator_from_json(each) for name, each in fields.objects("evaluators")
+        },
+        detection=fields.optional(fields.json_object, "detection", {}),
+        usage=fields.optional(fields.json_object, "usage", {}),
+        spent=fields.optional(fields.json_object, "spent", {}),
+        gates=gates,
+        failures=fields.optional(
+            lambda key: tuple(map(RunFailure, fields.texts(key))),
+            "failures",
+            run_failures(summary.cases, gates),
+        ),
+        warnings=fields.texts("warnings"),
+        structural_warnings=fields.optional(fields.texts, "structural_warnings", ()),
+        by=fields.optional(fields.texts, "by", ()),
+        slices=fields.optional(
+            lambda key: {
+                name: _metrics_from_json(each, summary.convention)
+                for name, each in fields.objects(key)
+            },
+            "slices",
+            {},
+        ),
+    )
+
+
+def _metrics_from_json(fields: JsonFields, convention: AppliedConvention) -> Summary:
+    """Parse the metrics that a run and its slices have."""
+    macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
+    deviations = fields.optional(fields.object, "deviations", JsonFields({}))
     return Summary(
-        convention=convention_from_json(fields.object("convention")),
-        cases=cases,
+        convention=convention,
+        cases=CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields)),
         verdicts=_verdicts_from_json(fields.object("verdicts")),
         micro=_micro_from_json(fields.object("micro")),
         macro=Macro(
@@ -98,24 +152,12 @@ def summary_from_json(value: JsonObject) -> Summary:
         attributes={path: _attribute_from_json(each) for path, each in attributes.items()},
         errors_by_type=_errors_from_json(fields.object("errors_by_type")),
         quality=_quality_from_json(fields.object("quality")),
-        evaluators={
-            name: _evaluator_from_json(each) for name, each in fields.objects("evaluators")
-        },
-        detection=fields.optional(fields.json_object, "detection", {}),
-        usage=fields.optional(fields.json_object, "usage", {}),
-        spent=fields.optional(fields.json_object, "spent", {}),
-        confidence=_confidence_from_json(fields),
-        gates=gates,
-        failures=fields.optional(
-            lambda key: tuple(map(RunFailure, fields.texts(key))),
-            "failures",
-            run_failures(cases, gates),
-        ),
-        warnings=fields.texts("warnings"),
-        structural_warnings=fields.optional(fields.texts, "structural_warnings", ()),
         intervals=fields.optional(
-            lambda key: _intervals_from_json(fields.object(key), attributes), "intervals", None
+            lambda key: _intervals_from_json(fields.object(key), deviations, attributes),
+            "intervals",
+            None,
         ),
+        confidence=_confidence_from_json(fields),
     )
 
 
@@ -230,25 +272,53 @@ def intervals_to_json(intervals: RunIntervals) -> JsonObject:
 
 
 def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
-    """Add `intervals` to a summary as JSON, and an `interval` to each attribute."""
+    """Add `intervals` and `deviations` to a summary as JSON, and both to each attribute."""
     attributes = summary.get("attributes")
     extended: JsonObject = {}
     for path, metrics in (attributes if isinstance(attributes, dict) else {}).items():
-        interval = intervals.attributes.get(path)
+        rates = intervals.attributes.get(path, RateVariations())._asdict()
         known = metrics if isinstance(metrics, dict) else {}
-        extended[path] = {**known, "interval": {"f1": None if interval is None else list(interval)}}
-    return {**summary, "attributes": extended, "intervals": intervals_to_json(intervals)}
+        extended[path] = {
+            **known,
+            "interval": {
+                name: each.interval and list(each.interval) for name, each in rates.items()
+            },
+            "deviation": {name: each.deviation for name, each in rates.items()},
+        }
+    return {
+        **summary,
+        "attributes": extended,
+        "intervals": intervals_to_json(intervals),
+        "deviations": {**intervals.deviations},
+    }
 
 
-def _intervals_from_json(fields: JsonFields, attributes: dict[str, JsonFields]) -> RunIntervals:
-    own = {path: each.object("interval") for path, each in attributes.items()}
+def _intervals_from_json(
+    fields: JsonFields, deviations: JsonFields, attributes: dict[str, JsonFields]
+) -> RunIntervals:
     return RunIntervals(
         metrics={name: fields.interval(name) for name in fields.value},
         attributes={
-            path: each.interval("f1")
-            for path, each in own.items()
-            if each.value.get("f1") is not None
+            path: found
+            for path, each in attributes.items()
+            if (found := _variations_from_json(each)) != RateVariations()
         },
+        deviations={name: deviations.number(name) for name in deviations.value},
+    )
+
+
+def _variations_from_json(fields: JsonFields) -> RateVariations:
+    """Parse the variation of the rates of an attribute; earlier versions stored that of F1 only."""
+    intervals = fields.object("interval")
+    deviations = fields.optional(fields.object, "deviation", JsonFields({}))
+    return RateVariations(
+        *(
+            Variation(
+                None if intervals.value.get(name) is None else intervals.interval(name),
+                deviations.optional(deviations.optional_number, name, None),
+            )
+            for name in _RATES
+        )
     )
 
 

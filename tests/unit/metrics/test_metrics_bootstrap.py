@@ -129,7 +129,8 @@ def test_every_interval_contains_its_estimate_and_stays_within_limits(estimate, 
 
 def intervals_of(run):
     found = run.intervals()
-    return found.metrics, found.attributes
+    f1s = {path: each.f1.interval for path, each in found.attributes.items()}
+    return found.metrics, {path: each for path, each in f1s.items() if each is not None}
 
 
 def test_every_headline_metric_and_every_attribute_has_an_interval():
@@ -146,8 +147,12 @@ def test_interval_contains_its_metric(convention):
     run = Run(drawn(40), convention=convention)
     summary = summarize(run.tally, run.convention)
     found = run.intervals()
-    for path, (low, high) in found.attributes.items():
-        assert 0 <= low < summary.attributes[path].f1 < high <= 1
+    for path, each in found.attributes.items():
+        for rate, variation in each._asdict().items():
+            low, high = variation.interval
+            assert 0 <= low < getattr(summary.attributes[path], rate) < high <= 1
+            assert (high - low) / variation.deviation == pytest.approx(2 * 1.96, rel=0.35)
+    assert found.deviations["mean_score"] > 0
     low, high = found.metrics["mean_score"]
     assert low < summary.mean_score < high
     low, high = found.metrics["rqs"]
@@ -181,6 +186,8 @@ def test_equal_cases_have_an_interval_only_for_metrics_of_0_or_1(cases):
     half = [("total", "wrong"), ("vendor", "match")]
     metrics, attributes = intervals_of(Run([(str(n), half) for n in range(cases)]))
     assert attributes == {"total": wilson(0, cases), "vendor": wilson(cases, cases)}
+    found = Run([(str(n), half) for n in range(cases)]).intervals().attributes
+    assert {each.f1.deviation for each in found.values()} == {None if cases == 1 else 0}
     estimates = {"completeness": 1.0, "hallucination": 0.0}
     assert {name for name in metrics if name not in ("passed", "perfect")} == set(estimates)
 
@@ -202,7 +209,7 @@ def test_intervals_do_not_depend_on_order_or_partition():
         assert [row.sums for row in rows] == [row.sums for row in whole_rows]
     summary = summarize(whole.tally, DEFAULT_CONVENTION)
     merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
-    assert (merged_intervals.metrics, merged_intervals.attributes) == intervals_of(whole)
+    assert merged_intervals == whole.intervals()
 
 
 def test_grouped_cases_vary_as_single_cases_do(monkeypatch):

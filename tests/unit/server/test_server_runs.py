@@ -311,3 +311,21 @@ def test_corrupt_run_is_listed_with_the_others(tmp_path):
 def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811
     response = read_only_server.client.get(path.format(run=run))
     assert (response.status_code, error_code(response)) == (422, "invalid_request")
+
+
+def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa: F811
+    truth = [{"id": str(n), "vendor": "Acme" if n % 3 else "Bolt", "total": n} for n in range(90)]
+    found = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
+    run, other = (read_only_server.run(truth, found, by=["vendor"]) for _ in range(2))
+    summary = get(read_only_server, f"/api/runs/{run}")["summary"]
+    assert summary["slices"]["vendor=Bolt"]["micro"]["f1"] == 0.5
+    [weak] = get(read_only_server, f"/api/runs/{run}/slices")["slices"]
+    assert weak["text"] == "vendor = Bolt: F1 0.50 against 1.00, 30 cases"
+    difference = get(read_only_server, "/api/diff", a=run, b=other)["slices"]
+    assert difference["vendor=Bolt"]["word"] == "no difference"
+
+
+@pytest.mark.parametrize("by", [["a..b"], ["tag", "tag"], ["x" * 5000]])
+def test_batch_with_invalid_slices_is_rejected(read_only_server, by):  # noqa: F811
+    body = {"truth": {"rows": [{"id": "1"}]}, "candidate": {"rows": [{"id": "1"}]}, "by": by}
+    assert read_only_server.client.post("/api/batch", json=body).status_code == 422

@@ -71,6 +71,7 @@ FIELD_COLUMNS: Final[Columns] = {
     "candidate": ColumnType.JSON,
     "note": ColumnType.TEXT,
     "tags": ColumnType.TAGS,
+    "metadata": ColumnType.JSON,
 }
 """The columns of a table of fields."""
 
@@ -95,13 +96,14 @@ CASE_COLUMNS: Final[Columns] = {
     "errors": ColumnType.INTEGER,
     "parsed_from": ColumnType.TEXT,
     "note": ColumnType.TEXT,
+    "metadata": ColumnType.JSON,
 }
 """The columns of a table of cases, without those of evaluators.
 
 `hallucination` is a number of fields, and `quality_hallucination` a share of keys.
 """
 
-_VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note"})
+_VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note", "metadata"})
 """The columns that may quote a document."""
 
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status", "vacuous")
@@ -161,6 +163,7 @@ def field_row(case: CaseResult, field: FieldResult) -> dict[str, Cell]:
         "candidate": field.candidate,
         "note": field.note,
         "tags": [*case.tags],
+        "metadata": case.metadata or MISSING,
         CONFIDENCE: field.confidence,
     }
 
@@ -202,6 +205,7 @@ def case_row(case: CaseResult) -> dict[str, Cell]:
         "errors": stats.errors_count,
         "parsed_from": case.case.parsed_from,
         "note": case.case.note,
+        "metadata": case.metadata or MISSING,
         **{_score_column(each.name): each.score.score for each in case.evaluator_results},
         EVALUATOR_RESULTS: [*evaluator_rows(case)],
     }

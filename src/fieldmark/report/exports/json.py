@@ -23,7 +23,7 @@ from fieldmark.wire.summary import summary_to_json
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
-_OF_CASE: Final = frozenset({"case_id", "tags"})
+_OF_CASE: Final = frozenset({"case_id", "tags", "metadata"})
 """The columns of fields that are the same in all fields of a case."""
 
 
@@ -69,6 +69,8 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
         document["parsed_from"] = read.parsed_from
     if case.tags:
         document["tags"] = list(case.tags)
+    if case.metadata:
+        document["metadata"] = case.metadata
     if case.outcomes.fallback:
         document["fallback"] = True
     if case.overall is not None:

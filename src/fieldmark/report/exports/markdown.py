@@ -31,7 +31,7 @@ from fieldmark.report.tables import (
     score_text,
     split_warnings,
 )
-from fieldmark.report.text_tables import counts_and_rates, headline
+from fieldmark.report.text_tables import counts_and_rates, headline, markdown_slices
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -89,6 +89,7 @@ def markdown(run: ShownRun) -> str:
         "",
         *_attributes(rows[:_ATTRIBUTES]),
         *_rest(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),
+        *markdown_slices(summary, top=_ATTRIBUTES),
         "",
         *_confidence(summary),
         *_worst_cases(run),

@@ -34,6 +34,8 @@ from fieldmark.report.tables import (
     confidence_rows,
     gate_text,
     outcome_text,
+    slice_metrics,
+    slice_rows,
 )
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
@@ -120,6 +122,10 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
         book = Workbook(write_only=True)
         _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
         _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+        if run.summary.by:
+            names = slice_metrics(run.summary)
+            columns_of_slices = ("key", "value", "cases", names[0], "low", "high", *names[1:])
+            _sheet(book, "Slices", columns_of_slices, _slices(run.summary))
         if rated is not None:
             _sheet(book, "Confidence", CONFIDENCE_COLUMNS, confidence_rows(rated))
         _sheet(book, "Cases", of_cases, cases)
@@ -181,6 +187,13 @@ def _text(sheet: object, text: str) -> WriteOnlyCell:
     cell.data_type = "s"
     cell.quotePrefix = True
     return cell
+
+
+def _slices(summary: Summary) -> Iterator[list[Cell]]:
+    for key, rows in slice_rows(summary).items():
+        for row in rows:
+            first, *others = row.metrics
+            yield [key, row.value, row.cases, first, *(row.interval or (None, None)), *others]
 
 
 def _metrics(summary: Summary) -> Iterator[list[Cell]]:

@@ -16,12 +16,13 @@ from fieldmark.metrics.headline import (
     flag_text,
 )
 from fieldmark.metrics.rates import Interval
-from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.summary import RateVariations, Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.shown_run import gates_failed_first
+from fieldmark.report.tables import slice_metrics, slice_rows
 from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -41,6 +42,7 @@ __all__ = [
     "has_rqs",
     "metrics_view",
     "run_verdict",
+    "slice_lines",
     "tiles",
     "trends",
     "verdict_counts",
@@ -221,11 +223,18 @@ def _capitalized(title: str) -> str:
 
 
 def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:
-    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator."""
+    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator.
+
+    The last part is an interval and a standard deviation of precision, recall and F1.
+    """
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
     for path, each in worst_attributes(summary.attributes):
-        interval = intervals.get(path)
+        rates = intervals.get(path, RateVariations())
+        interval = rates.f1.interval
+        variation: list[JsonValue] = [
+            [rate.interval and list(rate.interval), rate.deviation] for rate in rates
+        ]
         lines.append(
             [
                 path,
@@ -235,9 +244,40 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
                 list(each.errors_by_type),
                 each.errors,
                 comparators.get(path, ""),
+                variation,
             ]
         )
     return lines
+
+
+def slice_lines(summary: Summary) -> list[JsonValue]:
+    """Return a table for each key of slices: key, titles of metrics, rows and means.
+
+    A row is value, cases, metrics, interval of the first metric, notes and whether there are few
+    cases. The means over slices are number of slices, then mean and deviation of each metric.
+    """
+    names = slice_metrics(summary)
+    means = summary.group_means()
+    tables: list[JsonValue] = []
+    for key, rows in slice_rows(summary).items():
+        over = means[key]
+        lines: list[JsonValue] = [
+            [
+                row.value,
+                row.cases,
+                list(row.metrics),
+                None if row.interval is None else list(row.interval),
+                list(row.notes),
+                row.few,
+            ]
+            for row in rows
+        ]
+        spread: list[JsonValue] = [
+            [over.mean.get(name), over.deviation.get(name)] for name in names
+        ]
+        titles: list[JsonValue] = [_capitalized(METRIC_TITLES[name]) for name in names]
+        tables.append([key, titles, lines, [over.slices, spread]])
+    return tables
 
 
 def domain_lines(summary: Summary) -> list[JsonValue]:

@@ -43,6 +43,7 @@ SCRIPTS: Final = (
     "comparison.js",
     "method.js",
     "detection.js",
+    "slices.js",
     "confidence.js",
     "theme.js",
     "app.js",

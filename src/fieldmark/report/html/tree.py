@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +12,7 @@ from operator import is_
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.nearest import nearest_counterparts
+from fieldmark.compare.tokens import Tokens
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
@@ -29,6 +31,8 @@ from fieldmark.wire.case_result import FLAGS, CaseResult
 __all__ = ["CaseTree", "ItemKey", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
 
 _ITEMS: Final = re.compile(r"\[\]")
+_WORD_TEXTS: Final = {Outcome.OMISSION: "missing", Outcome.HALLUCINATION: "extra"}
+_NAMED_WORDS: Final = 5
 _Side = JsonValue | Missing
 _ItemPair: TypeAlias = "tuple[ItemPlace | None, ItemPlace | None]"
 """The indexes or keys of two aligned items, or `None` for a side without a counterpart."""
@@ -161,8 +165,12 @@ class _PlacedOutcomes:
 def _place_outcomes(
     block: Outcomes, table: AttributeTable, confidences: Mapping[int, float | None]
 ) -> _PlacedOutcomes:
-    """Assign every outcome to its place; if several have the same place, the first one counts."""
+    """Assign every outcome to its place; if several have the same place, the first one counts.
+
+    The words of a text are summed up as one outcome.
+    """
     found = _PlacedOutcomes()
+    words: dict[_Place, list[_PlaceOutcome]] = {}
     items: dict[str, _ItemPair] = {}
     marks = iter(block.items)
     upcoming = next(marks, None)
@@ -181,12 +189,42 @@ def _place_outcomes(
             confidences.get(position),
         )
         found.outcomes.setdefault(place, outcome)
+        if table.attributes[number].comparator == Tokens.name:
+            words.setdefault(place, []).append(outcome)
         seen.add(attribute)
     while upcoming is not None:
         _enter_items(upcoming, items, found)
         upcoming = next(marks, None)
     found.inner.update(*map(_ancestors, seen))
+    found.outcomes.update((place, _summed(own)) for place, own in words.items() if len(own) > 1)
     return found
+
+
+def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
+    """Return the outcome of a text for people: a match if all of its words match."""
+    counts = Counter(each.outcome for each in words)
+    if len(counts) == 1:
+        [outcome] = counts
+        note = ""
+    else:
+        outcome = Outcome.WRONG_VALUE
+        parts = [f"{counts[Outcome.MATCH]} match"]
+        for kind, text in _WORD_TEXTS.items():
+            notes = [
+                each.comparison.note for each in words if each.outcome is kind and each.comparison
+            ]
+            named = ", ".join(note.removeprefix("word ") for note in notes[:_NAMED_WORDS] if note)
+            parts += [f"{counts[kind]} {text}{named and f' ({named})'}"] if counts[kind] else []
+        note = f"words: {', '.join(parts)}"
+    wrong = counts.total() - counts[Outcome.MATCH]
+    f1 = 2 * counts[Outcome.MATCH] / (2 * counts[Outcome.MATCH] + wrong)
+    comparison = Comparison(matched=not wrong, score=f1, similarity=f1, note=note)
+    rated = (each.confidence for each in words if each.confidence is not None)
+    return words[0]._replace(
+        outcome=outcome,
+        comparison=comparison if note else None,
+        confidence=next(rated, None),
+    )
 
 
 def _enter_items(mark: ItemMark, items: dict[str, _ItemPair], found: _PlacedOutcomes) -> None:

@@ -18,6 +18,7 @@ from fieldmark.report.html.metrics import (
     domain_lines,
     evaluator_lines,
     metrics_view,
+    slice_lines,
     trends,
 )
 from fieldmark.report.html.mistake_groups import MistakeGroups
@@ -84,6 +85,7 @@ def view_of(
     }
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
+        "slices": slice_lines(summary),
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "comparison": None if diff is None else comparison_view(diff, ranks),

@@ -12,6 +12,7 @@ from fieldmark.api.diff import diff as diff_runs
 from fieldmark.api.improve import improve as improve_run
 from fieldmark.api.report import html_report
 from fieldmark.api.runs import RunList, annotate, remove_run
+from fieldmark.api.slices import find_slices
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
@@ -125,6 +126,13 @@ async def get_recommendations(run: str, state: StateDependency) -> ApiResponse:
     """Return what to fix first: attributes by potential gain, and groups of similar mistakes."""
     found = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
     return ApiResponse(found.to_dict())
+
+
+@router.get("/runs/{run}/slices", responses=errors(404, 422, 429))
+async def get_weak_slices(run: str, state: StateDependency) -> ApiResponse:
+    """Return the slices that are significantly weaker than the other cases, the weakest first."""
+    found = await state.run_evaluation(lambda: find_slices(_finished_run(state, run)[0]))
+    return ApiResponse(state.redactor.redact(found.to_dict()))
 
 
 @router.get(
