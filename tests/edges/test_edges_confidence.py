@@ -105,6 +105,23 @@ def test_items_have_the_confidence_of_the_item_that_they_are_aligned_with():
     ]
 
 
+@pytest.mark.parametrize(
+    ("expected", "made", "wrong"),
+    [
+        pytest.param("two red bolts", "two red bolts", 0, id="all words match"),
+        pytest.param("two red bolts", "two red", 1, id="a word is missing"),
+        pytest.param("two red", "two red iron bolts", 1, id="two words are extra"),
+        pytest.param(None, "two red", 1, id="nothing is expected"),
+    ],
+)
+def test_the_words_of_a_text_are_one_value(expected, made, wrong):
+    rules = {"fields": {"text": {"match": "exact", "count": "tokens"}}}
+    rated = {"text": {"value": made, "confidence": 0.5}}
+    run = fm.score([({"text": expected}, rated)], rules=rules, confidence=True)
+    found = run.summary.confidence.pooled
+    assert (found.fields, found.wrong, found.without_confidence) == (1, wrong, 0)
+
+
 @pytest.mark.parametrize("option", [("--no-values",), ("--by", "vendor")], ids=["all", "slices"])
 def test_partitions_and_workers_give_the_same_bytes(data, command, option):
     rated = ("--confidence", *option)
@@ -337,6 +354,15 @@ def test_responses_of_services_have_their_confidences(preset, name, path, confid
     assert sum(each is not None for each in found.values()) > len(found) / 2
 
 
+def test_a_case_shows_the_confidence_of_each_value(folder, command):
+    fm.score(
+        [({"total": 1}, {"total": {"value": 2, "confidence": 0.75}})], confidence=True, out="run"
+    )
+    assert "wrong value; different; confidence 0.7500" in command("show", "run", "1").out
+    (row,) = csv.DictReader(command("show", "run", "1", "--format", "csv").out.splitlines())
+    assert row["confidence"] == "0.75"
+
+
 def test_slices_have_the_confidence_figures_of_their_cases(data, command):
     truth, predictions = planted()
     run = fm.score(data / "t.jsonl", data / "p.jsonl", confidence=True, by=["vendor"], out="run")
@@ -358,11 +384,3 @@ def test_slices_have_the_confidence_figures_of_their_cases(data, command):
     done = command("score", "t.jsonl", "p.jsonl", "--confidence", "--by", "vendor", "--no-save",
                    "--min", gate)  # fmt: skip
     assert done.code == 1
-
-
-def test_a_case_shows_the_confidence_of_each_value(folder, command):
-    fm.score(
-        [({"total": 1}, {"total": {"value": 2, "confidence": 0.75}})], confidence=True, out="run"
-    )
-    assert "wrong value; different; confidence 0.7500" in command("show", "run", "1").out
-    assert command("show", "run", "1", "--format", "csv").out.splitlines()[1].endswith(",0.75")

@@ -53,6 +53,7 @@ _CORRECT: Final = {
     Outcome.WRONG_VALUE: False,
     Outcome.FORMAT_ERROR: False,
     Outcome.HALLUCINATION: False,
+    Outcome.OMISSION: False,  # a missing word of a text
 }
 """Whether a value is correct; values with another outcome were not compared."""
 _FAULTLESS: Final = frozenset({Outcome.MATCH, Outcome.BOTH_EMPTY, Outcome.IGNORED})

@@ -284,7 +284,7 @@ class SliceTotals:
                     intervals = run_intervals(totals.sample, own, convention.counting)
                     own = replace(own, intervals=intervals)
                 if totals.confidence is not None and summary.confidence is not None:
-                    from fieldmark.metrics.confidence import pooled_confidence
+                    from fieldmark.metrics.confidence import pooled_confidence  # rarely needed
 
                     confidence = pooled_confidence(totals.confidence, summary.confidence.options)
                     own = replace(own, confidence=confidence)

@@ -26,6 +26,7 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.presence import is_present
 from fieldmark.values.strict_json import all_finite
 from fieldmark.wire.scores import evaluator_result_to_json
 
@@ -412,19 +413,33 @@ def with_confidences(result: CaseResult) -> CaseResult:
 
     Aligned items have the confidences of the candidate's items. A field that is compared as a whole
     has the lowest confidence of its parts, and none if a part has none. An empty list or object is
-    a value only if it has a confidence.
+    a value only if it has a confidence. The words of a text are one value, with the outcome of the
+    first one that does not match.
     """
-    from fieldmark.values.confidence import least_confidence  # not needed by most runs
+    from fieldmark.compare.tokens import Tokens  # these are not needed by most runs
+    from fieldmark.values.confidence import least_confidence
 
     given, candidate = result.case.confidences, result.case.candidate
     found: dict[int, float | None] = {}
+    texts: dict[tuple[int, str], tuple[int, bool]] = {}
     if not isinstance(given, Missing):
         for position, record in enumerate(result.outcomes.records(result.attributes)):
-            place = record.candidate_path, record.candidate_presence
-            if record.candidate_presence is not Presence.VALUE:
+            place, presence = record.candidate_path, record.candidate_presence
+            comparator = result.attributes.attributes[record.attribute].comparator
+            if comparator == Tokens.name:
+                key, matched = (record.attribute, record.label), record.outcome is Outcome.MATCH
+                earlier, all_matched = texts.get(key, (-1, True))
+                if earlier >= 0 and (matched or not all_matched):
+                    continue
+                found.pop(earlier, None)
+                texts[key] = position, matched
+                # A word may be missing, but the text is not.
+                text = _value(candidate, place, Presence.VALUE)
+                presence = Presence.VALUE if is_present(text) else presence
+            if presence is not Presence.VALUE:
                 continue
-            confidence = least_confidence(_value(given, *place))
-            if confidence is not None or _value(candidate, *place) not in ([], {}):
+            confidence = least_confidence(_value(given, place, presence))
+            if confidence is not None or _value(candidate, place, presence) not in ([], {}):
                 found[position] = confidence
     return replace(result, confidences=found)
 

@@ -93,7 +93,8 @@ def test_a_threshold_has_a_bound_that_reaches_the_precision(rated):
         assert target.note in ("too few cases", "precision not reached")
         assert target.coverage is target.lower_bound is target.accepted is None
         return
-    known = [right for confidence, right in rated if (confidence or -1) >= target.threshold]
+    rows = [(-1 if confidence is None else confidence, right) for confidence, right in rated]
+    known = [right for confidence, right in rows if confidence >= target.threshold]
     assert (target.accepted, target.wrong) == (len(known), known.count(False))
     assert target.coverage == len(known) / len(rated)
     uncorrected = binomtest(sum(known), len(known), 0.5, "greater").pvalue

@@ -219,7 +219,12 @@ def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
     wrong = counts.total() - counts[Outcome.MATCH]
     f1 = 2 * counts[Outcome.MATCH] / (2 * counts[Outcome.MATCH] + wrong)
     comparison = Comparison(matched=not wrong, score=f1, similarity=f1, note=note)
-    return words[0]._replace(outcome=outcome, comparison=comparison if note else None)
+    rated = (each.confidence for each in words if each.confidence is not None)
+    return words[0]._replace(
+        outcome=outcome,
+        comparison=comparison if note else None,
+        confidence=next(rated, None),
+    )
 
 
 def _enter_items(mark: ItemMark, items: dict[str, _ItemPair], found: _PlacedOutcomes) -> None:
