@@ -271,6 +271,7 @@ def thresholds_of(**attributes):
     [
         pytest.param({"a": {"value": 1, "confidence": 0.8}}, {"a": ""}, "accept", id="at the threshold"),
         pytest.param({"a": {"value": 1, "confidence": 0.79}}, {"a": "below the threshold"}, "review", id="below"),
+        pytest.param({"a": {"value": 1, "confidence": 0.79999}}, {"a": ""}, "accept", id="rounded"),
         pytest.param({"a": 1}, {"a": "without a confidence"}, "review", id="no confidence"),
         pytest.param({"b": {"value": 1, "confidence": 1}}, {"b": "without a threshold"}, "review", id="no threshold"),
         pytest.param({"z": {"value": 1, "confidence": 1}}, {"z": "without a threshold"}, "review", id="unknown attribute"),
@@ -285,6 +286,15 @@ def test_a_value_is_accepted_only_with_enough_confidence(row, decisions, documen
     (made,) = fm.triage([row], chosen)
     assert {each.path: each.reason for each in made.fields} == decisions
     assert made.decision.value == document
+
+
+@pytest.mark.parametrize(("scale", "confidence"), [(1, 90), (100, 0.9)])
+def test_confidences_are_read_in_the_scale_of_the_run(scale, confidence):
+    rated = [({"a": 1}, {"a": {"value": 1, "confidence": 0.9 * scale}}) for _ in range(70)]
+    chosen = fm.thresholds(fm.score(rated, confidence=True), 0.95)
+    assert (chosen.options.scale, chosen.attributes) == (scale, {"a": 0.9})
+    (made,) = fm.triage([{"a": {"value": 1, "confidence": confidence}}], chosen)
+    assert made.decision.value == "review"
 
 
 def test_a_document_that_cannot_be_read_is_reviewed():
@@ -348,3 +358,11 @@ def test_slices_have_the_confidence_figures_of_their_cases(data, command):
     done = command("score", "t.jsonl", "p.jsonl", "--confidence", "--by", "vendor", "--no-save",
                    "--min", gate)  # fmt: skip
     assert done.code == 1
+
+
+def test_a_case_shows_the_confidence_of_each_value(folder, command):
+    fm.score(
+        [({"total": 1}, {"total": {"value": 2, "confidence": 0.75}})], confidence=True, out="run"
+    )
+    assert "wrong value; different; confidence 0.7500" in command("show", "run", "1").out
+    assert command("show", "run", "1", "--format", "csv").out.splitlines()[1].endswith(",0.75")

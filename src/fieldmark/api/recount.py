@@ -13,7 +13,6 @@ from fieldmark.errors import ConfigError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import quality
 from fieldmark.metrics.summary import (
@@ -101,7 +100,11 @@ class RecountedRun:
         self.table = AttributeTable() if table is None else table
         self.tally = Tally(self.table)
         rated = run.summary is not None and run.summary.confidence is not None
-        self.confidence = ConfidenceTally() if rated else None
+        self.confidence: ConfidenceTally | None = None
+        if rated:
+            from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
+
+            self.confidence = ConfidenceTally()
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)
         stored = dict(run.attributes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -16,6 +18,9 @@ from fieldmark.errors import StorageError
 from fieldmark.values.json_text import finite_json
 
 __all__ = ["command"]
+
+_BATCH: Final = 256
+"""Lines that are written together."""
 
 
 @make_command(
@@ -57,8 +62,8 @@ def command(
     result = triage(candidates, thresholds, inputs=inputs)
     lines = (finite_json(document.to_dict()) + b"\n" for document in result)
     if out is None:
-        for line in lines:
-            write_stdout(line)
+        while batch := b"".join(islice(lines, _BATCH)):
+            write_stdout(batch)
     else:
         try:
             with out.open("wb") as file:

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fieldmark.errors import OptionError
 from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
-from fieldmark.values.confidence import ReadConfidences
 from fieldmark.values.json_limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
     "LIMITS",

@@ -46,7 +46,6 @@ from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
-from fieldmark.values.confidence import ConfidenceReader
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
@@ -458,8 +457,11 @@ class CaseBuilder:
         self._truth_dialect = make_dialect(Role.TRUTH, options)
         self._read_candidate = candidate_reader(options, dialect)
         self._keep_context = options.context
-        rated = options.confidences
-        self._confidences = None if rated is None else ConfidenceReader(rated)
+        self._confidences = None
+        if options.confidences is not None:
+            from fieldmark.values.confidence import ConfidenceReader  # not needed by most runs
+
+            self._confidences = ConfidenceReader(options.confidences)
         self._before = before
         self.coverage = Coverage()
         self.as_text = False

@@ -39,6 +39,8 @@ _ALPHA: Final = 0.05
 _BINS: Final = 10
 _CURVE_POINTS: Final = 100
 """The number of thresholds that are searched: one per percent of the fields."""
+_ATTRIBUTE_POINTS: Final = 20
+"""The number of points of the curve of an attribute, because there may be many attributes."""
 _STARTS: Final = 10
 """The search over thresholds can start at any tenth of the fields."""
 _DECIMALS: Final = 4
@@ -285,7 +287,7 @@ def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> 
         pooled=replace(figures, targets=pooled),
         documents=total,
         attributes={
-            path: confidence_figures(counts, targets)
+            path: confidence_figures(counts, targets, _ATTRIBUTE_POINTS)
             for path, counts in sorted(tally.attributes.items())
         },
     )
@@ -298,9 +300,11 @@ def pooled_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> Con
 
 
 def confidence_figures(
-    counts: Mapping[tuple[float | None, bool], int], targets: Sequence[float] = ()
+    counts: Mapping[tuple[float | None, bool], int],
+    targets: Sequence[float] = (),
+    points: int = _CURVE_POINTS,
 ) -> ConfidenceFigures:
-    """Compute the figures of some fields.
+    """Compute the figures of some fields, with this number of points of the curve.
 
     >>> confidence_figures({(0.9, True): 9, (0.9, False): 1}).ece
     0.0
@@ -324,7 +328,7 @@ def confidence_figures(
         bins=bins,
         curve=tuple(
             CurvePoint(each.threshold, each.number / fields, each.correct / each.number)
-            for each in _grid(levels)
+            for each in _grid(levels, points)
         ),
         targets={precision_key(each): _straight_through(levels, fields, each) for each in targets},
     )
@@ -385,7 +389,7 @@ def _reliability_bins(levels: Sequence[_Level]) -> tuple[ReliabilityBin, ...]:
 # --- thresholds -----------------------------------------------------------------------------------
 
 
-def _grid(levels: Sequence[_Level]) -> Iterator[_Accepted]:
+def _grid(levels: Sequence[_Level], points: int = _CURVE_POINTS) -> Iterator[_Accepted]:
     """Yield up to 100 thresholds, one per percent of the values, from high to low.
 
     They depend only on the confidences, and not on which values are correct.
@@ -396,7 +400,7 @@ def _grid(levels: Sequence[_Level]) -> Iterator[_Accepted]:
     for level in levels:
         number += level.number
         correct += level.correct
-        reached = number * _CURVE_POINTS // total
+        reached = number * points // total
         if reached > percent or number == total:
             yield _Accepted(level.confidence, number, correct)
             percent = reached

@@ -6,14 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
-from fieldmark.metrics.confidence import (
-    ConfidenceSummary,
-    ConfidenceTally,
-    summarize_confidence,
-)
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure
@@ -28,11 +23,14 @@ from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary, ConfidenceTally
+    from fieldmark.model.confidence import ConfidenceOptions
 
 __all__ = [
     "BY_CASE_EVALUATOR",
@@ -412,6 +410,8 @@ def with_confidence(
     summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
 ) -> Summary:
     """Return the summary with the confidences of a run, and a warning if there are none."""
+    from fieldmark.metrics.confidence import summarize_confidence  # not needed by most runs
+
     confidence = summarize_confidence(tally, options)
     fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
     if not fields or without < fields:

@@ -341,6 +341,8 @@ def _explanation(node: TreeNode, mark: _Mark) -> Text:
         if found.score is not None:
             parts.append(f"score {number(found.score)}")
         parts += filter(None, (*found.flags, found.note))
+        if found.confidence is not None:
+            parts.append(f"confidence {number(found.confidence, 4)}")
     return Text(visible("; ".join(parts)), mark.style)
 
 

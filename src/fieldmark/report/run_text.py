@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -30,6 +29,9 @@ from fieldmark.report.tables import (
 )
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 
 __all__ = [
     "ATTRIBUTE_COLUMNS",

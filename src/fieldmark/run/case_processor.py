@@ -11,7 +11,6 @@ from fieldmark.errors import with_hint
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.summary import Summary, summarize
@@ -28,6 +27,7 @@ from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceTally
     from fieldmark.metrics.slices import SliceKey
     from fieldmark.run.safety import SafetyRunner
 
@@ -172,6 +172,12 @@ class CaseProcessor:
         return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
 
 
+def _confidence_tally(*, by_attribute: bool = True) -> ConfidenceTally:
+    from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
+
+    return ConfidenceTally(by_attribute=by_attribute)
+
+
 class GroupTotals:
     """The sums over some cases, and a sample of them for confidence intervals."""
 
@@ -278,6 +284,8 @@ class SliceTotals:
                     intervals = run_intervals(totals.sample, own, convention.counting)
                     own = replace(own, intervals=intervals)
                 if totals.confidence is not None and summary.confidence is not None:
+                    from fieldmark.metrics.confidence import pooled_confidence
+
                     confidence = pooled_confidence(totals.confidence, summary.confidence.options)
                     own = replace(own, confidence=confidence)
                 found[name] = own
@@ -300,7 +308,7 @@ class SliceTotals:
         found = self.slices.get(name)
         if found is None:
             threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
-            confidence = ConfidenceTally(by_attribute=False) if self._confidences else None
+            confidence = _confidence_tally(by_attribute=False) if self._confidences else None
             found = GroupTotals(
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
@@ -330,7 +338,7 @@ class RunTotals(GroupTotals):
         by: Sequence[SliceKey] = (),
         confidences: bool = False,
     ) -> None:
-        confidence = ConfidenceTally() if confidences else None
+        confidence = _confidence_tally() if confidences else None
         super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.slices = (

@@ -10,7 +10,6 @@ from typing import Final, cast
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
-from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.gates import (
     Gate,
     GateKind,
@@ -170,6 +169,8 @@ class RunGates:
             )
             empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
             if settings.confidence is not None:
+                from fieldmark.metrics.confidence import ConfidenceTally
+
                 empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
             metrics = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))

@@ -25,7 +25,6 @@ from fieldmark.data.pairing import ReadStatistics, ToleratedFaults
 from fieldmark.data.partitions import BlockRange, LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.case_sample import CaseSample, CaseSums, SampledCase
-from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.tally import RunSums
 from fieldmark.model.alignment import Aligner
@@ -306,6 +305,8 @@ def _restore_totals(totals: GroupTotals, fields: JsonFields, table: AttributeTab
     if fields.value["sample"] is not None:
         totals.sample = _sample_from_json(fields.object("sample"), table)
     if fields.value["confidence"] is not None:
+        from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
+
         totals.confidence = ConfidenceTally.restored(fields.array("confidence"))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -114,7 +115,7 @@ class ConfidenceReader:
         separation = _Separation(self, is_wrapped=not others)
         scale = self.options.scale
         found = 0
-        for value in (*separation.given_in(document), *_leaves(given)):
+        for value in chain(separation.given_in(document), _parts(given)):
             try:
                 number = _number(value)
             except ValueError:
@@ -152,20 +153,20 @@ def _standard_keys(value: JsonObject) -> tuple[str, str] | None:
     return own, confidence
 
 
+def _parts(value: JsonValue | Missing) -> Iterator[JsonValue]:
+    """Yield a value and everything in it, in any order."""
+    waiting: list[JsonValue] = [] if isinstance(value, Missing) else [value]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+
+
 def _objects(value: JsonValue) -> Iterator[JsonObject]:
-    if isinstance(value, dict):
-        yield value
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _objects(part)
-
-
-def _leaves(value: JsonValue | Missing) -> Iterator[JsonValue]:
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(part)
-    elif not isinstance(value, Missing):
-        yield value
+    return (part for part in _parts(value) if isinstance(part, dict))
 
 
 class _Separation:

@@ -23,7 +23,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
-from fieldmark.values.confidence import least_confidence
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
@@ -415,6 +414,8 @@ def with_confidences(result: CaseResult) -> CaseResult:
     has the lowest confidence of its parts, and none if a part has none. An empty list or object is
     a value only if it has a confidence.
     """
+    from fieldmark.values.confidence import least_confidence  # not needed by most runs
+
     given, candidate = result.case.confidences, result.case.candidate
     found: dict[int, float | None] = {}
     if not isinstance(given, Missing):

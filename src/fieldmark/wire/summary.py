@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, run_failures
@@ -25,8 +25,10 @@ from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth
-from fieldmark.wire.confidence import confidence_from_json, confidence_to_json
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary
 
 __all__ = [
     "attribute_to_json",
@@ -90,11 +92,7 @@ def _metrics_to_json(summary: Summary) -> JsonObject:
         "attributes": {path: attribute_to_json(each) for path, each in summary.attributes.items()},
         "errors_by_type": dict(summary.errors_by_type._asdict()),
         "quality": _quality_to_json(summary.quality),
-        **(
-            {}
-            if summary.confidence is None
-            else {"confidence": confidence_to_json(summary.confidence)}
-        ),
+        **_confidence_to_json(summary),
     }
 
 
@@ -159,10 +157,25 @@ def _metrics_from_json(fields: JsonFields, convention: AppliedConvention) -> Sum
             "intervals",
             None,
         ),
-        confidence=fields.optional(
-            lambda key: confidence_from_json(fields.object(key)), "confidence", None
-        ),
+        confidence=_confidence_from_json(fields),
     )
+
+
+def _confidence_to_json(summary: Summary) -> JsonObject:
+    """Return the confidences of the few runs that have any."""
+    if summary.confidence is None:
+        return {}
+    from fieldmark.wire.confidence import confidence_to_json
+
+    return {"confidence": confidence_to_json(summary.confidence)}
+
+
+def _confidence_from_json(fields: JsonFields) -> ConfidenceSummary | None:
+    if "confidence" not in fields.value:
+        return None
+    from fieldmark.wire.confidence import confidence_from_json
+
+    return confidence_from_json(fields.object("confidence"))
 
 
 def convention_to_json(convention: AppliedConvention) -> JsonObject:

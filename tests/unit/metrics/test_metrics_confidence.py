@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from fieldmark.metrics.confidence import (
     ConfidenceTally,
@@ -99,6 +99,38 @@ def test_a_threshold_has_a_bound_that_reaches_the_precision(rated):
     uncorrected = binomtest(sum(known), len(known), 0.5, "greater").pvalue
     assert uncorrected <= 0.05
     assert 0.5 <= target.lower_bound + 1e-9 <= target.precision + 1e-9
+
+
+def threshold_by_hand(confidences, correct, target):
+    """Test every threshold from high to low, each with its own share of 5% and what is handed on."""
+    total = len(confidences)
+    boundaries = [int((confidences >= each).sum()) for each in sorted(set(confidences))[::-1]]
+    tested = {min(n for n in boundaries if 100 * n >= percent * total) for percent in range(1, 101)}
+    sizes = [-(-total * tenth // 10) for tenth in range(1, 11)]
+    starts = [size for size in sizes if target**size <= 0.005] or [total]
+    first = Counter(min(n for n in tested if n >= start) for start in starts)
+    ordered, handed_on, found = np.argsort(-confidences, kind="stable"), 0.0, None
+    for number in sorted(tested):
+        level = handed_on + first[number] * 0.05 / len(starts)
+        right = int(correct[ordered[:number]].sum())
+        passed = level > 0 and binom.sf(right - 1, number, target) <= level
+        handed_on = level if passed else 0.0
+        found = confidences[ordered[number - 1]] if passed else found
+    return found
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 400),
+    st.sampled_from([0.5, 0.7, 0.9]),
+    st.sampled_from([1, 2, 4]),
+)
+def test_thresholds_equal_those_of_a_slow_search(seed, fields, target, decimals):
+    draw = np.random.default_rng(seed)
+    confidences = draw.beta(3, 1, fields).round(decimals)
+    correct = draw.random(fields) < confidences ** draw.choice([0.2, 1.0])
+    found = confidence_figures(counts_of(confidences, correct), [target]).targets[str(target)]
+    assert found.threshold == threshold_by_hand(confidences, correct, target)
 
 
 @pytest.mark.parametrize(
