@@ -61,16 +61,25 @@ class _Record:
         *,
         properties: Sequence[str] = (),
         omit: Collection[str] = (),
+        optional: Collection[str] = (),
         changed: Mapping[str, object] | None = None,
     ) -> None:
-        """Use the fields of the record, or some properties; `changed` overrides types by name."""
+        """Use the fields of the record, or some properties.
+
+        Fields to `omit` are never in a response, and `optional` ones only sometimes. `changed`
+        overrides types by name.
+        """
         if properties:
             getters = {name: vars(record)[name].fget for name in properties}
             hints = {name: get_type_hints(getter)["return"] for name, getter in getters.items()}
         else:
             hints = get_type_hints(record, localns=self._JSON)
         hints |= changed or {}
-        fields = {name: (hint, ...) for name, hint in hints.items() if name not in omit}
+        fields = {
+            name: (hint, None if name in optional else ...)
+            for name, hint in hints.items()
+            if name not in omit
+        }
         self.model: type[BaseModel] = create_model(  # type: ignore[call-overload]
             record.__name__, __base__=_Open, __doc__=description, **fields
         )
@@ -136,6 +145,7 @@ _FIELD: Final = _Record(
     FieldResult,
     "The outcome of one field.",
     omit={"case_id", "candidate_path", "expected", "candidate", "weight", "required"},
+    optional={"confidence"},
 )
 _JOB: Final = _Record(
     JobState,

@@ -23,7 +23,7 @@ WORDS = {
     "duplicates": Duplicates,
     "preset": Preset,
 }
-NOT_IN_REQUESTS = {"context", "format_in", "limits"}
+NOT_IN_REQUESTS = {"confidences", "context", "format_in", "limits"}
 
 
 def literals(annotation):
