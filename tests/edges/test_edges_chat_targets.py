@@ -510,6 +510,13 @@ def test_each_target_has_its_own_run(folder, server, command):
     names = [read(folder / "runs", "manifest", run)["eval"] for run in ("m", "v2")]
     assert names == ["t@m", "t@v2"]
     assert [entry.tags for entry in fm.runs().entries] == [("m",), ("org/big",), ("v2",)]
+    ranked = command("rank", "runs/m", "runs/org-big", "runs/v2", "--format", "json").summary
+    assert ranked["runs"][0]["name"] == "org-big"
+    costs = {run["name"]: run["usage"] for run in ranked["runs"]}
+    assert {name: each["cost"] for name, each in costs.items()} == dict.fromkeys(costs, 200.0)
+    assert (costs["org-big"]["cost_per_case"], costs["org-big"]["cost_per_correct"]) == (100, 100)
+    assert all(each["seconds"] <= each["seconds_p95"] for each in costs.values())
+    assert ranked["frontier"] == ["org-big"]
     changed = command("diff", "org/big", "v2").out
     assert "the target changed: org/big → v2 (model org/big → m, prompt)" in changed
 

@@ -50,6 +50,8 @@ COMMANDS = [
     ("diff", "a", "b", "--force"),
     ("diff", "b", "a"),
     ("diff", "latest~1", "latest"),
+    ("rank", "a", "b", "c"),
+    ("rank", "b", "a", "--force", "--format", "json"),
     ("rescore", "b", "--convention", "taxonomy_code"),
     ("improve", "b"),
     ("slices", "b"),
@@ -74,6 +76,7 @@ ADDRESSES = [
     "/api/runs/b/outcomes",
     "/api/diff?a=a&b=b&force=true",
     "/api/diff?a=b&b=c",
+    "/api/rank?run=b&run=a&force=true",
     "/api/trend?run=b",
     "/api/trend?metric=rqs",
     "/runs/b",
@@ -283,8 +286,8 @@ def test_names_that_are_not_utf8_are_listed(workspace, name, damaged):
             [entry] = [each for each in listed if each["id"] == os.fsdecode(name)]
             assert entry["status"] == ("corrupt" if damaged else "complete")
             check_lists(server, without_b(listed))
-        for command in ("runs", "diff", "rescore", "improve", "slices", "show", "report"):
-            words = (command, os.fsdecode(name), *(["a"] if command == "diff" else []))
+        for command in ("runs", "diff", "rank", "rescore", "improve", "slices", "show", "report"):
+            words = (command, os.fsdecode(name), *(["a"] if command in {"diff", "rank"} else []))
             if not damaged and command in {"rescore", "report"}:
                 continue
             check_command(words)

@@ -66,10 +66,17 @@ def test_gates_apply_to_every_run(files, command):
 def test_a_baseline_is_none_of_the_runs(files, command):
     fm.score(TRUTH, TRUTH, out="runs/earlier")
     fm.score("all.jsonl", "b/claude.v2.jsonl", out="runs/base")
+    # The second is worse than the baseline, but better than the run before it.
+    write(
+        files / "half.jsonl",
+        [{**row, "total": row["total"] * (n % 2)} for n, row in enumerate(TRUTH)],
+    )
     options = ("--baseline", "latest", "--max-drop", "0.1", "-q")
-    done = command("score", *MODELS, "--out", "runs/new", *options)
+    done = command("score", "all.jsonl", "gpt.jsonl", "half.jsonl", "--out", "runs/new", *options)
     assert done.code == 1
-    assert done.err.startswith("fieldmark: gpt: gate failed: drop of mean_score is 0.9")
+    gpt, half = done.err.splitlines()
+    assert gpt.startswith("fieldmark: gpt: gate failed: drop of mean_score is 0.9")
+    assert half.startswith("fieldmark: half: gate failed: drop of mean_score is 0.4")
 
 
 @pytest.mark.parametrize(

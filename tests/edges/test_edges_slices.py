@@ -213,6 +213,17 @@ def test_means_over_folds_are_those_of_the_folds():
     assert means.deviation["micro_f1"] == pytest.approx(variance**0.5)
 
 
+def test_slices_with_nothing_to_compare_are_left_out_of_means():
+    truth = [{"id": "1", "fold": "a", "x": 1}, {"id": "2", "fold": "b", "x": None}]
+    rules = {"fold": {"match": "ignore"}}
+    found = [{"id": "1", "fold": "a", "x": 2}, {"id": "2", "fold": "b", "x": None}]
+    summary = fm.score(truth, found, rules=rules, by=["fold"]).summary
+    assert summary.slices["fold=b"].macro_f1_by_attribute == 1.0
+    means = summary.group_means()["fold"]
+    assert means.mean["macro_f1_by_attribute"] == 0.0
+    assert "macro_f1_by_attribute" not in means.deviation
+
+
 def test_key_that_no_case_has_is_a_warning_with_the_nearest_attribute(folder, command):
     written(folder, *rows(6))
     done = command("score", "truth.jsonl", "candidate.jsonl", "--no-save", "--by", "vendr")

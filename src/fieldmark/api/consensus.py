@@ -22,7 +22,7 @@ from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.leaderboard import Pair
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.consensus import FieldVote, MajorityVote
 from fieldmark.run.error_boundary import safe_rules
@@ -32,6 +32,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import nested_document
+from fieldmark.values.text import plural
 from fieldmark.wire.case_result import FieldResult
 from fieldmark.wire.consensus import AttributeAgreement, Consensus, DisputedField, FieldOption
 from fieldmark.wire.leaderboard import Leaderboard
@@ -123,12 +124,13 @@ def consensus(
             stack.enter_context(closing(stream))
             for stream in _streams(with_yaml(truth), named, read)
         ]
+        votes.by_id = streams[0].by_id
         for cases in zip(*(chain.from_iterable(each.batches()) for each in streams), strict=True):
-            votes.add(cases, vote, by_id=streams[0].by_id)
+            votes.add(cases, vote)
         notes = dict.fromkeys(chain.from_iterable(stream.structural for stream in streams))
     ranking = None
     if truth is not None:
-        ranking = _ranked(options, named, votes.rows(), metric=metric, seed=seed)
+        ranking = _ranked(options, named, votes.documents, metric=metric, seed=seed)
     return votes.result(ranking, tuple(notes))
 
 
@@ -188,14 +190,15 @@ class _Votes:
     names: tuple[str, ...]
     cases: int = 0
     without: int = 0
-    documents: list[tuple[str | None, JsonValue]] = field(default_factory=list)
+    documents: dict[str, JsonValue] = field(default_factory=dict)
+    by_id: bool = True
     total: _Tally = field(default_factory=_Tally)
     attributes: dict[str, _Tally] = field(default_factory=dict)
     disputed: list[tuple[float, int, DisputedField]] = field(default_factory=list)
     abstained: Counter[str] = field(default_factory=Counter)
     pairs: dict[Pair, list[int]] = field(default_factory=dict)
 
-    def add(self, cases: Sequence[Case], vote: MajorityVote, *, by_id: bool) -> None:
+    def add(self, cases: Sequence[Case], vote: MajorityVote) -> None:
         """Add the predictions of one document."""
         self.cases += 1
         present = [
@@ -210,7 +213,7 @@ class _Votes:
             return
         name = cases[0].id
         found = vote.combine([document for _, document in present])
-        self.documents.append((name if by_id else None, found.document))
+        self.documents[name] = found.document
         places = [place for place, _ in present]
         for each in found.fields:
             self.total.add(each)
@@ -251,13 +254,6 @@ class _Votes:
         if len(self.disputed) > 4 * _LISTED:
             self.disputed = sorted(self.disputed, key=lambda each: each[:2])[:_LISTED]
 
-    def rows(self) -> list[JsonObject]:
-        """Return the documents of the vote as rows of predictions."""
-        return [
-            {"candidate": document} if name is None else {"id": name, "candidate": document}
-            for name, document in self.documents
-        ]
-
     def result(self, ranking: Leaderboard | None, notes: tuple[str, ...]) -> ConsensusResult:
         """Return the consensus of all cases."""
         attributes = {path: tally.result for path, tally in self.attributes.items()}
@@ -266,6 +262,7 @@ class _Votes:
             cases=self.cases,
             without=self.without,
             documents=self.documents,
+            by_id=self.by_id,
             total=self.total.result,
             attributes=dict(
                 sorted(
@@ -293,7 +290,7 @@ class _Votes:
 def _ranked(
     options: RunOptions,
     candidates: Mapping[str, InputLike],
-    vote: list[JsonObject],
+    vote: Mapping[str, JsonValue],
     *,
     metric: str | None,
     seed: int,
@@ -305,20 +302,31 @@ def _ranked(
     with TemporaryDirectory(prefix="fieldmark-") as directory:
         places = dict(zip(names, run_directories(directory, names), strict=True))
 
-        def scored(name: str, given: InputLike) -> RunResult:
-            return score_with(replace(options, candidate=given, out=places[name], intervals=False))
+        def scored(name: str, options: RunOptions) -> RunResult:
+            return score_with(replace(options, out=places[name], intervals=False))
 
-        runs = {name: scored(name, given) for name, given in candidates.items()}
-        by_id = not vote or "id" in vote[0]
-        best = [
-            {"id": name, "candidate": document} if by_id else {"candidate": document}
-            for name, document in _best_documents(list(runs.values()))
-        ]
-        # The rows of both combinations have the keys of rows that are written here.
-        options = replace(options, inputs=replace(options.inputs, candidate_key="candidate"))
-        runs[MAJORITY], runs[BEST_OF] = scored(MAJORITY, vote), scored(BEST_OF, best)
+        runs = {
+            name: scored(name, replace(options, candidate=given))
+            for name, given in candidates.items()
+        }
+        first = runs[names[0]]
+        truth = [{"id": case.id, "expected": case.expected} for case in first.cases]
+        # The documents are read already, so the options for reading do not apply.
+        own = replace(options, truth=truth, inputs=Inputs())
+        best = dict(_best_documents([runs[name] for name in candidates]))
+        for name, documents in ((MAJORITY, vote), (BEST_OF, best)):
+            rows = [{"id": each, "candidate": document} for each, document in documents.items()]
+            runs[name] = scored(name, replace(own, candidate=rows))
         ranking = rank(runs, metric=metric, seed=seed)
-    return replace(ranking, runs=tuple(replace(run, path="") for run in ranking.runs))
+        unread = first.summary.cases.invalid_truth
+    warnings = [*ranking.warnings]
+    if unread:
+        warnings.append(f"{plural(unread, 'row')} of ground truth cannot be read")
+    return replace(
+        ranking,
+        runs=tuple(replace(run, path="") for run in ranking.runs),
+        warnings=tuple(warnings),
+    )
 
 
 def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]]:

@@ -61,7 +61,7 @@ def evaluate(
     cases: Iterable[str] = (),
     concurrency: int | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
     results: str = "jsonl",
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.api.arguments import checked
@@ -69,6 +69,13 @@ _AT_LEAST: Final = 2
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RankResult(Leaderboard):
     """The ranking of several runs, with intervals, pairwise tests, wins by attribute and cost."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the ranking as a self-contained HTML page."""
+        from fieldmark.report.html.page import leaderboard_page
+        from fieldmark.store.disk import write_atomic
+
+        write_atomic(Path(path), leaderboard_page(self))
 
     def __repr__(self) -> str:
         from fieldmark.report.terminal import as_text
@@ -221,8 +228,8 @@ class _Gathered:
                 self.absent[place] += case is None
                 self.failed[place] += case is None and present[0].id in self.runs[place].failed
             return
-        truths = [case.expected for case in present if case.expected is not MISSING]
         if not same_files:
+            truths = [case.expected for case in present if case.expected is not MISSING]
             self.other_truth += not all(equal(truths[0], each) for each in truths[1:])
         sides: list[CaseInRun] = []
         for case, run, usages in zip(present, self.runs, self.usages, strict=True):

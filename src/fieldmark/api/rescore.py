@@ -60,7 +60,7 @@ def rescore(
     max_errors: int = 0,
     out: str | Path | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
 ) -> RunResult:
     """Apply another convention, or other options, to the outcomes of a run.
 

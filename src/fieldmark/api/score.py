@@ -54,7 +54,7 @@ def score(
     by: Iterable[str] = (),
     max_errors: int | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
     results: str = "jsonl",
     allow_code: bool = False,
     confidence: ConfidenceLike = None,
@@ -73,10 +73,11 @@ def score(
     tag, `metadata.KEY` or a path of the expected document. With `confidence`, the confidences of
     predictions are read, and the result says how well they tell correct from wrong values; it may
     be options as in a rules file. Large files are processed by `workers` processes, with `"auto"`
-    one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
-    depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
-    files. With `allow_code`, a rules file may name Python functions, which are then imported and
-    run. The result contains all cases and fields, also without `out`.
+    one per core, by default one, or by a Ray cluster if the `engine` is `"ray"` or
+    `"ray://host:port"`, by default with all its cores; the results depend on neither. With the
+    `results` `"parquet"`, a saved run also has its outcomes as Parquet files. With `allow_code`, a
+    rules file may name Python functions, which are then imported and run. The result contains all
+    cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]

@@ -82,6 +82,7 @@ def score_many(
     max_errors: int | None = None,
     out: str | Path | None = None,
     values: bool = True,
+    intervals: bool | None = None,
     workers: int | str = 1,
     allow_code: bool = False,
     seed: int = 0,
@@ -117,6 +118,7 @@ def score_many(
         max_errors=max_errors,
         out=out,
         values=values,
+        intervals=intervals,
         workers=workers,
         allow_code=allow_code,
     )

@@ -104,8 +104,9 @@ def command(
     """
     if not candidates:
         raise click.UsageError("PREDICTIONS is required; see 'fieldmark consensus --help'")
+    reject_options({"format_in"}, "cannot be used: regions have no fields to vote on")
     if truth is None:
-        reject_options({"metric", "convention"}, "requires --truth")
+        reject_options({"metric", "convention", "expected_key"}, "requires --truth")
     check_overwrite(out, force=force)
     with rethrow_with_options():
         found = consensus(

@@ -13,6 +13,7 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     GATES,
+    OUTPUT,
     Integer,
     output_options,
     root_option,
@@ -34,7 +35,7 @@ __all__ = ["command", "print_ranking"]
         "fieldmark rank runs/gpt runs/claude runs/gemini",
         "fieldmark rank latest latest~1 latest~2 --metric micro_f1",
         "fieldmark rank gpt claude --among-best gpt",
-        "fieldmark rank gpt claude gemini --format markdown",
+        "fieldmark rank gpt claude gemini --html ranking.html",
     ),
     exit_codes=(ExitCode.OK, ExitCode.GATE_FAILED, ExitCode.BAD_INPUT, ExitCode.STORAGE),
 )
@@ -74,6 +75,13 @@ __all__ = ["command", "print_ranking"]
     metavar="RUN",
     help="Fail if RUN, named as in the table, is significantly worse than the best.",
 )
+@option(
+    "--html",
+    group=OUTPUT,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the ranking as a self-contained HTML page.",
+)
 @top_option()
 @output_options
 def command(
@@ -85,6 +93,7 @@ def command(
     seed: int,
     root: Path,
     among_best: str | None,
+    html: Path | None,
     output: OutputOptions,
 ) -> int:
     """Rank RUNs over the cases that all of them have, the best first.
@@ -97,7 +106,12 @@ def command(
     found = [find_run(run, root) for run in runs]
     with rethrow_with_options():
         result = rank(found, metric=metric, rescore=rescore, force=force, seed=seed)
-    return print_ranking(result, output, among_best=among_best)
+    if html is not None:
+        result.save(html)
+    code = print_ranking(result, output, among_best=among_best)
+    if html is not None and not output.quiet:
+        print_message(f"wrote ranking to {html}")
+    return code
 
 
 def print_ranking(

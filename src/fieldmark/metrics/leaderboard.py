@@ -39,6 +39,7 @@ from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.values.numbers import is_finite
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Bytes, Floats
@@ -184,11 +185,13 @@ class _Sampler:
         self._counting = counting
         self._metric = metric
         self._by_case = any(matrix.is_rated for matrix in matrices)
-        self._columns = metric_columns(metric, by_case=self._by_case)
+        columns = metric_columns(metric, by_case=self._by_case)
+        self._own = [CaseSums._fields.index(name) for name in columns or ()]
         self._place: int | None = None
         if metric in scores:
             self._place = len(CaseSums._fields) + 2 * scores.index(metric)
-        self._of_attributes = self._place is None and self._columns is None
+            self._own = [self._place, self._place + 1]
+        self._of_attributes = not self._own
 
     def resampled(self, weights: Bytes) -> tuple[list[Floats], dict[Pair, int]]:
         """Return the metric of each run, and in how many rows each pair of runs differs."""
@@ -207,12 +210,11 @@ class _Sampler:
                     for ours, theirs in zip(blocks[first][1:], blocks[second][1:], strict=True):
                         differs[first, second] |= (ours != theirs).any(axis=1)
         else:
-            own = self._own_columns()
             for pair in differs:
-                sides = (self._matrices[each].sums[:, own] for each in pair)
+                sides = (self._matrices[each].sums[:, self._own] for each in pair)
                 differs[pair] |= np.not_equal(*sides).any(axis=1)
         values = [
-            self._value(run, product(weights, matrix.sums))
+            self._value(run, self._sums(weights, matrix))
             for run, matrix in zip(metrics, self._matrices, strict=True)
         ]
         return values, {pair: int(rows.sum()) for pair, rows in differs.items()}
@@ -240,7 +242,7 @@ class _Sampler:
                     ]
                     for place, side in enumerate(sides):
                         side.add_attributes(*(each[place] for each in counts))
-        moved_sums = [product(signs, matrix.sums) for matrix in self._matrices]
+        moved_sums = [self._sums(signs, matrix) for matrix in self._matrices]
         totals = [matrix.sums.sum(0) for matrix in self._matrices]
         found: dict[Pair, tuple[Floats, Floats]] = {}
         for (first, second), sides in pairs.items():
@@ -250,10 +252,13 @@ class _Sampler:
             found[first, second] = self._value(sides[0], before), self._value(sides[1], after)
         return found
 
-    def _own_columns(self) -> list[int]:
-        if self._place is not None:
-            return [self._place, self._place + 1]
-        return [CaseSums._fields.index(name) for name in self._columns or ()]
+    def _sums(self, weights: Floats | Bytes, matrix: CaseMatrix) -> Floats:
+        """Return the weighted sums of a run; only those that the metric needs are computed."""
+        import numpy as np
+
+        sums = np.zeros((len(weights), matrix.sums.shape[1]))
+        sums[:, self._own] = product(weights, matrix.sums[:, self._own])
+        return sums
 
     def _value(self, metrics: ResampledMetrics, sums: Floats) -> Floats:
         if self._place is not None:
@@ -364,7 +369,11 @@ def run_usage(usages: Iterable[JsonObject | None], *, cases: int, correct: int) 
     if not known:
         return None
     costs, seconds = (
-        [value for each in known if isinstance(value := each.get(name), int | float)]
+        [
+            value
+            for each in known
+            if isinstance(value := each.get(name), int | float) and is_finite(value)
+        ]
         for name in ("cost", "seconds")
     )
     cost = fsum(costs) if len(costs) == cases else None

@@ -8,7 +8,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.report.leaderboard_view import leaderboard_markdown, leaderboard_view
+from fieldmark.report.leaderboard_view import (
+    leaderboard_markdown,
+    leaderboard_view,
+    named_together,
+)
 from fieldmark.report.tables import more_text, number
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
@@ -116,7 +120,8 @@ def _remarks(consensus: Consensus) -> Iterator[str]:
 def _field_text(field: DisputedField) -> str:
     """Return a field with its values and who has them."""
     options = (
-        f"{_value_text(option.value)} ({', '.join(option.candidates)})" for option in field.options
+        f"{_value_text(option.value)} ({named_together(option.candidates)})"
+        for option in field.options
     )
     return f"{field.path}: {'; '.join(options)}{' (tie)' if field.tie else ''}"
 

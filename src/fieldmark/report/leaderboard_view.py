@@ -10,8 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fieldmark.metrics.difference import DiffVerdict
-from fieldmark.metrics.headline import METRIC_TITLES
-from fieldmark.metrics.leaderboard import PREDICTED_MEAN_SCORE, AttributeRanking
+from fieldmark.metrics.leaderboard import AttributeRanking
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.model.json import JsonValue
 from fieldmark.report.diff_view import p_value
@@ -20,15 +19,16 @@ from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
-from fieldmark.wire.leaderboard import Leaderboard, RankedRun
+from fieldmark.wire.leaderboard import Leaderboard, RankedRun, metric_title
 
-__all__ = ["leaderboard_csv", "leaderboard_markdown", "leaderboard_view", "metric_title"]
+__all__ = ["leaderboard_csv", "leaderboard_markdown", "leaderboard_view", "named_together"]
 
 _COLUMNS: Final = (
     "rank", "name", "path", "metric", "value", "low", "high", "best", "delta", "p_adjusted", "wins",
     "ties", "perfect", "missing", "unparseable", "errors", "left_out", "cost", "cost_per_case",
     "cost_per_correct", "seconds", "seconds_p95", "frontier",
 )  # fmt: skip
+_COST_HEADS: Final = ("Total", "Per case", "Per correct", "Seconds", "p95", "Frontier")
 _MAX_TIED: Final = 3
 """The number of runs that are named together; more are counted."""
 
@@ -55,6 +55,11 @@ def leaderboard_view(board: Leaderboard, *, top: int | None = None) -> Group:
         table,
         *map(one_line, _remarks(board)),
     ]
+    if costs := list(_cost_rows(board)):
+        cost_table = plain_table("Cost", _COST_HEADS)
+        for name, *row in costs:
+            cost_table.add_row(Text(visible(name)), *row)
+        parts += [Text(), cost_table]
     shown = board.attributes[:top]
     if len(board.attributes) > 1 and top != 0:
         attributes = plain_table("Attribute (F1)", ("Best", "Worst"))
@@ -99,6 +104,9 @@ def leaderboard_markdown(board: Leaderboard, *, top: int | None = None) -> str:
             for other in range(len(board.runs))
         ]
         lines.append(f"| {place + 1} {for_markdown(run.name)} | {' | '.join(cells)} |")
+    if costs := list(_cost_rows(board)):
+        lines += ["", f"| Cost | {' | '.join(_COST_HEADS)} |", f"|---{'|--:' * len(_COST_HEADS)}|"]
+        lines += [f"| {for_markdown(name)} | {' | '.join(cells)} |" for name, *cells in costs]
     if len(board.attributes) > 1 and top != 0:
         shown = board.attributes[:top]
         lines += ["", "| Attribute (F1) | Best | Worst | Highest in |", "|---|--:|--:|---|"]
@@ -141,19 +149,6 @@ def leaderboard_csv(board: Leaderboard) -> str:
     return csv_text(_COLUMNS, rows)
 
 
-def metric_title(metric: str) -> str:
-    """Return the title of a metric that runs are ranked by.
-
-    >>> metric_title("micro_f1"), metric_title("evaluators.header.mean_score")
-    ('micro F1', 'mean score of header')
-    """
-    if metric == PREDICTED_MEAN_SCORE:
-        return "mean score of predictions"
-    if metric in METRIC_TITLES:
-        return METRIC_TITLES[metric]
-    return f"mean score of {metric.removeprefix('evaluators.').removesuffix('.mean_score')}"
-
-
 def _heads(board: Leaderboard) -> list[str]:
     """Return the titles of the columns after the position of a run."""
     heads = ["Run", "Value", "95% CI", "To best", "p adjusted", "Similar to"]
@@ -162,10 +157,6 @@ def _heads(board: Leaderboard) -> list[str]:
     heads.append("Perfect")
     if any(run.missing or run.unparseable for run in board.runs):
         heads.append("No prediction")
-    if _has_cost(board):
-        heads += ["Cost", "Per correct"]
-    if _has_seconds(board):
-        heads += ["Seconds", "p95"]
     return heads
 
 
@@ -186,25 +177,24 @@ def _cells(board: Leaderboard, place: int, run: RankedRun) -> Iterator[str]:
     yield f"{run.perfect:,}"
     if any(each.missing or each.unparseable for each in board.runs):
         yield f"{run.missing + run.unparseable:,}"
-    usage = run.usage
-    if _has_cost(board):
-        costs = (None, None) if usage is None else (usage.cost, usage.cost_per_correct)
-        yield from (number(cost, 4) for cost in costs)
-    if _has_seconds(board):
-        seconds = (None, None) if usage is None else (usage.seconds, usage.seconds_p95)
-        yield from (number(each, 2) for each in seconds)
 
 
 def _has_wins(board: Leaderboard) -> bool:
     return len(board.attributes) > 1
 
 
-def _has_cost(board: Leaderboard) -> bool:
-    return any(run.usage is not None and run.usage.cost is not None for run in board.runs)
-
-
-def _has_seconds(board: Leaderboard) -> bool:
-    return any(run.usage is not None and run.usage.seconds is not None for run in board.runs)
+def _cost_rows(board: Leaderboard) -> Iterator[list[str]]:
+    """Yield what the runs cost that have their usage, as far as it is known."""
+    for run in board.runs:
+        usage = run.usage
+        if usage is not None:
+            costs = (usage.cost, usage.cost_per_case, usage.cost_per_correct)
+            yield [
+                run.name,
+                *(number(cost, 4) for cost in costs),
+                *(number(each, 2) for each in (usage.seconds, usage.seconds_p95)),
+                DASH if run.frontier is None else "yes" if run.frontier else "no",
+            ]
 
 
 def _pair_text(board: Leaderboard, one: int, other: int) -> str:
@@ -262,7 +252,15 @@ def _leaders(board: Leaderboard, attribute: AttributeRanking) -> str:
     """Return the runs with the highest F1 of an attribute."""
     if not attribute.decided:
         return "all"
-    names = [board.runs[place].name for place in attribute.best]
-    if len(names) > _MAX_TIED:
-        return f"{', '.join(names[:_MAX_TIED])} and {len(names) - _MAX_TIED} more"
-    return ", ".join(names)
+    return named_together([board.runs[place].name for place in attribute.best])
+
+
+def named_together(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> named_together(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    if len(names) <= _MAX_TIED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MAX_TIED])} and {len(names) - _MAX_TIED} more"

@@ -105,7 +105,7 @@ class RunOptions:
     offline: bool = False
     intervals: bool | None = None
     engine: str = PROCESSES
-    workers: int | str = 1
+    workers: int | str | None = None
     concurrency: int | None = None
     results: str = JSONL
     allow_code: bool = False
@@ -124,7 +124,8 @@ class RunOptions:
             )
         if self.results == PARQUET and find_spec("pyarrow") is None:
             raise MissingExtra("writing Parquet", "tables")
-        if self.workers != AUTO and (not isinstance(self.workers, int) or self.workers < 1):
+        known = self.workers in (AUTO, None)
+        if not (known or (isinstance(self.workers, int) and self.workers >= 1)):
             message = f"workers must be {AUTO!r} or an integer of at least 1, got {self.workers!r}"
             raise ConfigError.of(message)
         try:
@@ -149,11 +150,16 @@ class RunOptions:
 
     @property
     def worker_count(self) -> int:
-        """The number of worker processes on this machine."""
-        if isinstance(self.workers, int):
-            return self.workers
+        """The number of worker processes on this machine; by default, one."""
+        if self.workers is None or isinstance(self.workers, int):
+            return self.workers or 1
         available = getattr(os, "sched_getaffinity", None)
         return len(available(0)) if available else os.cpu_count() or 1
+
+    @property
+    def most_tasks(self) -> int | None:
+        """The most tasks that a cluster may run at the same time; by default, it decides."""
+        return self.workers if isinstance(self.workers, int) else None
 
     @property
     def wants_intervals(self) -> bool:

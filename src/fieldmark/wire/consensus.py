@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fieldmark.metrics.leaderboard import Pair
@@ -75,8 +75,8 @@ class AttributeAgreement:
 class Consensus:
     """The majority vote of several predictions for each case, and where they disagree.
 
-    `documents` are the ids and documents of the vote; ids are `None` if rows are paired by
-    position. `abstained` counts the cases for which a candidate has no prediction that can be read,
+    `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
+    `abstained` counts the cases for which a candidate has no prediction that can be read,
     and `without` those for which none has. `disputed` are the fields on which candidates disagree
     most, of `disputed_total`. With ground truth, `ranking` compares the candidates with the vote
     and with the best of them per field.
@@ -85,7 +85,8 @@ class Consensus:
     candidates: tuple[str, ...]
     cases: int
     without: int
-    documents: Sequence[tuple[str | None, JsonValue]]
+    documents: Mapping[str, JsonValue]
+    by_id: bool
     total: AttributeAgreement
     attributes: Mapping[str, AttributeAgreement]
     disputed: tuple[DisputedField, ...]
@@ -125,6 +126,6 @@ class Consensus:
     def rows(self) -> list[JsonObject]:
         """Return the documents of the vote as rows of predictions."""
         return [
-            {"candidate": document} if name is None else {"id": name, "candidate": document}
-            for name, document in self.documents
+            {"id": name, "candidate": document} if self.by_id else {"candidate": document}
+            for name, document in self.documents.items()
         ]

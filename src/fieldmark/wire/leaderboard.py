@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from fieldmark.metrics.difference import DiffVerdict, MetricDifference
-from fieldmark.metrics.leaderboard import AttributeRanking, Pair, RunUsage
+from fieldmark.metrics.headline import METRIC_TITLES
+from fieldmark.metrics.leaderboard import PREDICTED_MEAN_SCORE, AttributeRanking, Pair, RunUsage
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["Leaderboard", "RankedRun"]
+__all__ = ["Leaderboard", "RankedRun", "metric_title"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +157,16 @@ class Leaderboard:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
+
+
+def metric_title(metric: str) -> str:
+    """Return the title of a metric that runs are ranked by.
+
+    >>> metric_title("micro_f1"), metric_title("evaluators.header.mean_score")
+    ('micro F1', 'mean score of header')
+    """
+    if metric == PREDICTED_MEAN_SCORE:
+        return "mean score of predictions"
+    if metric in METRIC_TITLES:
+        return METRIC_TITLES[metric]
+    return f"mean score of {metric.removeprefix('evaluators.').removesuffix('.mean_score')}"

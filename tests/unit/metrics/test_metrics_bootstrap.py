@@ -192,6 +192,18 @@ def test_equal_cases_have_an_interval_only_for_metrics_of_0_or_1(cases):
     assert {name for name in metrics if name not in ("passed", "perfect")} == set(estimates)
 
 
+def test_interval_of_a_perfect_rate_counts_only_its_own_cases():
+    """Eight missing values say nothing about precision, and eight extra ones nothing about recall."""
+    cases = [(str(n), [("total", "match")]) for n in range(2)]
+    missing = Run(cases + [(str(n), [("total", "omission")]) for n in range(2, 10)])
+    [found] = missing.intervals().attributes.values()
+    assert found.precision.interval == wilson(2, 2)
+    assert found.recall.interval[1] < 1
+    extra = Run(cases + [(str(n), [("total", "extra-key")]) for n in range(2, 10)])
+    [found] = extra.intervals().attributes.values()
+    assert found.recall.interval == wilson(2, 2)
+
+
 def test_empty_run_has_no_intervals():
     assert intervals_of(Run([])) == ({}, {})
 

@@ -109,6 +109,15 @@ def test_small_slices_are_not_tested():
     assert tested - find_weak_slices(cases, min_cases=20).tested >= 2
 
 
+def test_pair_that_is_almost_one_of_its_single_slices_is_not_tested():
+    cases = [
+        case({"a": [str(n % 2)], "b": [str((n + (n < 10)) % 2)]}, FIELDS - n % 3)
+        for n in range(100)
+    ]
+    assert find_weak_slices(cases).tested == 4
+    assert find_weak_slices(cases, min_cases=5).tested > 4
+
+
 def test_p_values_are_those_of_fishers_exact_test():
     cases = drawn(200, 8, lambda own: 0.7 if own["country"] == ["DE"] else 0.85)
     for each in cases:

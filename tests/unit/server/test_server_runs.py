@@ -220,6 +220,11 @@ def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path
     assert (given["before"]["name"], given["after"]["name"]) == (second, first)
     assert [each["case_id"] for each in given["worse"]] == improved
     assert given["notes"] == [f"{second} is newer than {first}"]
+    ranked = get(writable_server, "/api/rank", run=[first, second], metric="micro_f1")
+    assert [(run["rank"], run["id"]) for run in ranked["runs"]] == [(1, second), (2, first)]
+    assert (ranked["title"], str(tmp_path) in json.dumps(ranked)) == ("micro F1", False)
+    runs = [tmp_path / "runs" / each for each in (first, second)]
+    assert ranked["pairs"] == fm.rank(runs, metric="micro_f1").to_dict()["pairs"]
     trend = get(writable_server, "/api/trend", metric="micro_f1")
     assert [step["run"] for step in trend["steps"]] == [first, second]
     assert (trend["metric"], trend["best"], trend["excluded"]) == ("micro_f1", second, 0)
@@ -305,7 +310,7 @@ def test_corrupt_run_is_listed_with_the_others(tmp_path):
     [
         "/api/runs?limit=0", "/api/runs?limit=501", "/api/runs?offset=-1", "/api/runs?surprise=1", "/api/runs?status=odd", "/api/health?x=1",
         "/api/jobs?x", "/api/runs/{run}/cases?sort=odd", "/api/runs/{run}/cases?limit=x", "/api/runs/{run}/cases/0", "/api/runs/{run}/cases/x",
-        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
+        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/rank?run={run}", "/api/rank", "/api/rank?run=a&run=b&x=1", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
     ],
 )  # fmt: skip
 def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811
