@@ -221,6 +221,20 @@ def test_warnings_say_what_was_not_read(rows, warning):
     assert any(warning in each for each in run.summary.warnings)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "a", "candidate": {"total": 1}, "confidence": {"total": 0.5}},
+        {"id": "a", "total": 1, "confidence": {"total": 0.5}},
+        {"id": "a", "total": 1, "confidence": "50%"},
+    ],
+    ids=["beside the document", "in the document", "one for the document"],
+)
+def test_rows_have_their_confidences_under_a_key(row):
+    run = fm.score([{"id": "a", "total": 1}], [row], confidence=True)
+    assert [(each.path, each.confidence) for each in run.fields] == [("total", 0.5)]
+
+
 def test_exports_contain_confidences(data, command, tmp_path):
     command("score", "t.jsonl", "p.jsonl", "--confidence", "--out", "run")
     command("report", "run", "--as", "csv-outcomes", "--out", "fields.csv")
@@ -335,7 +349,7 @@ def test_files_that_are_no_threshold_files_are_refused(folder):
 @pytest.mark.parametrize(
     ("preset", "name", "path", "confidence"),
     [
-        ("textract", "textract/analyze-expense-invoice.json", "ADDRESS[0]", 0.9933),
+        ("textract", "textract/analyze-expense-invoice.json", "STREET[0]", 0.99997),
         ("textract", "textract/analyze-document-forms-tables.json", "Full Name", 0.885),
         ("textract", "textract/analyze-document-queries.json", "What is the name of the package?", 0.92),
         ("azure-di", "azure-document-intelligence/invoice-v2.1.json", "AmountDue", 0.875),

@@ -132,8 +132,7 @@ class ConfidenceReader:
         if options.value is not None and options.confidence is not None:
             named = options.value, options.confidence
             return named if named[0] in value and named[1] in value else None
-        keys = _standard_keys(value)
-        return keys if keys is not None and len(value) == len(keys) else None
+        return _standard_keys(value)
 
     def _has_other_keys(self, value: JsonObject) -> bool:
         """Whether an object has a value, a confidence and further keys."""

@@ -151,6 +151,11 @@ def test_too_few_cases_are_said(correct, wrong, note):
     assert (found.targets["0.99"].threshold is None) == bool(note)
 
 
+def test_coverage_is_a_share_of_all_values_also_of_those_without_a_confidence():
+    found = confidence_figures({(0.9, True): 300, (None, True): 100}, [0.99])
+    assert (found.targets["0.99"].coverage, found.curve[-1].coverage) == (0.75, 0.75)
+
+
 def test_undefined_figures_are_none():
     nothing = confidence_figures({})
     assert (nothing.precision, nothing.auroc, nothing.ece, nothing.brier) == (None,) * 4
