@@ -2,7 +2,7 @@
 
 const BOARD_STEPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 const BOARD_ROW = 26, MAX_TICKS = 6, MAX_RUN_COLUMNS = 8, MAX_WINNERS = 3;
-const PLOT_HEIGHT = 320, PLOT_BOTTOM = 44;
+const FRONTIER_HEIGHT = 320, FRONTIER_BOTTOM = 44;
 
 function leaderboardHead(board) {
   const best = board.runs.filter((run) => run.best);
@@ -188,16 +188,16 @@ function frontierPlot(board) {
   const ticks = boardTicks(board), low = ticks[0], high = ticks[ticks.length - 1];
   const share = (cost) => 12 + cost / most * 80;
   const x = (cost) => `${share(cost).toFixed(3)}%`;
-  const y = (value) => 12 + (1 - (value - low) / (high - low)) * (PLOT_HEIGHT - PLOT_BOTTOM - 12);
+  const y = (value) => 12 + (1 - (value - low) / (high - low)) * (FRONTIER_HEIGHT - FRONTIER_BOTTOM - 12);
   const label = `${board.title} against cost per case of ${plural(known.length, "run")}. The table below contains the same data.`;
   const line = board.frontier.map((name) => known.find((run) => run.name === name)).filter(Boolean);
-  return [svg("svg", { class: "board-plot", height: PLOT_HEIGHT, role: "img", "aria-label": label },
+  return [svg("svg", { class: "board-plot", height: FRONTIER_HEIGHT, role: "img", "aria-label": label },
     ticks.map((value) => [
       svg("line", { class: "board-grid", x1: "11%", x2: "100%", y1: y(value), y2: y(value) }),
       svg("text", { x: "10%", y: y(value) + 4, "text-anchor": "end" }, tickText(value)),
     ]),
-    [0, 0.5, 1].map((part) => svg("text", { x: x(most * part), y: PLOT_HEIGHT - 26, "text-anchor": "middle" }, part ? money(most * part) : "0")),
-    svg("text", { x: "52%", y: PLOT_HEIGHT - 6, "text-anchor": "middle" }, "cost per case"),
+    [0, 0.5, 1].map((part) => svg("text", { x: x(most * part), y: FRONTIER_HEIGHT - 26, "text-anchor": "middle" }, part ? money(most * part) : "0")),
+    svg("text", { x: "52%", y: FRONTIER_HEIGHT - 6, "text-anchor": "middle" }, "cost per case"),
     line.slice(1).map((run, place) => svg("line", { class: "board-frontier", x1: x(costOf(line[place])), y1: y(line[place].value), x2: x(costOf(run)), y2: y(run.value) })),
     known.map((run) => {
       const right = share(costOf(run)) < 55;
