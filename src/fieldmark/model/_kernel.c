@@ -28,6 +28,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { DONE = 1, TO_PYTHON = 0, FAILED = -1 };
 
@@ -50,16 +53,52 @@ static uint64_t
 hash_bytes(const Byte *bytes, size_t length)
 {
     uint64_t hash = seed + length, word;
-    for (; length >= sizeof word; bytes += sizeof word, length -= sizeof word) {
-        memcpy(&word, bytes, sizeof word);
-        hash = mixed(hash, word);
+    uint32_t first, last;
+    if (length >= sizeof word) {
+        const Byte *end = bytes + length - sizeof word; /* the last word may overlap */
+        for (; bytes < end; bytes += sizeof word) {
+            memcpy(&word, bytes, sizeof word);
+            hash = mixed(hash, word);
+        }
+        memcpy(&word, end, sizeof word);
+        return mixed(hash, word);
+    }
+    if (length >= sizeof first) {
+        memcpy(&first, bytes, sizeof first);
+        memcpy(&last, bytes + length - sizeof last, sizeof last);
+        return mixed(hash, (uint64_t)first << 32 | last);
     }
     if (length > 0) {
-        word = 0;
-        memcpy(&word, bytes, length);
-        hash = mixed(hash, word);
+        first = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[length / 2] << 8 | bytes[length - 1];
+        return mixed(hash, first);
     }
     return hash;
+}
+
+/* Whether bytes are the same, which are few. */
+static int
+are_same_bytes(const Byte *one, const Byte *other, size_t length)
+{
+    uint64_t word, other_word;
+    if (length >= sizeof word) {
+        size_t last = length - sizeof word;
+        for (size_t i = 0; i < last; i += sizeof word) {
+            memcpy(&word, one + i, sizeof word);
+            memcpy(&other_word, other + i, sizeof word);
+            if (word != other_word) {
+                return 0;
+            }
+        }
+        memcpy(&word, one + last, sizeof word);
+        memcpy(&other_word, other + last, sizeof word);
+        return word == other_word;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (one[i] != other[i]) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* A hash that is the same for equal numbers, such as 1 and 1.0. */
@@ -112,11 +151,26 @@ typedef struct {
     Py_ssize_t depth, key_characters, path_characters, line_bytes;
 } Limits;
 
+/* A key that was read before, which is probably followed by the same key as then. */
+typedef struct {
+    const Byte *text; /* in an earlier line of the block, with a quote behind it */
+    uint64_t hash;
+    uint32_t length;
+    uint8_t flags;
+    uint8_t next; /* the number of the key that followed it, or 0 */
+} KnownKey;
+
+#define MOST_KNOWN 63    /* keys; as many as there are bits for the keys of an object */
+#define KNOWN_PLACES 128 /* a power of two */
+
 typedef struct {
     const Byte *begin; /* of the line */
     const Byte *at;
     const Byte *end;
     Limits limits;
+    KnownKey known[MOST_KNOWN + 1]; /* the first stands for the start of a line */
+    uint8_t known_places[KNOWN_PLACES];
+    uint8_t known_number, last_known;
     uint64_t paths;      /* characters of the paths of all values */
     uint64_t deviations; /* from what orjson would write */
     uint64_t long_reals; /* which may be such deviations */
@@ -169,7 +223,7 @@ end_token(Reader *reader, Token *token)
 static void
 skip_blanks(Reader *reader)
 {
-    while (reader->at < reader->end
+    while (reader->at < reader->end && *reader->at <= ' '
            && (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r'
                || *reader->at == '\n')) {
         reader->at++;
@@ -309,10 +363,11 @@ static void
 skip_letters(Reader *reader, int *flags)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t word, marked = 0;
-    while (marked == 0 && reader->end - reader->at >= (Py_ssize_t)sizeof word) {
+    const Byte *at = reader->at, *end = reader->end;
+    uint64_t word, marked = 0, filled = 0;
+    while (marked == 0 && end - at >= (Py_ssize_t)sizeof word) {
         int letters = sizeof word;
-        memcpy(&word, reader->at, sizeof word);
+        memcpy(&word, at, sizeof word);
         marked = (word & EACH_BYTE(0x80u)) | bytes_below(word, ' ')
                  | bytes_below(word ^ EACH_BYTE('"'), 1) | bytes_below(word ^ EACH_BYTE('\\'), 1);
         word ^= EACH_BYTE(' ');
@@ -320,9 +375,11 @@ skip_letters(Reader *reader, int *flags)
             letters = __builtin_ctzll(marked) / 8;
             word &= ((uint64_t)1 << 8 * letters) - 1;
         }
-        *flags |= word != 0;
-        reader->at += letters;
+        filled |= word;
+        at += letters;
     }
+    *flags |= filled != 0;
+    reader->at = at;
 #else
     (void)reader;
     (void)flags;
@@ -388,15 +445,19 @@ convert_real(const Byte *start, size_t length, double *number)
 static Py_ssize_t
 read_digits(Reader *reader, uint64_t *number, Py_ssize_t *significant)
 {
-    const Byte *start = reader->at;
-    while (reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9') {
-        if (*significant < MOST_WHOLE_DIGITS) {
-            *number = *number * 10 + (uint64_t)(*reader->at - '0');
+    const Byte *start = reader->at, *at = start, *end = reader->end;
+    uint64_t total = *number;
+    Py_ssize_t used = *significant;
+    for (; at < end && (Byte)(*at - '0') < 10; at++) {
+        if (used < MOST_WHOLE_DIGITS) {
+            total = total * 10 + (Byte)(*at - '0');
         }
-        *significant += *number > 0;
-        reader->at++;
+        used += total > 0;
     }
-    return reader->at - start;
+    *number = total;
+    *significant = used;
+    reader->at = at;
+    return at - start;
 }
 
 /* Read the fraction and the exponent of a number; `digits` are those before the point. */
@@ -607,12 +668,73 @@ check_keys(Reader *reader, Py_ssize_t place, uint32_t count)
     return DONE;
 }
 
+/* The number of a known key, which is remembered if it is new; 0 if there are too many. */
+static uint8_t
+know_key(Reader *reader, const Byte *text, size_t length, uint64_t hash, int flags)
+{
+    size_t place = (size_t)hash & (KNOWN_PLACES - 1);
+    uint8_t number = reader->known_places[place];
+    while (number != 0) {
+        const KnownKey *known = &reader->known[number];
+        if (known->hash == hash && known->length == length
+            && are_same_bytes(known->text, text, length)) {
+            return number;
+        }
+        place = (place + 1) & (KNOWN_PLACES - 1);
+        number = reader->known_places[place];
+    }
+    if (reader->known_number == MOST_KNOWN) {
+        return 0;
+    }
+    number = ++reader->known_number;
+    reader->known[number] = (KnownKey){text, hash, (uint32_t)length, (uint8_t)flags, 0};
+    reader->known_places[place] = number;
+    return number;
+}
+
+/* Read a key of an object and the colon after it into a token without a value; `number` is that of
+   a known key, or 0. */
+static int
+read_key(Reader *reader, Token *token, uint8_t *number, int *is_wide)
+{
+    const KnownKey *known = &reader->known[ *number = reader->known[reader->last_known].next];
+    const Byte *text;
+    size_t length;
+    int flags;
+    skip_blanks(reader);
+    text = reader->at + 1;
+    if (*number > 0 && reader->end - reader->at > (Py_ssize_t)known->length + 1
+        && *reader->at == '"' && are_same_bytes(text, known->text, known->length + 1)) {
+        length = known->length;
+        flags = known->flags;
+        reader->at += length + 2;
+        token->key_hash = known->hash;
+    } else {
+        if (reader->at >= reader->end || *reader->at != '"' || !read_text(reader, &flags)
+            || (flags & ESCAPED)) {
+            return TO_PYTHON;
+        }
+        length = (size_t)(reader->at - text) - 1;
+        token->key_hash = hash_bytes(text, length);
+        *number = know_key(reader, text, length, token->key_hash, flags);
+        reader->known[reader->last_known].next = *number;
+    }
+    reader->last_known = *number;
+    token->key = (uint32_t)(text - reader->begin);
+    token->key_length = (uint32_t)length;
+    *is_wide = flags & WIDE;
+    return (Py_ssize_t)length <= reader->limits.key_characters && skip(reader, ':') ? DONE
+                                                                                    : TO_PYTHON;
+}
+
 static int
 read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
 {
     Py_ssize_t place = add_token(reader, IS_OBJECT);
-    uint64_t sum = 0; /* of the hashes of members, so that their order does not matter */
+    uint64_t sum = 0;  /* of the hashes of members, so that their order does not matter */
+    uint64_t seen = 0; /* a bit for each known key */
     uint32_t count = 0;
+    int all_known = 1;
     if (place < 0) {
         return FAILED;
     }
@@ -620,33 +742,25 @@ read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
     if (!skip(reader, '}')) {
         do {
             size_t member = reader->number;
-            const Byte *key;
-            size_t length;
-            uint64_t hash;
-            int flags, done;
-            Token *token;
-            skip_blanks(reader);
-            key = reader->at + 1;
-            if (reader->at >= reader->end || *reader->at != '"' || !read_text(reader, &flags)) {
+            Token key, *token;
+            uint8_t number;
+            int is_wide, done = read_key(reader, &key, &number, &is_wide);
+            if (done != DONE || (number > 0 && (seen >> number & 1))) {
                 return TO_PYTHON;
             }
-            length = (size_t)(reader->at - key) - 1;
-            if ((flags & ESCAPED) || (Py_ssize_t)length > reader->limits.key_characters
-                || !skip(reader, ':')) {
-                return TO_PYTHON;
-            }
-            hash = hash_bytes(key, length);
-            done = read_value(reader, depth, path + length + 1);
+            seen |= (uint64_t)1 << number;
+            all_known &= number > 0;
+            done = read_value(reader, depth, path + key.key_length + 1);
             if (done != DONE) {
                 return done;
             }
             token = &reader->tokens[member];
-            token->key = (uint32_t)(key - reader->begin);
-            token->key_length = (uint32_t)length;
-            token->key_hash = hash;
-            sum += mixed(hash, token->hash);
+            token->key = key.key;
+            token->key_length = key.key_length;
+            token->key_hash = key.key_hash;
+            sum += mixed(key.key_hash, token->hash);
             inherit(&reader->tokens[place], token);
-            reader->tokens[place].flags |= flags & WIDE;
+            reader->tokens[place].flags |= is_wide;
             count++;
         } while (skip(reader, ','));
         if (!skip(reader, '}')) {
@@ -656,7 +770,7 @@ read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
     reader->tokens[place].is.count = count;
     reader->tokens[place].hash = mixed(5, sum);
     end_token(reader, &reader->tokens[place]);
-    return check_keys(reader, place, count);
+    return all_known ? DONE : check_keys(reader, place, count);
 }
 
 /* Read a value that is inside `depth` containers less than the limit. */
@@ -695,6 +809,7 @@ read_line(Reader *reader, const Byte *begin, const Byte *end)
     reader->begin = reader->at = begin;
     reader->end = end;
     reader->number = 0;
+    reader->last_known = 0;
     reader->paths = reader->deviations = reader->long_reals = 0;
     if (end - begin > reader->limits.line_bytes || end - begin > LONGEST_LINE) {
         return TO_PYTHON;
@@ -1423,7 +1538,8 @@ has_key(const Node *node, const Byte *bytes, const Token *token)
 {
     return node->key_hash == token->key_hash
            && PyBytes_GET_SIZE(node->key) == (Py_ssize_t)token->key_length
-           && memcmp(PyBytes_AS_STRING(node->key), bytes + token->key, token->key_length) == 0;
+           && are_same_bytes((const Byte *)PyBytes_AS_STRING(node->key), bytes + token->key,
+                             token->key_length);
 }
 
 /* The first document with this key: create the node below it (`AttributeNode.child`). */
@@ -1862,7 +1978,7 @@ static int
 is_same_key(const Byte *bytes, const Token *one, const Byte *other_bytes, const Token *other)
 {
     return one->key_hash == other->key_hash && one->key_length == other->key_length
-           && memcmp(bytes + one->key, other_bytes + other->key, one->key_length) == 0;
+           && are_same_bytes(bytes + one->key, other_bytes + other->key, one->key_length);
 }
 
 /* The member with the key of a token in another document, or NULL. */
@@ -2162,6 +2278,8 @@ typedef struct {
     const Byte *text;
     uint32_t length;
     uint32_t path;         /* the number of its key among the keys of all leaves */
+    uint32_t owner;        /* the place of its item among those of its side */
+    uint32_t text_number;  /* of its text among the different ones at its path on its side */
     Byte letters[CLASSES]; /* how often its text has letters of each class, at most 255 times */
 } Leaf;
 
@@ -2170,6 +2288,7 @@ typedef struct {
     uint32_t number;
     uint32_t *graded; /* the leaves that can be similar without being equal, as they are summed */
     uint32_t graded_number;
+    uint64_t paths; /* a bit for each path that it has */
 } Item;
 
 /* A key of leaves, and the rule that applies to it. */
@@ -2179,12 +2298,28 @@ typedef struct {
     int sides;        /* 1: the expected items have such leaves, 2: the candidate items */
     Node *rule;       /* or NULL */
     PyObject *leaves; /* what the rule replaces its leaves with, or NULL */
+    int only_odd;     /* it replaces only those that are odd */
 } Path;
 
-/* Text that is not part of a document. */
+/* The different texts at one path, and what is known about their similarity. */
+typedef struct {
+    Byte (*letters)[CLASSES]; /* of the texts of the candidate items */
+    int32_t *lengths;         /* of the same texts */
+    float *shares;            /* of one letter in each of them */
+    uint32_t number;          /* of them */
+    uint32_t expected_number; /* of those of the expected items */
+    uint32_t *numbers;        /* of the texts of candidate items; `number` without one */
+    float *bounds;            /* upper bounds: a row of texts for each expected text, and 0 */
+    uint16_t *distances;      /* of the same pairs, plus 1; 0 if unknown; NULL if not kept */
+    uint8_t *has_bounds;      /* by expected text; NULL if there is only one row */
+    const Leaf *row;          /* the text of that row */
+    uint64_t characters;
+} Column;
+
+/* Memory that is freed with the search; a small one needs no more than `space`. */
 typedef struct Block {
     struct Block *next;
-    Byte bytes[];
+    max_align_t bytes[];
 } Block;
 
 typedef struct {
@@ -2192,14 +2327,15 @@ typedef struct {
     uint32_t place, other; /* among the rest */
 } Edge;
 
-/* An upper bound on the similarity of two items. */
-typedef struct {
-    double most;          /* the sum over their leaves */
-    uint32_t equal, both; /* leaves that are equal for certain, and at the same path */
-} Bound;
-
 #define WORD 64
 #define MOST_PATTERNS 8
+#ifdef __SANITIZE_ADDRESS__ /* finds accesses beyond the end of an array, if it is alone */
+#define UNUSABLE_SPACE (SPACE / sizeof(max_align_t))
+#else
+#define UNUSABLE_SPACE 0
+#endif
+#define SPACE 12288           /* bytes */
+#define MOST_BOUNDS (1 << 20) /* pairs of texts whose similarities are kept */
 
 /* The places of each letter in the text of a leaf, for its edit distances to many others. */
 typedef struct {
@@ -2217,27 +2353,62 @@ typedef struct {
     uint32_t *graded;
     Byte *characters;
     Block *blocks;
+    size_t space_used;
     Py_UCS4 wide[MOST_WIDE]; /* the characters beyond ASCII, by their numbers */
     size_t wide_number;
     double character_pairs;
     Path paths[MOST_PATHS];
     size_t path_number;
-    int by_rules;  /* leaves are compared by their rules (`RuledLeaf`) */
-    Bound *bounds; /* of the expected item at hand with each candidate item */
+    int by_rules;    /* leaves are compared by their rules (`RuledLeaf`) */
+    Column *columns; /* by path; without texts where one side has none */
+    uint32_t *order; /* the paths of texts, those with short ones first */
+    uint32_t order_number;
+    const Leaf **first; /* the first candidate leaf of each bucket that is no text, or NULL */
+    const Leaf **next;  /* the one after each leaf */
+    size_t mask;
+    float *most;       /* upper bounds of the expected item at hand with each candidate item */
+    float *settled;    /* the part of them that is exact */
+    uint32_t smallest; /* the least number of leaves of a candidate item */
+    float *equal;      /* the number of leaves that are equal and not graded */
+    uint32_t *near;    /* the candidate items that may be similar enough */
+    uint32_t near_number;
     Pattern *patterns;
     Edge *edges;
     size_t edge_number, edge_capacity;
+    max_align_t space[SPACE / sizeof(max_align_t)];
 } Search;
+
+/* Memory for a search, or NULL for an error. */
+static void *
+take(Search *search, size_t number, size_t size)
+{
+    size_t unit = sizeof(max_align_t), units;
+    Block *block;
+    if (number > (PY_SSIZE_T_MAX - sizeof *block - unit) / size) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    units = (number * size + unit - 1) / unit;
+    if (units <= SPACE / unit - search->space_used) {
+        void *taken = &search->space[search->space_used];
+        search->space_used += units;
+        return taken;
+    }
+    block = PyMem_Malloc(sizeof *block + units * unit);
+    if (block == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    block->next = search->blocks;
+    search->blocks = block;
+    return block->bytes;
+}
+
+#define TAKE(search, type, number) ((type *)take(search, number, sizeof(type)))
 
 static void
 free_search(Search *search)
 {
-    PyMem_Free(search->items);
-    PyMem_Free(search->leaves);
-    PyMem_Free(search->graded);
-    PyMem_Free(search->characters);
-    PyMem_Free(search->bounds);
-    PyMem_Free(search->patterns);
     while (search->blocks != NULL) {
         Block *block = search->blocks;
         search->blocks = block->next;
@@ -2268,6 +2439,7 @@ path_of(Search *search, const Byte *bytes, const Token *token, size_t guess)
     search->paths[search->path_number].sides = 0;
     search->paths[search->path_number].rule = NULL;
     search->paths[search->path_number].leaves = NULL;
+    search->paths[search->path_number].only_odd = 0;
     return (uint32_t)search->path_number++;
 }
 
@@ -2326,17 +2498,14 @@ static int
 set_text(Search *search, Leaf *leaf, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    Block *block;
+    Byte *letters;
     if (length > LONGEST_TEXT) {
         return TO_PYTHON;
     }
-    block = PyMem_Malloc(sizeof *block + (size_t)length);
-    if (block == NULL) {
-        PyErr_NoMemory();
+    letters = TAKE(search, Byte, (size_t)length);
+    if (letters == NULL) {
         return FAILED;
     }
-    block->next = search->blocks;
-    search->blocks = block;
     for (Py_ssize_t i = 0; i < length; i++) {
         Py_UCS4 letter = PyUnicode_READ_CHAR(text, i);
         if (letter >= FIRST_WIDE) {
@@ -2352,9 +2521,9 @@ set_text(Search *search, Leaf *leaf, PyObject *text)
             }
             letter = (Py_UCS4)(FIRST_WIDE + number);
         }
-        block->bytes[i] = (Byte)letter;
+        letters[i] = (Byte)letter;
     }
-    leaf->text = block->bytes;
+    leaf->text = letters;
     leaf->length = (uint32_t)length;
     set_letters(leaf);
     return DONE;
@@ -2388,8 +2557,8 @@ set_number(Leaf *leaf, double number)
 
 /* `leaves_of` for a flat object; empty values are no leaves. */
 static int
-add_leaves(Search *search, Item *item, const Document *document, const Token *object, int side,
-           Leaf **leaves, Byte **characters)
+add_leaves(Search *search, Item *item, uint32_t owner, const Document *document,
+           const Token *object, int side, Leaf **leaves, Byte **characters)
 {
     const Byte *bytes = BYTES(document);
     const Token *member = object + 1;
@@ -2402,6 +2571,7 @@ add_leaves(Search *search, Item *item, const Document *document, const Token *ob
             continue;
         }
         leaf->token = token;
+        leaf->owner = owner;
         leaf->hash = token->hash;
         leaf->number = 0.0;
         leaf->length = 0;
@@ -2459,16 +2629,14 @@ make_search(Search *search)
     if (search->character_pairs > MOST_CHARACTER_PAIRS) {
         return TO_PYTHON;
     }
-    search->items = PyMem_New(Item, number);
-    search->leaves = PyMem_New(Leaf, leaves);
-    search->graded = PyMem_New(uint32_t, leaves);
-    search->characters = PyMem_New(Byte, characters[0] + characters[1]);
-    if (search->items == NULL || search->leaves == NULL || search->graded == NULL
-        || search->characters == NULL) {
-        PyErr_NoMemory();
-        return FAILED;
-    }
-    return DONE;
+    search->items = TAKE(search, Item, number);
+    search->leaves = TAKE(search, Leaf, leaves);
+    search->graded = TAKE(search, uint32_t, leaves);
+    search->characters = TAKE(search, Byte, characters[0] + characters[1]);
+    return search->items == NULL || search->leaves == NULL || search->graded == NULL
+                   || search->characters == NULL
+               ? FAILED
+               : DONE;
 }
 
 static int
@@ -2483,7 +2651,7 @@ read_leaves(Search *search)
         for (uint32_t j = 0; j < side->rest_number; j++) {
             const Token *object = side->items[side->rest[j]];
             int done =
-                add_leaves(search, item, side->document, object, 1 + i, &leaves, &characters);
+                add_leaves(search, item, j, side->document, object, 1 + i, &leaves, &characters);
             if (done != DONE) {
                 return done;
             }
@@ -2546,21 +2714,24 @@ may_be_date(const Leaf *leaf)
     return leaf->length > 4 && leaf->text[4] == '-';
 }
 
-/* `Fuzzy.item_leaves` for text that it does not change: 1, or 0 to ask it. */
+/* `Fuzzy.item_leaves` for text that it does not change: 1, or 0 to ask it, with `only_odd` about
+   odd text only, because it treats texts one by one unless one may be a date. */
 static int
-are_normalized(const Search *search, size_t path)
+are_normalized(const Search *search, size_t path, int *only_odd)
 {
+    int normalized = 1;
+    *only_odd = 1;
     for (size_t i = 0; i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
-            if (leaf->path == path
-                && (leaf->token->type != IS_TEXT || may_be_date(leaf) || is_odd(leaf))) {
-                return 0;
+            if (leaf->path == path) {
+                *only_odd &= leaf->token->type == IS_TEXT && !may_be_date(leaf);
+                normalized &= *only_odd && !is_odd(leaf);
             }
         }
     }
-    return 1;
+    return normalized;
 }
 
 #define LIMIT_MARGIN (1 + 0x1p-20) /* as in values/numbers.py */
@@ -2601,9 +2772,17 @@ are_distant(const Search *search, size_t path, const Node *rule)
     return distant;
 }
 
-/* The values of all leaves at a path; NULL without an error if one is a boolean. */
+/* Whether a leaf is at a path, and odd if only such are wanted. */
+static int
+is_asked(const Leaf *leaf, size_t path, int only_odd)
+{
+    return leaf->path == path && (!only_odd || is_odd(leaf));
+}
+
+/* The values of all leaves at a path, or of the odd ones; NULL without an error if one is a
+   boolean. */
 static PyObject *
-path_values(const Search *search, size_t path)
+path_values(const Search *search, size_t path, int only_odd)
 {
     PyObject *values = PyList_New(0);
     for (size_t i = 0; values != NULL && i < search->number; i++) {
@@ -2611,7 +2790,7 @@ path_values(const Search *search, size_t path)
         for (uint32_t k = 0; values != NULL && k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (leaf->path != path) {
+            if (!is_asked(leaf, path, only_odd)) {
                 continue;
             }
             value = leaf->token->type < IS_WHOLE ? NULL : leaf_value(search, leaf);
@@ -2630,7 +2809,7 @@ static int
 ask_rule(Search *search, size_t place)
 {
     Path *path = &search->paths[place];
-    PyObject *values = path_values(search, place), *told;
+    PyObject *values = path_values(search, place, path->only_odd), *told;
     if (values == NULL) {
         return PyErr_Occurred() ? FAILED : TO_PYTHON;
     }
@@ -2661,7 +2840,7 @@ replace_leaves(Search *search, size_t place)
         for (uint32_t k = 0; done == DONE && k < item->number; k++) {
             Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (leaf->path != place) {
+            if (!is_asked(leaf, place, search->paths[place].only_odd)) {
                 continue;
             }
             value = PyList_GET_ITEM(leaves, next++);
@@ -2741,7 +2920,7 @@ check_rules(Search *search)
             return TO_PYTHON;
         }
         path->rule = child;
-        if (child->keeps_text && are_normalized(search, i)) {
+        if (child->keeps_text && are_normalized(search, i, &path->only_odd)) {
             continue;
         }
         if (child->absolute >= 0.0) {
@@ -2935,21 +3114,6 @@ set_pattern(Pattern *pattern, const Leaf *leaf)
     }
 }
 
-/* A lower bound on the edit distance of two texts: the letters of the longer one that the other
-   does not have. */
-static uint32_t
-least_distance(const Leaf *one, const Leaf *other)
-{
-    uint32_t different = 0, excess;
-    excess =
-        one->length > other->length ? one->length - other->length : other->length - one->length;
-    for (int i = 0; i < CLASSES; i++) {
-        int gap = (int)one->letters[i] - (int)other->letters[i];
-        different += (uint32_t)(gap < 0 ? -gap : gap);
-    }
-    return (different > excess ? different + excess : 2 * excess) / 2;
-}
-
 /* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`. It is less
    than `least` if that is certain, and below -1 for an error. */
 static double
@@ -3064,85 +3228,322 @@ leaf_at(const Item *item, uint32_t path, uint32_t guess)
     return NULL;
 }
 
-/* The largest possible similarity of two texts. */
-static double
-most_similarity(const Leaf *one, const Leaf *other)
+/* An upper bound on the similarity of two texts, from the number of different letters. */
+static float
+most_similarity(int different, int excess, float share)
 {
-    double longer = one->length > other->length ? one->length : other->length;
-    return longer > 0.0 ? 1.0 - (double)least_distance(one, other) / longer : 1.0;
+    /* Only counts above 255 can make `different` smaller than the difference in length. */
+    int least = (different > excess ? different + excess : 2 * excess) / 2;
+    return 1.0F - (float)least * share;
 }
 
-/* Add a leaf of an item to the bounds with all candidate items: exact for numbers, and by the
-   letters of texts. */
-static int
-add_bounds(const Search *search, const Leaf *leaf, uint32_t guess, const Item *others,
-           uint32_t number)
+/* Set the upper bounds of the similarity of a text with some others, given their letters, their
+   lengths, and the share of one letter in each. */
+static void
+set_bounds(const Leaf *leaf, Byte (*letters)[CLASSES], const int32_t *lengths, const float *shares,
+           uint32_t number, float *bounds)
 {
-    int is_text = leaf->token->type == IS_TEXT, is_ruled = !is_text && is_graded(search, leaf);
-    for (uint32_t j = 0; j < number; j++) {
-        const Leaf *partner = leaf_at(&others[j], leaf->path, guess);
-        Bound *bound = &search->bounds[j];
-        if (partner == NULL) {
-            continue;
+    float share = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
+    uint32_t i = 0;
+#ifdef __SSE2__
+    __m128i low = _mm_loadu_si128((const __m128i *)leaf->letters);
+    __m128i high = _mm_loadu_si128((const __m128i *)(leaf->letters + CLASSES / 2));
+    __m128i length = _mm_set1_epi32((int)leaf->length), zero = _mm_setzero_si128();
+    __m128 own = _mm_set1_ps(share), one = _mm_set1_ps(1.0F);
+    for (; i + 4 <= number; i += 4) {
+        __m128i sums[4], different, excess, sign, least;
+        for (int k = 0; k < 4; k++) {
+            const __m128i *other = (const __m128i *)letters[i + (uint32_t)k];
+            sums[k] = _mm_add_epi32(_mm_sad_epu8(low, _mm_loadu_si128(other)),
+                                    _mm_sad_epu8(high, _mm_loadu_si128(other + 1)));
         }
-        bound->both++;
-        if (is_text) {
-            if (partner->token->type == IS_TEXT) {
-                bound->most += most_similarity(leaf, partner);
+        /* Each has two sums of 64 bits, which are small. */
+        sums[0] = _mm_add_epi32(_mm_unpacklo_epi64(sums[0], sums[1]),
+                                _mm_unpackhi_epi64(sums[0], sums[1]));
+        sums[2] = _mm_add_epi32(_mm_unpacklo_epi64(sums[2], sums[3]),
+                                _mm_unpackhi_epi64(sums[2], sums[3]));
+        different = _mm_castps_si128(
+            _mm_shuffle_ps(_mm_castsi128_ps(sums[0]), _mm_castsi128_ps(sums[2]), 0x88));
+        excess = _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(lengths + i)), length);
+        sign = _mm_cmpgt_epi32(zero, excess);
+        excess = _mm_sub_epi32(_mm_xor_si128(excess, sign), sign);
+        sign = _mm_cmpgt_epi32(different, excess);
+        least = _mm_add_epi32(
+            _mm_or_si128(_mm_and_si128(sign, different), _mm_andnot_si128(sign, excess)), excess);
+        _mm_storeu_ps(bounds + i,
+                      _mm_sub_ps(one, _mm_mul_ps(_mm_cvtepi32_ps(_mm_srli_epi32(least, 1)),
+                                                 _mm_min_ps(own, _mm_loadu_ps(shares + i)))));
+    }
+#endif
+    for (; i < number; i++) {
+        int different = 0, excess = abs(lengths[i] - (int)leaf->length);
+        for (int k = 0; k < CLASSES; k++) {
+            different += abs((int)leaf->letters[k] - (int)letters[i][k]);
+        }
+        bounds[i] = most_similarity(different, excess, shares[i] < share ? shares[i] : share);
+    }
+}
+
+/* Number the different texts of the items of one side at each path. */
+static int
+number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
+{
+    size_t texts = 0, different = 0, size = 16;
+    const Leaf **table, **all;
+    for (uint32_t i = 0; i < number; i++) {
+        texts += items[i].graded_number;
+    }
+    while (size < 2 * texts) {
+        size *= 2;
+    }
+    table = TAKE(search, const Leaf *, size);
+    all = TAKE(search, const Leaf *, texts);
+    if (table == NULL || all == NULL) {
+        return FAILED;
+    }
+    memset(table, 0, size * sizeof *table);
+    for (uint32_t i = 0; i < number; i++) {
+        for (uint32_t k = 0; k < items[i].graded_number; k++) {
+            Leaf *leaf = &items[i].leaves[items[i].graded[k]];
+            Column *column = &search->columns[leaf->path];
+            size_t at = (size_t)mixed(leaf->hash, leaf->path) & (size - 1);
+            if (leaf->token->type != IS_TEXT) {
+                continue;
             }
-        } else if (is_ruled) {
-            int within = is_within_tolerance(search, leaf, partner);
-            if (within < 0) {
+            while (table[at] != NULL
+                   && !(table[at]->path == leaf->path && is_equal_leaf(table[at], leaf))) {
+                at = (at + 1) & (size - 1);
+            }
+            if (table[at] != NULL) {
+                leaf->text_number = table[at]->text_number;
+                continue;
+            }
+            leaf->text_number = is_candidate ? column->number++ : column->expected_number++;
+            column->characters += leaf->length;
+            table[at] = leaf;
+            all[different++] = leaf;
+        }
+    }
+    for (size_t i = 0; is_candidate && i < different; i++) {
+        const Leaf *leaf = all[i];
+        Column *column = &search->columns[leaf->path];
+        if (column->letters == NULL) {
+            column->letters = take(search, column->number, sizeof *column->letters);
+            column->lengths = TAKE(search, int32_t, column->number);
+            column->shares = TAKE(search, float, column->number);
+            if (column->letters == NULL || column->lengths == NULL || column->shares == NULL) {
                 return FAILED;
             }
-            bound->most += within;
-        } else if (is_equal_leaf(leaf, partner)) {
-            bound->equal++;
-            bound->most += 1.0;
+        }
+        memcpy(column->letters[leaf->text_number], leaf->letters, sizeof leaf->letters);
+        column->lengths[leaf->text_number] = (int32_t)leaf->length;
+        column->shares[leaf->text_number] = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
+    }
+    return DONE;
+}
+
+/* Prepare the columns of texts that both sides have; `budget` is the number of pairs whose bounds
+   can be kept. */
+static int
+make_column(Search *search, Column *column, uint32_t others, size_t *budget)
+{
+    size_t width = (size_t)column->number + 1, pairs = width * column->expected_number;
+    column->numbers = TAKE(search, uint32_t, others);
+    if (pairs <= *budget) {
+        *budget -= pairs;
+        column->distances = TAKE(search, uint16_t, pairs);
+        column->has_bounds = TAKE(search, uint8_t, column->expected_number);
+        if (column->distances == NULL || column->has_bounds == NULL) {
+            return FAILED;
+        }
+        memset(column->distances, 0, pairs * sizeof *column->distances);
+        memset(column->has_bounds, 0, column->expected_number);
+    } else {
+        pairs = width;
+    }
+    column->bounds = TAKE(search, float, pairs);
+    if (column->numbers == NULL || column->bounds == NULL) {
+        return FAILED;
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        column->numbers[j] = column->number;
+    }
+    return DONE;
+}
+
+static int
+make_columns(Search *search, uint32_t number, uint32_t others)
+{
+    Item *candidates = &search->items[number];
+    size_t budget = MOST_BOUNDS;
+    search->columns = TAKE(search, Column, search->path_number);
+    search->order = TAKE(search, uint32_t, search->path_number);
+    search->order_number = 0;
+    if (search->columns == NULL || search->order == NULL) {
+        return FAILED;
+    }
+    memset(search->columns, 0, search->path_number * sizeof *search->columns);
+    if (number_texts(search, search->items, number, 0) != DONE
+        || number_texts(search, candidates, others, 1) != DONE) {
+        return FAILED;
+    }
+    for (uint32_t path = 0; path < search->path_number; path++) {
+        Column *column = &search->columns[path];
+        uint32_t at = search->order_number;
+        if (column->number == 0 || column->expected_number == 0) {
+            continue;
+        }
+        if (make_column(search, column, others, &budget) != DONE) {
+            return FAILED;
+        }
+        column->characters /= column->number + column->expected_number;
+        for (; at > 0 && search->columns[search->order[at - 1]].characters > column->characters;
+             at--) {
+            search->order[at] = search->order[at - 1];
+        }
+        search->order[at] = path;
+        search->order_number++;
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < candidates[j].graded_number; k++) {
+            const Leaf *leaf = &candidates[j].leaves[candidates[j].graded[k]];
+            if (leaf->token->type == IS_TEXT && search->columns[leaf->path].numbers != NULL) {
+                search->columns[leaf->path].numbers[j] = leaf->text_number;
+            }
         }
     }
     return DONE;
 }
 
-/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
-   share. `bound` is what is known about them. */
-static int
-find_weight(const Search *search, const Item *item, const Item *other, const Bound *bound,
-            double share, double *weight)
+/* The upper bounds of the similarity of a text with those of the candidate items. */
+static float *
+bounds_of(Column *column, const Leaf *leaf)
 {
-    uint32_t leaves = item->number + other->number - bound->both;
-    double total = 0.0, spare;
+    float *row = column->bounds;
+    if (column->has_bounds != NULL) {
+        row += (size_t)leaf->text_number * (column->number + 1);
+        if (column->has_bounds[leaf->text_number]) {
+            return row;
+        }
+        column->has_bounds[leaf->text_number] = 1;
+    } else if (column->row == leaf) {
+        return row;
+    }
+    column->row = leaf;
+    set_bounds(leaf, column->letters, column->lengths, column->shares, column->number, row);
+    row[column->number] = 0.0F;
+    return row;
+}
+
+/* Enter the candidate leaves that are not graded in an index by their values. */
+static int
+index_leaves(Search *search, const Item *candidates, uint32_t others)
+{
+    size_t leaves, size = 16;
+    const Leaf *begin = candidates[0].leaves;
+    leaves = (size_t)(candidates[others - 1].leaves + candidates[others - 1].number - begin);
+    while (size < leaves) {
+        size *= 2;
+    }
+    search->first = TAKE(search, const Leaf *, size);
+    search->next = TAKE(search, const Leaf *, leaves);
+    if (search->first == NULL || search->next == NULL) {
+        return FAILED;
+    }
+    search->mask = size - 1;
+    memset(search->first, 0, size * sizeof *search->first);
+    for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < candidates[j].number; k++) {
+            const Leaf *leaf = &candidates[j].leaves[k], **first;
+            if (!is_graded(search, leaf)) {
+                first = &search->first[mixed(leaf->hash, leaf->path) & search->mask];
+                search->next[leaf - begin] = *first;
+                *first = leaf;
+            }
+        }
+    }
+    return DONE;
+}
+
+/* The similarity of two texts as by `text_similarity`; known ones are remembered. */
+static double
+known_similarity(const Search *search, Column *column, const Leaf *leaf, const Leaf *partner,
+                 Pattern *pattern, double least)
+{
+    double longer = leaf->length > partner->length ? leaf->length : partner->length, similarity;
+    float *bound = bounds_of(column, leaf) + partner->text_number;
+    uint16_t *known =
+        column->distances == NULL ? NULL : column->distances + (bound - column->bounds);
+    if (known != NULL && *known > 0) {
+        return 1.0 - (double)(*known - 1) / longer;
+    }
+    similarity =
+        is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner, pattern, least);
+    if (similarity < -1.0) {
+        return similarity;
+    }
+    if (known != NULL && similarity >= least) {
+        *known = (uint16_t)((1.0 - similarity) * longer + 1.5);
+    }
+    *bound = (float)similarity;
+    return similarity;
+}
+
+#define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
+
+/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
+   share. */
+static int
+find_weight(const Search *search, const Item *item, const Item *other, uint32_t place, double share,
+            double *weight)
+{
+    double leaves = __builtin_popcountll(item->paths | other->paths), total = 0.0, spare;
+    double similar[MOST_PATHS];
+    leaves = leaves > 0.0 ? leaves : 1.0;
+    spare = (double)search->settled[place] - (share - ROUNDING) * leaves;
     *weight = -1.0;
-    leaves = leaves > 0 ? leaves : 1;
-    spare = bound->most - share * (double)leaves;
-    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
-        const Leaf *leaf = &item->leaves[item->graded[i]];
-        const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
-        if (partner == NULL) {
+    for (uint32_t i = 0; i < search->order_number; i++) {
+        Column *column = &search->columns[search->order[i]];
+        const Leaf *leaf = leaf_at(item, search->order[i], item->number);
+        if (leaf != NULL && leaf->token->type == IS_TEXT) {
+            spare += (double)bounds_of(column, leaf)[column->numbers[place]];
+        }
+    }
+    for (uint32_t i = 0; spare >= 0.0 && i < search->order_number; i++) {
+        uint32_t path = search->order[i];
+        Column *column = &search->columns[path];
+        const Leaf *leaf = leaf_at(item, path, item->number);
+        Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
+        double bound;
+        if (leaf == NULL || leaf->token->type != IS_TEXT
+            || column->numbers[place] == column->number) {
             continue;
         }
+        bound = (double)bounds_of(column, leaf)[column->numbers[place]];
+        similar[path] = known_similarity(search, column, leaf, leaf_at(other, path, other->number),
+                                         pattern, bound - spare);
+        if (similar[path] < -1.0) {
+            return FAILED;
+        }
+        spare -= bound - similar[path];
+    }
+    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
+        const Leaf *leaf = &item->leaves[item->graded[i]];
+        const Column *column = &search->columns[leaf->path];
         if (leaf->token->type != IS_TEXT) {
-            int within = is_within_tolerance(search, leaf, partner);
+            const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
+            int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
             if (within < 0) {
                 return FAILED;
             }
             total += within;
-        } else if (partner->token->type == IS_TEXT) {
-            double most = most_similarity(leaf, partner), similarity = 1.0;
-            if (!is_equal_leaf(leaf, partner)) {
-                Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
-                similarity = text_similarity(search, leaf, partner, pattern, most - spare);
-            }
-            if (similarity < -1.0) {
-                return FAILED;
-            }
-            total += similarity;
-            spare -= most - similarity;
+        } else if (column->numbers != NULL && column->numbers[place] < column->number) {
+            total += similar[leaf->path];
         }
     }
     if (spare >= 0.0) {
         *weight =
-            (total + (double)bound->equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+            (total + (double)search->equal[place]) / leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
     }
     return DONE;
 }
@@ -3165,40 +3566,159 @@ add_edge(Search *search, double weight, uint32_t place, uint32_t other)
     return DONE;
 }
 
+static int
+by_number(const void *one, const void *other)
+{
+    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
+    return (left > right) - (left < right);
+}
+
+/* Count the equal leaves of an item with the candidate items, and list those that have any. */
+static void
+count_equal(Search *search, const Item *item, const Leaf *begin)
+{
+    for (uint32_t k = 0; k < item->number; k++) {
+        const Leaf *leaf = &item->leaves[k], *other;
+        if (is_graded(search, leaf)) {
+            continue;
+        }
+        other = search->first[mixed(leaf->hash, leaf->path) & search->mask];
+        for (; other != NULL; other = search->next[other - begin]) {
+            if (other->path == leaf->path && is_equal_leaf(leaf, other)) {
+                if (search->equal[other->owner] == 0.0F) {
+                    search->near[search->near_number++] = other->owner;
+                }
+                search->equal[other->owner] += 1.0F;
+            }
+        }
+    }
+}
+
+/* Add the leaves that a rule with a tolerance matches to what is settled. */
+static int
+settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t others)
+{
+    memcpy(search->settled, search->equal, others * sizeof *search->settled);
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        uint32_t guess = item->graded[k];
+        const Leaf *leaf = &item->leaves[guess];
+        for (uint32_t j = 0; leaf->token->type != IS_TEXT && j < others; j++) {
+            const Leaf *partner = leaf_at(&candidates[j], leaf->path, guess);
+            int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
+            if (within < 0) {
+                return FAILED;
+            }
+            search->settled[j] += (float)within;
+        }
+    }
+    return DONE;
+}
+
+/* List the candidate items that can reach the share together with an item (`_near`, `_may_reach`).
+   Those without an equal leaf are included if graded leaves can be enough. */
+static int
+find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)
+{
+    double size = item->number > search->smallest ? item->number : search->smallest;
+    float least = (float)((share - ROUNDING) * item->number), *most = search->most;
+    uint32_t *near = search->near, kept = 0;
+    int all = (double)item->graded_number >= share * size;
+    search->near_number = 0;
+    count_equal(search, item, candidates[0].leaves);
+    if (search->by_rules && settle_rules(search, item, candidates, others) != DONE) {
+        return FAILED;
+    }
+    if (all) {
+        search->near_number = others;
+        memcpy(most, search->settled, others * sizeof *most);
+    } else {
+        qsort(near, search->near_number, sizeof *near, by_number);
+        for (uint32_t i = 0; i < search->near_number; i++) {
+            most[i] = search->settled[near[i]];
+        }
+    }
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        const Leaf *leaf = &item->leaves[item->graded[k]];
+        Column *column = &search->columns[leaf->path];
+        if (leaf->token->type == IS_TEXT && column->numbers != NULL) {
+            const float *row = bounds_of(column, leaf);
+            const uint32_t *numbers = column->numbers;
+            for (uint32_t i = 0; i < search->near_number; i++) {
+                most[i] += row[numbers[all ? i : near[i]]];
+            }
+        }
+    }
+    for (uint32_t i = 0; i < search->near_number; i++) {
+        uint32_t place = all ? i : near[i];
+        if (most[i] >= least
+            && most[i] >= (share - ROUNDING)
+                              * __builtin_popcountll(item->paths | candidates[place].paths)) {
+            near[kept++] = place;
+        } else {
+            search->equal[place] = 0.0F;
+        }
+    }
+    search->near_number = kept;
+    return DONE;
+}
+
+/* Make room for what is known about the expected item at hand. */
+static int
+make_bounds(Search *search, uint32_t number, uint32_t others)
+{
+    search->most = TAKE(search, float, others);
+    search->equal = TAKE(search, float, others);
+    search->settled = search->by_rules ? TAKE(search, float, others) : search->equal;
+    search->near = TAKE(search, uint32_t, others);
+    search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
+    if (search->most == NULL || search->equal == NULL || search->settled == NULL
+        || search->near == NULL || search->patterns == NULL) {
+        return FAILED;
+    }
+    memset(search->equal, 0, others * sizeof *search->equal);
+    for (int i = 0; i < MOST_PATTERNS; i++) {
+        search->patterns[i].leaf = NULL;
+    }
+    search->smallest = UINT32_MAX;
+    for (uint32_t i = 0; i < number + others; i++) {
+        Item *item = &search->items[i];
+        item->paths = 0;
+        for (uint32_t k = 0; k < item->number; k++) {
+            item->paths |= (uint64_t)1 << item->leaves[k].path;
+        }
+        if (i >= number && item->number < search->smallest) {
+            search->smallest = item->number;
+        }
+    }
+    return DONE;
+}
+
 /* `edges_of_few`: every pair with at least the minimum weight. */
 static int
 find_edges(Search *search)
 {
     uint32_t number = search->alignment->expected.rest_number;
     uint32_t others = search->alignment->candidate.rest_number;
+    const Item *candidates = &search->items[number];
     double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
-    search->bounds = PyMem_New(Bound, others);
-    search->patterns = PyMem_New(Pattern, MOST_PATTERNS);
-    if (search->bounds == NULL || search->patterns == NULL) {
-        PyErr_NoMemory();
+    if (make_bounds(search, number, others) != DONE || make_columns(search, number, others) != DONE
+        || index_leaves(search, candidates, others) != DONE) {
         return FAILED;
-    }
-    for (int i = 0; i < MOST_PATTERNS; i++) {
-        search->patterns[i].leaf = NULL;
     }
     for (uint32_t i = 0; i < number; i++) {
         const Item *item = &search->items[i];
-        memset(search->bounds, 0, others * sizeof *search->bounds);
-        for (uint32_t k = 0; k < item->number; k++) {
-            if (add_bounds(search, &item->leaves[k], k, &search->items[number], others) != DONE) {
-                return FAILED;
-            }
+        if (find_near(search, item, candidates, others, share) != DONE) {
+            return FAILED;
         }
-        for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < search->near_number; k++) {
+            uint32_t j = search->near[k];
             double weight;
-            if (find_weight(search, item, &search->items[number + j], &search->bounds[j], share,
-                            &weight)
-                != DONE) {
+            if (find_weight(search, item, &candidates[j], j, share, &weight) != DONE
+                || (weight >= min_weight && weight >= 0.0
+                    && add_edge(search, weight, i, j) != DONE)) {
                 return FAILED;
             }
-            if (weight >= min_weight && weight >= 0.0 && add_edge(search, weight, i, j) != DONE) {
-                return FAILED;
-            }
+            search->equal[j] = 0.0F;
         }
     }
     return DONE;
@@ -3260,13 +3780,6 @@ by_weight(const void *one, const void *other)
 {
     double left = ((const Edge *)one)->weight, right = ((const Edge *)other)->weight;
     return (left < right) - (left > right);
-}
-
-static int
-by_number(const void *one, const void *other)
-{
-    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
-    return (left > right) - (left < right);
 }
 
 /* Sort numbers and drop duplicates; return how many are left. */
@@ -3454,14 +3967,9 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
     search.item_node = item_node;
     search.alignment = alignment;
     search.number = (size_t)alignment->expected.rest_number + alignment->candidate.rest_number;
-    search.items = NULL;
-    search.leaves = NULL;
-    search.graded = NULL;
-    search.characters = NULL;
     search.blocks = NULL;
-    search.bounds = NULL;
-    search.patterns = NULL;
     search.edges = NULL;
+    search.space_used = UNUSABLE_SPACE;
     search.by_rules = 0;
     search.wide_number = search.path_number = search.edge_number = search.edge_capacity = 0;
     done = node->min_weight < 0.0 || (node->flags & WHOLE_RULE) ? TO_PYTHON : make_search(&search);
