@@ -2299,10 +2299,16 @@ typedef struct {
     Node *rule;       /* or NULL */
     PyObject *leaves; /* what the rule replaces its leaves with, or NULL */
     int only_odd;     /* it replaces only those that are odd */
+    Leaf **grouped;   /* numbers that it replaces */
+    double *firsts;   /* with these */
+    size_t grouped_number;
 } Path;
 
-/* The different texts at one path, and what is known about their similarity. */
+/* The different texts at one path, and what is known about their similarity. `own` is the text of
+   the expected item at hand, or NULL, and `own_bounds` are its bounds. */
 typedef struct {
+    const Leaf *own;
+    float *own_bounds;
     Byte (*letters)[CLASSES]; /* of the texts of the candidate items */
     int32_t *lengths;         /* of the same texts */
     float *shares;            /* of one letter in each of them */
@@ -2366,6 +2372,7 @@ typedef struct {
     const Leaf **first; /* the first candidate leaf of each bucket that is no text, or NULL */
     const Leaf **next;  /* the one after each leaf */
     size_t mask;
+    int is_indexed;    /* whether there is any such leaf */
     float *most;       /* upper bounds of the expected item at hand with each candidate item */
     float *settled;    /* the part of them that is exact */
     uint32_t smallest; /* the least number of leaves of a candidate item */
@@ -2440,6 +2447,7 @@ path_of(Search *search, const Byte *bytes, const Token *token, size_t guess)
     search->paths[search->path_number].rule = NULL;
     search->paths[search->path_number].leaves = NULL;
     search->paths[search->path_number].only_odd = 0;
+    search->paths[search->path_number].grouped_number = 0;
     return (uint32_t)search->path_number++;
 }
 
@@ -2689,7 +2697,7 @@ leaf_value(const Search *search, const Leaf *leaf)
 static int
 by_size(const void *one, const void *other)
 {
-    double left = *(const double *)one, right = *(const double *)other;
+    double left = (*(Leaf *const *)one)->number, right = (*(Leaf *const *)other)->number;
     return (left > right) - (left < right);
 }
 
@@ -2737,39 +2745,119 @@ are_normalized(const Search *search, size_t path, int *only_odd)
 #define LIMIT_MARGIN (1 + 0x1p-20) /* as in values/numbers.py */
 #define SMALLEST_LIMIT 1e-300
 
-/* `Tolerance.groups` for numbers of which no two are close: 1, or 0 to ask it; -1 for an error. */
+/* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
+   error. The comparator decides if floats are too close to the limit. */
 static int
-are_distant(const Search *search, size_t path, const Node *rule)
+is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *candidate)
 {
-    double *numbers = PyMem_New(double, search->number), largest = 1.0, limit;
-    size_t count = 0;
-    int distant = 1;
-    if (numbers == NULL) {
-        PyErr_NoMemory();
+    const Node *rule = search->paths[expected->path].rule;
+    double size = fabs(expected->number), gap = fabs(expected->number - candidate->number);
+    double limit = rule->relative * size, slack;
+    PyObject *value, *other, *found = NULL;
+    int matched = -1;
+    if (gap == 0.0) {
+        return 1;
+    }
+    limit = size == 0.0 ? rule->at_zero : limit > rule->absolute ? limit : rule->absolute;
+    slack = (size + fabs(candidate->number) + limit) * SLACK + TINY;
+    if (gap + slack < limit || gap > limit + slack) {
+        return gap < limit;
+    }
+    value = leaf_value(search, expected);
+    other = value == NULL ? NULL : leaf_value(search, candidate);
+    if (other != NULL) {
+        found = PyObject_CallFunctionObjArgs(rule->rule_compare, value, other, NULL);
+    }
+    if (found != NULL && PyTuple_Check(found) && PyTuple_GET_SIZE(found) > 0) {
+        matched = PyObject_IsTrue(PyTuple_GET_ITEM(found, 0)); /* Comparison.matched */
+    } else if (found != NULL) {
+        PyErr_SetString(PyExc_TypeError, "a comparator must return a comparison");
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(other);
+    Py_XDECREF(found);
+    return matched;
+}
+
+/* Replace a number that is in the group of others (`Tolerance.groups`): 1, 0 if it is close to some
+   of them only, or -1 for an error. The leaves of the group are in order, and there are `size`. */
+static int
+join_group(const Search *search, Leaf **group, size_t *size, Leaf *leaf)
+{
+    int near = 0, both = 1;
+    for (size_t i = 0; i < *size; i++) {
+        int one = is_within_tolerance(search, group[i], leaf);
+        int other = one < 0 ? one : is_within_tolerance(search, leaf, group[i]);
+        if (other < 0) {
+            return -1;
+        }
+        near |= one | other;
+        both &= one & other;
+    }
+    if (near && !both) {
+        return 0;
+    }
+    *size = both ? *size : 0;
+    group[(*size)++] = leaf;
+    return 1;
+}
+
+/* `NumericTolerance.item_leaves`: give numbers within the tolerance of each other the same value; 0
+   to ask it, and -1 for an error. */
+static int
+group_numbers(Search *search, size_t path)
+{
+    const Node *rule = search->paths[path].rule;
+    Leaf **leaves = TAKE(search, Leaf *, search->number);
+    Leaf **group = TAKE(search, Leaf *, search->number);
+    size_t count = 0, size = 0;
+    double limit, *firsts;
+    int distant = 1, joined = 1;
+    if (leaves == NULL || group == NULL) {
         return -1;
     }
-    for (size_t i = 0; distant && i < search->number; i++) {
+    for (size_t i = 0; i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
-            const Leaf *leaf = &item->leaves[k];
+            Leaf *leaf = &item->leaves[k];
             if (leaf->path == path) {
-                distant &= leaf->token->type == IS_WHOLE || leaf->token->type == IS_REAL;
-                numbers[count++] = leaf->number;
+                if (leaf->token->type != IS_WHOLE && leaf->token->type != IS_REAL) {
+                    return 0;
+                }
+                leaves[count++] = leaf;
             }
         }
     }
-    qsort(numbers, distant ? count : 0, sizeof *numbers, by_size);
-    for (size_t i = 0; distant && i < count; i++) {
-        largest = fabs(numbers[i]) > largest ? fabs(numbers[i]) : largest;
+    if (count == 0) {
+        return 1;
     }
-    limit = rule->relative * largest;
-    limit = rule->absolute > limit ? rule->absolute : limit;
-    limit = (SMALLEST_LIMIT > limit ? SMALLEST_LIMIT : limit) * LIMIT_MARGIN;
+    qsort(leaves, count, sizeof *leaves, by_size);
+    limit = fmax(1.0, fmax(fabs(leaves[0]->number), fabs(leaves[count - 1]->number)));
+    limit = fmax(fmax(rule->relative * limit, rule->absolute), SMALLEST_LIMIT) * LIMIT_MARGIN;
     for (size_t i = 1; distant && i < count; i++) {
-        distant = numbers[i] == numbers[i - 1] || numbers[i] - numbers[i - 1] > limit;
+        double gap = leaves[i]->number - leaves[i - 1]->number;
+        distant = gap == 0.0 || gap > limit;
     }
-    PyMem_Free(numbers);
-    return distant;
+    if (distant) {
+        return 1;
+    }
+    firsts = TAKE(search, double, count);
+    if (firsts == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; joined > 0 && i < count; i++) {
+        if (i == 0 || leaves[i]->number != leaves[i - 1]->number) {
+            joined = join_group(search, group, &size, leaves[i]);
+        }
+        firsts[i] = group[0]->number;
+    }
+    if (joined == 0) {
+        search->by_rules = 1;
+    }
+    search->paths[path].grouped = leaves;
+    search->paths[path].firsts = firsts;
+    search->paths[path].grouped_number = count;
+    return joined < 0 ? -1 : 1;
 }
 
 /* Whether a leaf is at a path, and odd if only such are wanted. */
@@ -2924,11 +3012,11 @@ check_rules(Search *search)
             continue;
         }
         if (child->absolute >= 0.0) {
-            int distant = are_distant(search, i, child);
-            if (distant < 0) {
+            int grouped = group_numbers(search, i);
+            if (grouped < 0) {
                 return FAILED;
             }
-            if (distant) {
+            if (grouped) {
                 continue;
             }
         }
@@ -2941,6 +3029,9 @@ check_rules(Search *search)
         const Path *path = &search->paths[i];
         if (search->by_rules && path->rule != NULL && !can_apply(search, i)) {
             return TO_PYTHON;
+        }
+        for (size_t k = 0; !search->by_rules && k < path->grouped_number; k++) {
+            set_number(path->grouped[k], path->firsts[k]);
         }
         if (path->leaves != NULL && (!search->by_rules || path->rule->keeps_text)) {
             done = replace_leaves(search, i);
@@ -3132,7 +3223,7 @@ text_similarity(const Search *search, const Leaf *one, const Leaf *other, Patter
         return 0.0;
     }
     if (shorter->length <= WORD) {
-        double limit = ceil((1.0 - least) * (double)longer->length);
+        double limit = (1.0 - least) * (double)longer->length + 1.0; /* rounded up */
         uint32_t most = limit < 0.0                      ? 0
                         : limit < (double)longer->length ? (uint32_t)limit
                                                          : longer->length;
@@ -3177,40 +3268,6 @@ is_equal_leaf(const Leaf *one, const Leaf *other)
         return type == other_type;
     }
     return one->number == other->number;
-}
-
-/* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
-   error. The comparator decides if floats are too close to the limit. */
-static int
-is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *candidate)
-{
-    const Node *rule = search->paths[expected->path].rule;
-    double size = fabs(expected->number), gap = fabs(expected->number - candidate->number);
-    double limit = rule->relative * size, slack;
-    PyObject *value, *other, *found = NULL;
-    int matched = -1;
-    if (gap == 0.0) {
-        return 1;
-    }
-    limit = size == 0.0 ? rule->at_zero : limit > rule->absolute ? limit : rule->absolute;
-    slack = (size + fabs(candidate->number) + limit) * SLACK + TINY;
-    if (gap + slack < limit || gap > limit + slack) {
-        return gap < limit;
-    }
-    value = leaf_value(search, expected);
-    other = value == NULL ? NULL : leaf_value(search, candidate);
-    if (other != NULL) {
-        found = PyObject_CallFunctionObjArgs(rule->rule_compare, value, other, NULL);
-    }
-    if (found != NULL && PyTuple_Check(found) && PyTuple_GET_SIZE(found) > 0) {
-        matched = PyObject_IsTrue(PyTuple_GET_ITEM(found, 0)); /* Comparison.matched */
-    } else if (found != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a comparator must return a comparison");
-    }
-    Py_XDECREF(value);
-    Py_XDECREF(other);
-    Py_XDECREF(found);
-    return matched;
 }
 
 /* The leaf of an item at a path, or NULL; `guess` is its probable place. */
@@ -3451,11 +3508,13 @@ index_leaves(Search *search, const Item *candidates, uint32_t others)
         return FAILED;
     }
     search->mask = size - 1;
+    search->is_indexed = 0;
     memset(search->first, 0, size * sizeof *search->first);
     for (uint32_t j = 0; j < others; j++) {
         for (uint32_t k = 0; k < candidates[j].number; k++) {
             const Leaf *leaf = &candidates[j].leaves[k], **first;
             if (!is_graded(search, leaf)) {
+                search->is_indexed = 1;
                 first = &search->first[mixed(leaf->hash, leaf->path) & search->mask];
                 search->next[leaf - begin] = *first;
                 *first = leaf;
@@ -3465,13 +3524,15 @@ index_leaves(Search *search, const Item *candidates, uint32_t others)
     return DONE;
 }
 
-/* The similarity of two texts as by `text_similarity`; known ones are remembered. */
+/* The similarity of the text at hand and another one as by `text_similarity`; known ones are
+   remembered. */
 static double
-known_similarity(const Search *search, Column *column, const Leaf *leaf, const Leaf *partner,
-                 Pattern *pattern, double least)
+known_similarity(const Search *search, const Column *column, const Leaf *partner, Pattern *pattern,
+                 double least)
 {
+    const Leaf *leaf = column->own;
     double longer = leaf->length > partner->length ? leaf->length : partner->length, similarity;
-    float *bound = bounds_of(column, leaf) + partner->text_number;
+    float *bound = column->own_bounds + partner->text_number;
     uint16_t *known =
         column->distances == NULL ? NULL : column->distances + (bound - column->bounds);
     if (known != NULL && *known > 0) {
@@ -3503,25 +3564,22 @@ find_weight(const Search *search, const Item *item, const Item *other, uint32_t 
     spare = (double)search->settled[place] - (share - ROUNDING) * leaves;
     *weight = -1.0;
     for (uint32_t i = 0; i < search->order_number; i++) {
-        Column *column = &search->columns[search->order[i]];
-        const Leaf *leaf = leaf_at(item, search->order[i], item->number);
-        if (leaf != NULL && leaf->token->type == IS_TEXT) {
-            spare += (double)bounds_of(column, leaf)[column->numbers[place]];
+        const Column *column = &search->columns[search->order[i]];
+        if (column->own != NULL) {
+            spare += (double)column->own_bounds[column->numbers[place]];
         }
     }
     for (uint32_t i = 0; spare >= 0.0 && i < search->order_number; i++) {
         uint32_t path = search->order[i];
-        Column *column = &search->columns[path];
-        const Leaf *leaf = leaf_at(item, path, item->number);
+        const Column *column = &search->columns[path];
         Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
         double bound;
-        if (leaf == NULL || leaf->token->type != IS_TEXT
-            || column->numbers[place] == column->number) {
+        if (column->own == NULL || column->numbers[place] == column->number) {
             continue;
         }
-        bound = (double)bounds_of(column, leaf)[column->numbers[place]];
-        similar[path] = known_similarity(search, column, leaf, leaf_at(other, path, other->number),
-                                         pattern, bound - spare);
+        bound = (double)column->own_bounds[column->numbers[place]];
+        similar[path] =
+            known_similarity(search, column, leaf_at(other, path, 0), pattern, bound - spare);
         if (similar[path] < -1.0) {
             return FAILED;
         }
@@ -3614,51 +3672,100 @@ settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t 
     return DONE;
 }
 
+/* Set the texts of the expected item at hand; return the last column that has one, or NULL. */
+static const Column *
+set_own_texts(Search *search, const Item *item)
+{
+    const Column *last = NULL;
+    for (uint32_t i = 0; i < search->order_number; i++) {
+        search->columns[search->order[i]].own = NULL;
+    }
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        const Leaf *leaf = &item->leaves[item->graded[k]];
+        Column *column = &search->columns[leaf->path];
+        if (leaf->token->type == IS_TEXT && column->numbers != NULL) {
+            column->own = leaf;
+            column->own_bounds = bounds_of(column, leaf);
+            last = column;
+        }
+    }
+    return last;
+}
+
+/* Keep those of the candidate items in `near` that can reach the share together with an item. */
+static void
+keep_near(Search *search, const Item *item, const Item *candidates, double share)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < search->near_number; i++) {
+        uint32_t place = search->near[i];
+        int leaves = __builtin_popcountll(item->paths | candidates[place].paths);
+        double most = (double)search->settled[place];
+        for (uint32_t k = 0; k < search->order_number; k++) {
+            const Column *column = &search->columns[search->order[k]];
+            if (column->own != NULL) {
+                most += (double)column->own_bounds[column->numbers[place]];
+            }
+        }
+        if (most >= (share - ROUNDING) * leaves) {
+            search->near[kept++] = place;
+        }
+    }
+    search->near_number = kept;
+}
+
+/* List all candidate items whose texts are similar enough for the leaves of an item alone, which
+   excludes most of them; `last` is the last column with one of its texts. */
+static void
+list_near(Search *search, const Item *item, uint32_t others, const Column *last, double share)
+{
+    float least = (float)((share - ROUNDING) * item->number);
+    const float *settled = search->settled, *row = last->own_bounds;
+    const uint32_t *numbers = last->numbers;
+    uint32_t *near = search->near, kept = 0;
+    for (uint32_t k = 0; k < search->order_number; k++) {
+        const Column *column = &search->columns[search->order[k]];
+        if (column->own != NULL && column != last) {
+            const float *bounds = column->own_bounds;
+            const uint32_t *places = column->numbers;
+            float *most = search->most;
+            for (uint32_t j = 0; j < others; j++) {
+                most[j] = settled[j] + bounds[places[j]];
+            }
+            settled = most;
+        }
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        near[kept] = j;
+        kept += settled[j] + row[numbers[j]] >= least;
+    }
+    search->near_number = kept;
+}
+
 /* List the candidate items that can reach the share together with an item (`_near`, `_may_reach`).
    Those without an equal leaf are included if graded leaves can be enough. */
 static int
 find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)
 {
     double size = item->number > search->smallest ? item->number : search->smallest;
-    float least = (float)((share - ROUNDING) * item->number), *most = search->most;
-    uint32_t *near = search->near, kept = 0;
-    int all = (double)item->graded_number >= share * size;
+    const Column *last = set_own_texts(search, item);
     search->near_number = 0;
+    memset(search->equal, 0, search->is_indexed ? others * sizeof *search->equal : 0);
     count_equal(search, item, candidates[0].leaves);
     if (search->by_rules && settle_rules(search, item, candidates, others) != DONE) {
         return FAILED;
     }
-    if (all) {
-        search->near_number = others;
-        memcpy(most, search->settled, others * sizeof *most);
+    if ((double)item->graded_number < share * size) {
+        qsort(search->near, search->near_number, sizeof *search->near, by_number);
+    } else if (last != NULL) {
+        list_near(search, item, others, last, share);
     } else {
-        qsort(near, search->near_number, sizeof *near, by_number);
-        for (uint32_t i = 0; i < search->near_number; i++) {
-            most[i] = search->settled[near[i]];
+        for (uint32_t j = 0; j < others; j++) {
+            search->near[j] = j;
         }
+        search->near_number = others;
     }
-    for (uint32_t k = 0; k < item->graded_number; k++) {
-        const Leaf *leaf = &item->leaves[item->graded[k]];
-        Column *column = &search->columns[leaf->path];
-        if (leaf->token->type == IS_TEXT && column->numbers != NULL) {
-            const float *row = bounds_of(column, leaf);
-            const uint32_t *numbers = column->numbers;
-            for (uint32_t i = 0; i < search->near_number; i++) {
-                most[i] += row[numbers[all ? i : near[i]]];
-            }
-        }
-    }
-    for (uint32_t i = 0; i < search->near_number; i++) {
-        uint32_t place = all ? i : near[i];
-        if (most[i] >= least
-            && most[i] >= (share - ROUNDING)
-                              * __builtin_popcountll(item->paths | candidates[place].paths)) {
-            near[kept++] = place;
-        } else {
-            search->equal[place] = 0.0F;
-        }
-    }
-    search->near_number = kept;
+    keep_near(search, item, candidates, share);
     return DONE;
 }
 
@@ -3718,7 +3825,6 @@ find_edges(Search *search)
                     && add_edge(search, weight, i, j) != DONE)) {
                 return FAILED;
             }
-            search->equal[j] = 0.0F;
         }
     }
     return DONE;
