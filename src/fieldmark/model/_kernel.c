@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <structmember.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -1409,8 +1410,7 @@ typedef struct {
     PyObject *fold;             /* folded */
     PyObject *child, *item;     /* "child", "item" */
     PyObject *any_index;        /* -1 */
-    PyObject *cells, *items;    /* "cells", "items" */
-    PyObject *comparisons;      /* "comparisons" */
+    Py_ssize_t slots[5];        /* where Outcomes have what `make_outcomes` sets */
     PyObject *extra;            /* ("extra",) */
     int with_extras;
     Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
@@ -1621,8 +1621,9 @@ typedef struct {
     const Walker *walker;
     const Document *expected, *candidate;
     PyObject *outcomes;
-    PyObject *cells; /* of the outcomes */
-    PyObject *items; /* of the outcomes */
+    PyObject *cells; /* of the outcomes, like the next two */
+    PyObject *comparisons;
+    PyObject *items;
 } Pair;
 
 /* Presence, or UNKNOWN for text that may be white space beyond ASCII. */
@@ -1767,7 +1768,7 @@ compare_exactly(const Pair *pair, const Node *node, const Token *expected, const
 {
     static const Byte kinds[] = {0, 1, 1, 2, 2, 3}; /* `kind_of`, by type */
     int is_same_kind = kinds[expected->type] == kinds[candidate->type], equal = 0, done = FAILED;
-    PyObject *comparisons, *place;
+    PyObject *place;
     if (is_same_kind && expected->type == IS_TEXT) {
         int is_variant = (expected->flags | candidate->flags) & VARIANT;
         equal = are_same_text(pair, expected, candidate) ? 1 : is_variant ? -1 : 0;
@@ -1779,15 +1780,13 @@ compare_exactly(const Pair *pair, const Node *node, const Token *expected, const
     if (equal != 0) {
         return equal < 0 ? TO_PYTHON : append_match(pair, node);
     }
-    comparisons = PyObject_GetAttr(pair->outcomes, pair->walker->comparisons);
     place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
-    if (comparisons != NULL && place != NULL
-        && PyObject_SetItem(comparisons, place,
-                            is_same_kind ? pair->walker->different : pair->walker->wrong_type)
+    if (place != NULL
+        && PyDict_SetItem(pair->comparisons, place,
+                          is_same_kind ? pair->walker->different : pair->walker->wrong_type)
                == 0) {
         done = append_cell(pair, node->base | pair->walker->facts[is_same_kind ? 16 : 17]);
     }
-    Py_XDECREF(comparisons);
     Py_XDECREF(place);
     return done;
 }
@@ -4308,43 +4307,69 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
 
 typedef struct {
     long long cell;
-    Py_ssize_t times; /* 0: a free place */
+    Py_ssize_t times;
     Py_ssize_t first; /* where it occurs first */
 } Counted;
 
-/* A power of two that is at least twice a number. */
-static size_t
-table_size_for(Py_ssize_t number)
+/* The different cells of a list in order, and a table of their places, from 1. */
+typedef struct {
+    Counted *counted;
+    uint32_t *table;
+    size_t number, size; /* of the table; at most half of it is used */
+} Counter;
+
+#define FIRST_COUNTED 128 /* there are few different cells, however many there are */
+
+/* The place for a cell in the table of a counter. */
+static uint32_t *
+place_of_cell(const Counter *counter, long long cell)
 {
-    size_t size = 16;
-    while (size < 2 * (size_t)number) {
-        size *= 2;
+    size_t at = (size_t)mixed(6, (uint64_t)cell) & (counter->size - 1);
+    while (counter->table[at] != 0 && counter->counted[counter->table[at] - 1].cell != cell) {
+        at = (at + 1) & (counter->size - 1);
     }
-    return size;
+    return &counter->table[at];
 }
 
-/* Count the cells of a list in a table; `places` are those of different cells, in order. Return
-   their number, or -1 for an error. */
-static Py_ssize_t
-count_into(PyObject *cells, Counted *table, size_t size, size_t *places)
+static int
+grow_counter(Counter *counter)
 {
-    Py_ssize_t different = 0;
+    size_t size = counter->size > 0 ? 2 * counter->size : 2 * FIRST_COUNTED;
+    Counted *counted = PyMem_Realloc(counter->counted, size / 2 * sizeof *counted);
+    uint32_t *table = PyMem_Calloc(size, sizeof *table);
+    counter->counted = counted == NULL ? counter->counted : counted;
+    if (counted == NULL || table == NULL || size > UINT32_MAX) {
+        PyMem_Free(table);
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    PyMem_Free(counter->table);
+    counter->table = table;
+    counter->size = size;
+    for (size_t i = 0; i < counter->number; i++) {
+        *place_of_cell(counter, counted[i].cell) = (uint32_t)i + 1;
+    }
+    return DONE;
+}
+
+static int
+count_into(Counter *counter, PyObject *cells)
+{
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
         long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
-        size_t at = (size_t)mixed(6, (uint64_t)cell) & (size - 1);
-        if (cell == -1 && PyErr_Occurred()) {
-            return -1;
+        uint32_t *place;
+        if ((cell == -1 && PyErr_Occurred())
+            || (2 * counter->number >= counter->size && grow_counter(counter) != DONE)) {
+            return FAILED;
         }
-        while (table[at].times > 0 && table[at].cell != cell) {
-            at = (at + 1) & (size - 1);
+        place = place_of_cell(counter, cell);
+        if (*place == 0) {
+            counter->counted[counter->number] = (Counted){cell, 0, i};
+            *place = (uint32_t)++counter->number;
         }
-        if (table[at].times++ == 0) {
-            table[at].cell = cell;
-            table[at].first = i;
-            places[different++] = at;
-        }
+        counter->counted[*place - 1].times++;
     }
-    return different;
+    return DONE;
 }
 
 PyDoc_STRVAR(count_doc, "count(cells) -> how often each cell occurs (`count_cells`)");
@@ -4353,27 +4378,17 @@ static PyObject *
 count(PyObject *module, PyObject *cells)
 {
     PyObject *times = NULL;
-    size_t size, *places;
-    Py_ssize_t different = -1;
-    Counted *table;
+    Counter counter = {0};
     (void)module;
     if (!PyList_Check(cells)) {
         PyErr_SetString(PyExc_TypeError, "expected a list");
         return NULL;
     }
-    size = table_size_for(PyList_GET_SIZE(cells));
-    table = PyMem_Calloc(size, sizeof *table);
-    places = PyMem_New(size_t, size);
-    if (table == NULL || places == NULL) {
-        PyErr_NoMemory();
-    } else {
-        different = count_into(cells, table, size, places);
-    }
-    if (different >= 0) {
+    if (count_into(&counter, cells) == DONE) {
         times = PyDict_New();
     }
-    for (Py_ssize_t i = 0; times != NULL && i < different; i++) {
-        const Counted *counted = &table[places[i]];
+    for (size_t i = 0; times != NULL && i < counter.number; i++) {
+        const Counted *counted = &counter.counted[i];
         PyObject *number = PyLong_FromSsize_t(counted->times);
         if (number == NULL
             || PyDict_SetItem(times, PyList_GET_ITEM(cells, counted->first), number) < 0) {
@@ -4381,32 +4396,9 @@ count(PyObject *module, PyObject *cells)
         }
         Py_XDECREF(number);
     }
-    PyMem_Free(table);
-    PyMem_Free(places);
+    PyMem_Free(counter.counted);
+    PyMem_Free(counter.table);
     return times;
-}
-
-PyDoc_STRVAR(pack_doc, "pack(cells) -> their bytes, 8 for each");
-
-static PyObject *
-pack(PyObject *module, PyObject *cells)
-{
-    PyObject *packed;
-    (void)module;
-    if (!PyList_Check(cells)) {
-        PyErr_SetString(PyExc_TypeError, "expected a list");
-        return NULL;
-    }
-    packed = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(int64_t) * PyList_GET_SIZE(cells));
-    for (Py_ssize_t i = 0; packed != NULL && i < PyList_GET_SIZE(cells); i++) {
-        int64_t cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
-        if (cell == -1 && PyErr_Occurred()) {
-            Py_CLEAR(packed);
-        } else {
-            memcpy(PyBytes_AS_STRING(packed) + i * (Py_ssize_t)sizeof cell, &cell, sizeof cell);
-        }
-    }
-    return packed;
 }
 
 /* The cells of one attribute. */
@@ -4490,6 +4482,17 @@ grouped_sums(const Groups *groups, const uint32_t *rows)
     }
     return Py_BuildValue("y#Nn", (const char *)lanes, (Py_ssize_t)sizeof lanes, effects,
                          (Py_ssize_t)(groups->number - groups->odd_number));
+}
+
+/* A power of two that is at least twice a number. */
+static size_t
+table_size_for(Py_ssize_t number)
+{
+    size_t size = 16;
+    while (size < 2 * (size_t)number) {
+        size *= 2;
+    }
+    return size;
 }
 
 PyDoc_STRVAR(sum_cells_doc,
@@ -4861,13 +4864,58 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->child);
     Py_XDECREF(walker->item);
     Py_XDECREF(walker->any_index);
-    Py_XDECREF(walker->cells);
-    Py_XDECREF(walker->items);
-    Py_XDECREF(walker->comparisons);
     Py_XDECREF(walker->different);
     Py_XDECREF(walker->wrong_type);
     Py_XDECREF(walker->extra);
     Py_TYPE(walker)->tp_free((PyObject *)walker);
+}
+
+/* Find where Outcomes have their attributes, which are slots. */
+static int
+find_slots(Walker *walker)
+{
+    static const char *const names[] = {"cells", "comparisons", "items", "fallback", "times"};
+    if (!PyType_Check(walker->outcomes)) {
+        PyErr_SetString(PyExc_TypeError, "outcomes must be a class");
+        return 0;
+    }
+    for (int i = 0; i < 5; i++) {
+        PyObject *slot = PyObject_GetAttrString(walker->outcomes, names[i]);
+        int is_slot = slot != NULL && Py_IS_TYPE(slot, &PyMemberDescr_Type);
+        if (is_slot) {
+            walker->slots[i] = ((PyMemberDescrObject *)slot)->d_member->offset;
+        } else if (slot != NULL) {
+            PyErr_SetString(PyExc_TypeError, "the attributes of outcomes must be slots");
+        }
+        Py_XDECREF(slot);
+        if (!is_slot) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* `Outcomes` without fields. */
+static PyObject *
+make_outcomes(const Walker *walker)
+{
+    PyTypeObject *type = (PyTypeObject *)walker->outcomes;
+    PyObject *outcomes = type->tp_alloc(type, 0);
+    PyObject *values[] = {PyList_New(0), PyDict_New(), PyList_New(0), Py_NewRef(Py_False),
+                          Py_NewRef(Py_None)};
+    int done = outcomes != NULL;
+    for (int i = 0; i < 5; i++) {
+        done = done && values[i] != NULL;
+        if (outcomes != NULL) {
+            *(PyObject **)((char *)outcomes + walker->slots[i]) = values[i];
+        } else {
+            Py_XDECREF(values[i]);
+        }
+    }
+    if (!done) {
+        Py_CLEAR(outcomes);
+    }
+    return outcomes;
 }
 
 static PyObject *
@@ -4903,13 +4951,9 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         walker->child = PyUnicode_InternFromString("child");
         walker->item = PyUnicode_InternFromString("item");
         walker->any_index = PyLong_FromLong(-1);
-        walker->cells = PyUnicode_InternFromString("cells");
-        walker->items = PyUnicode_InternFromString("items");
-        walker->comparisons = PyUnicode_InternFromString("comparisons");
         walker->extra = Py_BuildValue("(s)", "extra");
         if (walker->child != NULL && walker->item != NULL && walker->any_index != NULL
-            && walker->cells != NULL && walker->items != NULL && walker->comparisons != NULL
-            && walker->extra != NULL) {
+            && walker->extra != NULL && find_slots(walker)) {
             walker->root = make_node(walker, root);
         }
         if (walker->root == NULL) {
@@ -4929,17 +4973,14 @@ compare_documents(Walker *walker, const Document *expected, const Document *cand
     if (expected->tokens[0].is.count == 0 || candidate->tokens[0].is.count == 0) {
         return NULL;
     }
-    pair.outcomes = PyObject_CallNoArgs(walker->outcomes);
+    pair.outcomes = make_outcomes(walker);
     if (pair.outcomes == NULL) {
         return NULL;
     }
-    pair.cells = PyObject_GetAttr(pair.outcomes, walker->cells);
-    pair.items = pair.cells == NULL ? NULL : PyObject_GetAttr(pair.outcomes, walker->items);
-    if (pair.items != NULL && PyList_Check(pair.cells) && PyList_Check(pair.items)) {
-        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
-    }
-    Py_XDECREF(pair.cells);
-    Py_XDECREF(pair.items);
+    pair.cells = *(PyObject **)((char *)pair.outcomes + walker->slots[0]);
+    pair.comparisons = *(PyObject **)((char *)pair.outcomes + walker->slots[1]);
+    pair.items = *(PyObject **)((char *)pair.outcomes + walker->slots[2]);
+    done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
     if (done != DONE) {
         Py_CLEAR(pair.outcomes);
     }
@@ -5001,7 +5042,6 @@ static PyMethodDef functions[] = {
     {"find_document", find_document, METH_VARARGS, find_document_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_O, count_doc},
-    {"pack", pack, METH_O, pack_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
     {"row", row, METH_VARARGS, row_doc},
     {NULL, NULL, 0, NULL},

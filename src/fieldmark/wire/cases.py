@@ -69,27 +69,28 @@ class CaseEncoder:
         written as strings.
         """
         self.numbers.begin_segment([each.outcomes for each in results])
-        lines = [
-            self._common_line(each) or self._line(each, non_finite=non_finite) for each in results
-        ]
+        lines: list[bytes] = []
+        lists, row = self.numbers.lists, kernel.row if COMPILED and self._values else None
+        for each in results:
+            case, outcomes = each.case, each.outcomes
+            line = None
+            # The kernel can write the same as `_line` for two unparsed documents.
+            if (
+                row is not None
+                and case.unparsed is not None
+                and case[3:8] == _COMMON
+                and not (outcomes.fallback or each.non_finite or each.evaluator_results)
+                and each.overall is None
+            ):
+                documents = case.unparsed
+                record = self._record(each)
+                line = row(case.id, record, outcomes.comparisons, outcomes.items, lists, *documents)
+            lines.append(line or self._line(each, non_finite=non_finite))
         if lines:
             head, comma, rest = lines[0].partition(b',"score":')
             mark = b',"segment":[%d,%d]' % (segment, len(lines))
             lines[0] = b"".join((head, mark, comma, rest))
         return lines
-
-    def _common_line(self, result: CaseResult) -> bytes | None:
-        """Return what `_line` does for two unparsed documents, if the kernel can write it."""
-        case, outcomes = result.case, result.outcomes
-        if not COMPILED or case.unparsed is None or case[3:8] != _COMMON or not self._values:
-            return None
-        if outcomes.fallback or result.non_finite:
-            return None
-        if result.overall is not None or result.evaluator_results:
-            return None
-        lists = self.numbers.lists
-        both = outcomes.comparisons, outcomes.items
-        return kernel.row(case.id, self._record(result), *both, lists, *case.unparsed)
 
     def _line(self, result: CaseResult, *, non_finite: bool) -> bytes:
         case, outcomes = result.case, result.outcomes
