@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ from fieldmark.metrics.bootstrap import (
     run_intervals,
 )
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
-from fieldmark.metrics.rates import wilson
+from fieldmark.metrics.rates import NORMAL_QUANTILE, wilson
 from fieldmark.metrics.summary import summarize
+from fieldmark.model.kernel import kernel
 
 COUNTING = DEFAULT_CONVENTION.counting
 UNDEFINED = {"f1_when_no_match": "undefined"}
@@ -53,6 +55,37 @@ def test_intervals_do_not_depend_on_the_number_of_attributes_in_a_block(monkeypa
     want = run.intervals()
     monkeypatch.setattr(bootstrap, "_ATTRIBUTE_BLOCK", 2)
     assert run.intervals() == want
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3, 5, 20, 63, 64, 65])
+def test_few_cases_have_the_same_intervals_without_arrays(cases, monkeypatch):
+    run = Run(drawn(cases, seed=cases))
+    fewer = run.intervals()
+    monkeypatch.setattr(bootstrap, "COMPILED", False)
+    assert repr(run.intervals()) == repr(fewer)
+
+
+def test_many_attributes_have_the_same_intervals_without_arrays(monkeypatch):
+    cases = [
+        (name, [(f"{path}{number}", fact) for number in range(16) for path, fact in fields])
+        for name, fields in drawn(20)
+    ]
+    run = Run(cases)
+    fewer = run.intervals()
+    monkeypatch.setattr(bootstrap, "COMPILED", False)
+    assert repr(run.intervals()) == repr(fewer)
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3, 20, 255])
+def test_kernel_draws_the_cases_that_numpy_draws(cases):
+    seeds = np.random.SeedSequence(0).generate_state(4, np.uint64)
+    assert tuple(seeds.tolist()) == bootstrap._SEEDS
+    drawn_here = kernel.resample(cases, 50, bootstrap._SEEDS)
+    assert drawn_here == resampling_weights(cases, 50, seed=0).tobytes()
+
+
+def test_quantile_is_that_of_the_normal_distribution():
+    assert NormalDist().inv_cdf(0.975) == NORMAL_QUANTILE
 
 
 def test_each_resample_draws_as_many_cases_as_there_are():
