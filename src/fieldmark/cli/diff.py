@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -83,7 +82,7 @@ def command(
     try:
         result = diff(*runs, rescore=rescore, force=force, max_drop=max_drop, seed=seed)
     except ConfigError as error:
-        problems = [replace(each, hint=with_options(each.hint)) for each in error.problems]
+        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
         raise ConfigError(problems) from error
     from fieldmark.report import diff_view as view
     from fieldmark.report.tables import gate_line

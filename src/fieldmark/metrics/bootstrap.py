@@ -58,6 +58,10 @@ _SEEDS: Final = (
     3188717715514472916,
 )
 """What numpy derives from the seed 0."""
+_BUCKETS: Final = slice(
+    CaseSums._fields.index(QualityCounts._fields[0]),
+    CaseSums._fields.index(QualityCounts._fields[-1]) + 1,
+)
 _LIMITS: Final = (0.0, 1.0)
 _NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
@@ -410,7 +414,7 @@ def _headline(
         for name in (*QualityMetrics._fields, "rqs"):
             quality[name] = ratio(getattr(own, name) / STEP, own.rated)
     else:
-        counts = QualityCounts(*(getattr(own, name) for name in QualityCounts._fields))
+        counts = QualityCounts(*tuple(own)[_BUCKETS])
         of_keys = quality_metrics(counts)
         rqs = quality_score(of_keys, counting, _filled(quality["safety"]))
         quality |= {**of_keys._asdict(), "rqs": rqs}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard, cast
 
 import orjson
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["CaseEncoder", "case_from_json", "segment_of"]
 
 _CACHED: Final = 2048
+_CONVENTIONS: Final = 8
+"""The maximum number of conventions whose statistics are cached."""
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
 _COMMON: Final = (CaseInput.OK, "", "", (), None)
@@ -236,7 +238,7 @@ def case_from_json(
     return CaseResult(
         _case(row),
         _outcomes(row, attributes),
-        _stats(row, convention),
+        _known_stats(convention).of(row),
         attributes.table,
         convention,
         results,
@@ -256,12 +258,48 @@ def _case(row: JsonObject) -> Case:
         id=str(row["case_id"]),
         expected=row.get("expected"),
         candidate=row["candidate"] if "candidate" in row else MISSING,  # noqa: SIM401 - types
-        input=CaseInput(str(row.get("input", "ok"))),
+        input=CaseInput(str(row["input"])) if "input" in row else CaseInput.OK,
         note=str(row.get("note", "")),
         parsed_from=str(row.get("parsed_from", "")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
         context=CaseContext(usage=usage) if isinstance(usage, dict) else None,
     )
+
+
+_STATS: Final = ("score", "verdict", "totals", "counts", "errors_by_type", "quality")
+_OPTIONAL_STATS: Final = ("vacuous", "safety", "rqs", "rates")
+
+
+class _KnownStats(dict[bytes, CaseStats]):
+    """The statistics of rows under one convention, which many rows share."""
+
+    def __init__(self, convention: Convention) -> None:
+        super().__init__()
+        self.convention = convention
+
+    def of(self, row: JsonObject) -> CaseStats:
+        """Return the statistics of a row, as `_stats`."""
+        required = [row[name] for name in _STATS]
+        key = orjson.dumps((required, [row.get(name) for name in _OPTIONAL_STATS]))
+        stats = self.get(key)
+        if stats is None:
+            if len(self) >= _CACHED:
+                self.clear()
+            stats = self[key] = _stats(row, self.convention)
+        return stats
+
+
+_known: dict[int, _KnownStats] = {}
+
+
+def _known_stats(convention: Convention) -> _KnownStats:
+    """Return those of a convention; found by identity, because it has many options to compare."""
+    known = _known.get(id(convention))
+    if known is None or known.convention is not convention:
+        if len(_known) >= _CONVENTIONS:
+            _known.clear()
+        known = _known[id(convention)] = _KnownStats(convention)
+    return known
 
 
 def _stats(row: JsonObject, convention: Convention) -> CaseStats:
@@ -316,7 +354,9 @@ def _outcomes(row: JsonObject, attributes: StoredAttributes) -> Outcomes:
 
 
 def _are_cells(cells: JsonValue) -> TypeGuard[list[int]]:
-    return isinstance(cells, list) and all(type(cell) is int and cell >= 0 for cell in cells)
+    if not isinstance(cells, list) or not {int}.issuperset(map(type, cells)):
+        return False
+    return min(cast("list[int]", cells), default=0) >= 0
 
 
 def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Comparison]:
