@@ -134,7 +134,8 @@ def metrics_of(cases: int, seed: str) -> tuple[dict[str, float], dict[str, tuple
         "vendor": summary.attributes["vendor"].f1 or 0.0,
         "rows[].text": summary.attributes["rows[].text"].f1 or 0.0,
     }
-    return metrics, {**found.metrics, **found.attributes}
+    f1s = {path: each.f1.interval for path, each in found.attributes.items() if each.f1.interval}
+    return metrics, {**found.metrics, **f1s}
 
 
 def slack(trials: int, share: float = ALPHA) -> float:

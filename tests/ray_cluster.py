@@ -2,8 +2,8 @@
 
 The arguments are a directory with `truth.jsonl` and `found.jsonl`, the number of nodes, and what
 happens when the first results arrive: nothing, a worker or a node is killed, or this process is;
-then the directory of the run, and another name of the predictions. A file `joined` is written if
-Ray Data joins the rows.
+then the directory of the run, and another name of the predictions, or an eval file. A file `joined`
+is written if Ray Data joins the rows.
 """
 
 from __future__ import annotations
@@ -51,8 +51,12 @@ def main(directory: Path, nodes: int, fault: str, out: str, found: str = "found.
             seen.append(1)
 
     try:
-        resume = Path(out).exists()
-        fm.score("truth.jsonl", found, out=out, resume=resume, engine="ray", progress=progress)
+        options = {"resume": Path(out).exists(), "engine": "ray", "progress": progress}
+        if found.endswith(".yaml"):
+            fm.evaluate(found, out=out, **options)
+        else:
+            truth = Path("truth.jsonl").with_suffix(Path(found).suffix)
+            fm.score(str(truth), found, out=out, **options)
     finally:
         ray.shutdown()
         cluster.shutdown()

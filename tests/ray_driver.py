@@ -1,7 +1,7 @@
 """Runs with Ray, in a process of their own: Ray starts threads, which forbid forking in tests.
 
-The argument is a directory with `truth.jsonl`, `found.jsonl`, both compressed in members, `eval.yaml`
-and `few.jsonl` with some of the cases. Everything is written to it, and errors are printed as JSON
+The argument is a directory with `truth.jsonl`, `found.jsonl`, both compressed in members,
+`reversed.jsonl`, `eval.yaml` and `few.jsonl` with some of the cases. Everything is written to it, and errors are printed as JSON
 by name.
 """
 
@@ -48,6 +48,8 @@ def main(directory: Path) -> None:
     fm.rescore("ray", options={"wrong_value": "fp"}, out="ray-rescored", engine="ray")
     file_blocks._SEARCH_BYTES = 20_000  # several parts of each file
     fm.score("truth.jsonl.gz", "found.jsonl.zst", out="ray-compressed", engine="ray")
+    reversed_rows = fm.score("truth.jsonl.gz", "reversed.jsonl", engine="ray", out="ray-reversed")
+    Path("notes.json").write_text(json.dumps(reversed_rows.notes))
     Path("calls.json").write_text(json.dumps(judged()))
     errors = {}
     for failing in (duplicates, unreadable, other_version):

@@ -8,7 +8,17 @@ import boto3
 from moto.server import ThreadedMotoServer
 from s3fs import S3FileSystem
 
-__all__ = ["s3_server"]
+__all__ = ["s3_environment", "s3_server"]
+
+
+def s3_environment(url):
+    """Return the environment variables with which clients use a server."""
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
 
 
 @contextmanager
@@ -26,15 +36,7 @@ def s3_server():
             aws_access_key_id="testing",
             aws_secret_access_key="testing",
         )
-        yield (
-            client,
-            {
-                "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-                "AWS_ACCESS_KEY_ID": "testing",
-                "AWS_SECRET_ACCESS_KEY": "testing",
-                "AWS_DEFAULT_REGION": "us-east-1",
-            },
-        )
+        yield client, s3_environment(f"http://{host}:{port}")
         client.close()
     finally:
         server.stop()

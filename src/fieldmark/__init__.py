@@ -15,17 +15,23 @@ if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
+    from fieldmark.api.consensus import ConsensusResult, consensus
     from fieldmark.api.diff import DiffResult, diff
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.power import PowerResult, power
     from fieldmark.api.proposed_rules import ProposedRules
+    from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
+    from fieldmark.api.score_many import ScoredRuns, score_many
+    from fieldmark.api.slices import FindSlicesResult, find_slices
+    from fieldmark.api.triage import TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -40,17 +46,20 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
+    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
     "Calibration",
     "CaseResult",
     "ConfigError",
+    "ConsensusResult",
     "DataError",
     "DiffResult",
     "EvalResult",
     "FieldResult",
     "FieldmarkError",
+    "FindSlicesResult",
     "ImproveResult",
     "Inputs",
     "LabelSheet",
@@ -59,26 +68,38 @@ __all__ = [
     "ManyResult",
     "MissingExtra",
     "OptionError",
+    "PowerResult",
     "ProposedRules",
+    "RankResult",
     "RunList",
     "RunResult",
+    "ScoredRuns",
     "StorageError",
     "Summary",
+    "ThresholdSet",
+    "TriageResult",
     "__version__",
     "calibrate",
     "compare",
     "compare_many",
+    "consensus",
     "diff",
     "evaluate",
+    "find_slices",
     "improve",
     "infer",
     "label",
     "lint",
     "open_run",
+    "power",
+    "rank",
     "rescore",
     "rules_from",
     "runs",
     "score",
+    "score_many",
+    "thresholds",
+    "triage",
 ]
 
 __version__: str
@@ -90,10 +111,14 @@ _MODULES: Final = {
     "compare": "fieldmark.api.compare",
     "ManyResult": "fieldmark.api.compare_many",
     "compare_many": "fieldmark.api.compare_many",
+    "ConsensusResult": "fieldmark.api.consensus",
+    "consensus": "fieldmark.api.consensus",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
+    "find_slices": "fieldmark.api.slices",
+    "FindSlicesResult": "fieldmark.api.slices",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
@@ -102,6 +127,10 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "power": "fieldmark.api.power",
+    "PowerResult": "fieldmark.api.power",
+    "rank": "fieldmark.api.rank",
+    "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
@@ -109,6 +138,12 @@ _MODULES: Final = {
     "open_run": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
+    "ScoredRuns": "fieldmark.api.score_many",
+    "score_many": "fieldmark.api.score_many",
+    "thresholds": "fieldmark.api.triage",
+    "triage": "fieldmark.api.triage",
+    "TriageResult": "fieldmark.api.triage",
+    "ThresholdSet": "fieldmark.wire.confidence",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

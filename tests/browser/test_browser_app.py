@@ -690,6 +690,37 @@ def test_diff_page_shows_regressions_first(app):
     page.wait("document.querySelectorAll('#cases tbody a').length === 1")
 
 
+def test_selected_runs_are_ranked(app):
+    page = app("/runs", "document.querySelectorAll('tbody input[type=checkbox]').length >= 2")
+    assert page.run("document.querySelector('#rank').disabled")
+    for name in ("first", "second"):
+        page.run(
+            f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr').querySelector('input').click()"
+        )
+    page.wait("!document.querySelector('#rank').disabled")
+    page.click("#rank")
+    page.wait("document.querySelector('#conclusion')")
+    assert page.text("#conclusion") == "Best: second"
+    assert page.text(".notice").startswith("second: truth.jsonl: both inputs are this file")
+    assert page.count("#ranking tbody tr") == 2
+    assert page.count("#ranking .board-dot") == 2
+    assert page.count(".board-matrix td.pair") == 2
+    page.choose("#metric", "completeness")
+    page.wait("document.querySelector('.board-head')?.innerText.includes('completeness over')")
+    assert "metric=completeness" in page.run("location.search")
+    page.run("document.querySelector('.board-choices input[value=first]').click()")
+    page.wait("document.querySelector('.empty')")
+    page.run("document.querySelector('.board-choices input[value=first]').click()")
+    page.wait("document.querySelector('#ranking tbody a')")
+    page.click("#ranking tbody a")
+    page.wait("document.querySelector('.run-head')")
+
+
+def test_runs_that_cannot_be_ranked_show_why(app):
+    page = app("/rank?run=first&run=nothing", "document.querySelector('.problem')")
+    assert page.text(".problem") == "Run not found."
+
+
 def test_trend_follows_any_metric_and_run(app):
     page = app("/runs?series=first", "document.querySelector('.trend-chart')")
     page.type("#trend-metric", "attributes.total.f1")
@@ -788,6 +819,7 @@ PAGES = {
     "/runs/first": "document.querySelector('#cases tbody a')",
     "/runs/first/cases/2": "document.querySelector('.tree')",
     "/diff?a=first&b=second": "document.querySelector('#conclusion')",
+    "/rank?run=first&run=second": "document.querySelector('#conclusion')",
     "/api/docs": "document.querySelector('.operation')",
 }
 

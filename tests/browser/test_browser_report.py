@@ -401,3 +401,47 @@ def test_values_of_a_map_are_named_by_their_keys(open_page, tmp_path):
     names = page.run("[...document.querySelectorAll('.item-name')].map((each) => each.innerText)")
     assert [name.splitlines()[0].split(" nearest")[0] for name in names] == ["p1", "p2 → x", "+ y"]
     assert "nearest: predicted y" in names[0]
+
+
+def test_slices_have_a_section_with_the_weakest_first(open_page, tmp_path):
+    vendors = ("<b>Acme", "Bolt")
+    truth = [{"id": str(n), "vendor": vendors[n % 2], "total": n} for n in range(60)]
+    worse = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
+    for name, found in (("before", truth), ("after", worse)):
+        fm.score(truth, found, by=["vendor"], out=tmp_path / name)
+    report = write_report(tmp_path / "after", tmp_path / "b.html", against=tmp_path / "before")
+    page = open_page(report)
+    assert "Slices" in titles(page)
+    assert column(page, "#slices", 0) == ["Bolt", "<b>Acme"]
+    assert column(page, "#slices", 1) == ["30", "30"]
+    assert "Mean ± standard deviation of 2 slices" in page.text("#slices")
+    assert column(page, "#comparison-slices", 0)[0] == "vendor=Bolt"
+
+
+@pytest.fixture(scope="session")
+def rated(tmp_path_factory):
+    """The report of a run with confidences."""
+    directory = tmp_path_factory.mktemp("rated")
+    pairs = [
+        ({"total": n, "vendor": "A"},
+         {"total": {"value": n if n % 9 else 0, "confidence": 0.5 if n % 9 == 0 else 0.9},
+          "vendor": {"value": "A", "confidence": 0.9}})
+        for n in range(1, 200)
+    ]  # fmt: skip
+    fm.score(pairs, confidence={"precision": [0.9, 0.9999]}, out=directory / "run")
+    return write_report(directory / "run", directory / "report.html")
+
+
+def test_confidences_have_charts_with_tables_and_a_threshold(open_page, rated):
+    page = open_page(rated, width=390, height=800, mobile=True)
+    assert not page.run("document.documentElement.scrollWidth > innerWidth")
+    assert page.count("#confidence svg.plot") == 2
+    assert page.count("#confidence .plot-threshold") == 1
+    assert "threshold 0.5 accepts 100.0% of values" in page.text("#confidence")
+    page.run("document.querySelectorAll('.behind').forEach((each) => { each.open = true; })")
+    assert "0.900" in page.text("#confidence .behind table")
+    page.click('#confidence .choice [data-value="0.9999"]')
+    assert page.count("#confidence .plot-threshold") == 0
+    assert "too few cases" in page.text("#confidence")
+    page.choose("#confidence select", "1")
+    assert page.count("#confidence svg.plot") == 2

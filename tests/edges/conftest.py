@@ -1,4 +1,4 @@
-"""A directory with ground truth and predictions, and the command line run in this process."""
+"""A directory with ground truth and predictions, the command line run in this process, and S3."""
 
 from __future__ import annotations
 
@@ -57,3 +57,12 @@ def score(command):
         return command("score", truth, candidate, "--no-save", *options)
 
     return run
+
+
+@pytest.fixture
+def s3(store, monkeypatch):
+    """The client of the S3 server `store`, which each module starts, in this environment."""
+    client, environment = store
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return client

@@ -506,7 +506,7 @@ def test_each_target_has_its_own_run(folder, server, command):
     assert " ".join(lines[0].split()) == "Target Mean score Cases Errors Cost Seconds per call Run"
     assert [line.split()[0] for line in lines[1:]] == ["org/big", "m", "v2"]
     assert lines[1].split()[2:5] == ["2", "0", "200.0000"]
-    assert "compare two targets: fieldmark diff runs/m runs/org-big" in done.err
+    assert "rank the targets: fieldmark rank runs/m runs/org-big" in done.err
     names = [read(folder / "runs", "manifest", run)["eval"] for run in ("m", "v2")]
     assert names == ["t@m", "t@v2"]
     assert [entry.tags for entry in fm.runs().entries] == [("m",), ("org/big",), ("v2",)]

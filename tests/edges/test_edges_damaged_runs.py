@@ -50,8 +50,12 @@ COMMANDS = [
     ("diff", "a", "b", "--force"),
     ("diff", "b", "a"),
     ("diff", "latest~1", "latest"),
+    ("rank", "a", "b", "c"),
+    ("rank", "b", "a", "--force", "--format", "json"),
     ("rescore", "b", "--convention", "taxonomy_code"),
     ("improve", "b"),
+    ("slices", "b"),
+    ("power", "b", "--drop", "0.01"),
     ("show", "b"),
     ("show", "b", "2"),
     ("report", "b", "--out", "-"),
@@ -65,12 +69,14 @@ ADDRESSES = [
     "/api/runs/b",
     "/api/runs/b/attributes",
     "/api/runs/b/improve",
+    "/api/runs/b/slices",
     "/api/runs/b/report.html",
     "/api/runs/b/cases",
     "/api/runs/b/cases/1",
     "/api/runs/b/outcomes",
     "/api/diff?a=a&b=b&force=true",
     "/api/diff?a=b&b=c",
+    "/api/rank?run=b&run=a&force=true",
     "/api/trend?run=b",
     "/api/trend?metric=rqs",
     "/runs/b",
@@ -280,8 +286,8 @@ def test_names_that_are_not_utf8_are_listed(workspace, name, damaged):
             [entry] = [each for each in listed if each["id"] == os.fsdecode(name)]
             assert entry["status"] == ("corrupt" if damaged else "complete")
             check_lists(server, without_b(listed))
-        for command in ("runs", "diff", "rescore", "improve", "show", "report"):
-            words = (command, os.fsdecode(name), *(["a"] if command == "diff" else []))
+        for command in ("runs", "diff", "rank", "rescore", "improve", "slices", "show", "report"):
+            words = (command, os.fsdecode(name), *(["a"] if command in {"diff", "rank"} else []))
             if not damaged and command in {"rescore", "report"}:
                 continue
             check_command(words)
@@ -349,7 +355,7 @@ def test_any_changed_value_of_the_cache_is_harmless(workspace, data):
     ["latest~²", "latest~" + "9" * 5000, "x" * 5000, "a/" * 3000, "\udcff", "~", "latest~1~1", "."],
 )
 def test_unusable_names_are_not_found(workspace, name):
-    for command in ("runs", "improve", "show", "report", "rescore"):
+    for command in ("runs", "improve", "slices", "show", "report", "rescore"):
         code, _, err = run_command(command, name)
         assert (code, err.startswith("fieldmark: ")) == (2, True), err
 

@@ -23,6 +23,7 @@ OUTPUT = (8 * MEGABYTE, 300)
 MEMORY = (64 * MEGABYTE, 1_000)
 """What any document may cost, and the additional bytes for each byte of it."""
 SIMILAR = [
+    "long-key-with-too-many-leaves",
     "long-path-with-too-many-leaves",
     "chain-of-long-keys",
     "deep-chain-with-too-many-leaves",
@@ -30,6 +31,7 @@ SIMILAR = [
     "lists-of-lists",
     "long-list",
     "documents-with-new-keys",
+    "documents-with-new-long-keys",
     "escaped-keys",
     "quoted-keys",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -366,19 +367,39 @@ def interrupting(after):
     return report
 
 
+def written_responses(folder):
+    """Return how many responses an interrupted run has written, by the name of the model."""
+    lines = (folder / "run" / "spent.jsonl").read_text("utf-8").splitlines()
+    records = [json.loads(line) for line in lines if line]
+    return Counter(each["name"] for each in records if "response" in each)
+
+
+def test_cached_response_that_both_attempts_use_counts_once(folder):
+    row = {"expected": {"note": "Bill was paid"}, "candidate": {"note": "The customer paid"}}
+    lines = [json.dumps({"id": str(n), **row}) + "\n" for n in range(1_030)]
+    (folder / "rows.jsonl").write_text("".join(lines), "utf-8")
+    with serving() as server:
+        rules_file(folder, server.url)
+        with pytest.raises(InterruptedRunError):
+            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(600))
+        assert sum(written_responses(folder).values()) == 1
+        summary = fm.score("rows.jsonl", rules="rules.yaml", out="run", resume=True).summary
+    assert server.attempts == summary.usage["calls"] == summary.spent["requests"] == 1
+    assert summary.spent["replayed_calls"] == 0
+
+
 def test_resumed_evaluation_counts_previous_usage(folder):
     write_rows(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
         with pytest.raises(InterruptedRunError):
             fm.evaluate("a.eval.yaml", out="run", progress=interrupting(33))
-        before = {each["name"]: each["calls"] for each in read(folder, "usage")["usage"]}
-        assert before["llm_judge"] == 32
+        assert written_responses(folder)["llm_judge"] == 32
         usage = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage
     assert usage["calls"] == server.attempts
     assert {each["name"]: each["calls"] for each in usage["asked"]}["llm_judge"] == 40
     assert usage["cost"] == sum(each["cost"] for each in usage["asked"]) == 100.0 * usage["calls"]
-    assert not (folder / "run" / "usage.json").exists()
+    assert not (folder / "run" / "spent.jsonl").exists()
 
 
 def test_resumed_score_run_counts_previous_usage(folder):
@@ -447,34 +468,39 @@ def test_response_that_an_earlier_attempt_paid_for_is_not_counted_as_replayed(fo
 
 
 def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
-    write_rows(folder, 520)
+    write_rows(folder, 1_030)
     with serving() as server:
         rules_file(folder, server.url)
         with pytest.raises(InterruptedRunError):
-            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(1))
-        before = server.attempts
+            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(600))
+        before, used = server.attempts, sum(written_responses(folder).values())
         (folder / "rules.yaml").write_text(
             (folder / "rules.yaml").read_text().replace("model: m", "model: n"), "utf-8"
         )
-        spent = fm.score(
+        summary = fm.score(
             "rows.jsonl", rules="rules.yaml", out="run", resume=True, accept_changes=True
-        ).summary.spent
+        ).summary
+    spent, usage = summary.spent, summary.usage
+    calls = {each["model"]: each["calls"] for each in usage["asked"]}
+    assert calls == {"m": used, "n": server.attempts - before}
+    assert 0 < used < before
+    assert usage["cost"] == 100.0 * usage["calls"]
     requests = {each["model"]: each["requests"] for each in spent["asked"]}
     assert requests == {"m": before, "n": server.attempts - before}
     assert spent["cost"] == 100.0 * server.attempts
 
 
-def test_unreadable_usage_file_is_ignored(folder):
+@pytest.mark.parametrize("damage", [b"\n[1", b'\n{"response": {"id": 1}}', b"\n[]"])
+def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
     write_rows(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
         with pytest.raises(InterruptedRunError):
             fm.evaluate("a.eval.yaml", out="run", progress=interrupting(33))
-        (folder / "run" / "usage.json").write_bytes(b"[1")
-        before = server.attempts
-        assert (
-            0 < fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage["calls"] < before
-        )
+        with (folder / "run" / "spent.jsonl").open("ab") as log:
+            log.write(damage)
+        usage = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage
+    assert usage["calls"] == server.attempts
 
 
 # --- no duplicate calls -----------------------------------------------------------------------------

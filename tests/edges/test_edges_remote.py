@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from s3fs import S3FileSystem
 
 import fieldmark as fm
 from compressed_files import in_members
@@ -17,7 +18,7 @@ from fieldmark.data import file_blocks, files, remote_files
 from fieldmark.run import session
 from loopback_server import Answer, loopback
 from published.command_line import fieldmark
-from s3_server import s3_server
+from s3_server import s3_environment, s3_server
 
 CASES = 1_200
 BUCKET = "extractions"
@@ -67,15 +68,6 @@ def store(folder):
         for file in folder.glob("*.*"):
             client.upload_file(str(file), BUCKET, file.name)
         yield client, environment
-
-
-@pytest.fixture
-def s3(store, monkeypatch):
-    """The client of a server that the environment names."""
-    client, environment = store
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    return client
 
 
 @pytest.mark.slow
@@ -153,7 +145,8 @@ def web(folder, fault=lambda *_: None):
         found = fault(request, number)
         if found is not None:
             return found
-        file = folder / request.path.partition("?")[0].removeprefix("/")
+        path = request.path.partition("?")[0].removeprefix(f"/{BUCKET}")
+        file = folder / path.removeprefix("/")
         if not file.is_file():
             return Answer(status=404, body=b"")
         body = file.read_bytes()
@@ -179,12 +172,39 @@ def test_web_server_gives_the_same_results_as_files(suffix, folder, tmp_path):
     assert content(tmp_path / "run") == content(folder / "run")
 
 
+def test_worker_requests_the_lines_of_a_segment_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
+    rows = "".join(f'{{"id": "{n}", "text": "{n}{" word" * 80}"}}\n' for n in range(1_100))
+    (tmp_path / "rows.jsonl").write_text(rows)
+    with web(tmp_path) as (server, url):
+        fm.score(tmp_path / "rows.jsonl", f"{url}/rows.jsonl", out=tmp_path / "run", workers=2)
+    wanted = [re.findall(r"\d+", each.headers.get("Range", "")) for each in server.received]
+    sizes = [int(end) - int(start) + 1 for start, end in filter(None, wanted)]
+    # The first segment is read in order, as is what finds out the layout and where lines end.
+    segments = rows.splitlines(keepends=True)
+    assert {len("".join(segments[n : n + 512])) for n in (512, 1024)} <= set(sizes)
+    assert len(sizes) <= 3 + 4, sizes
+
+
+@contextmanager
+def bucket(folder, monkeypatch, fault):
+    """Serve the files of a directory as objects of S3, which may fail."""
+    with web(folder, fault) as (server, url):
+        # The client library would wait between its own attempts.
+        for name, value in {**s3_environment(url), "AWS_MAX_ATTEMPTS": "1"}.items():
+            monkeypatch.setenv(name, value)
+        S3FileSystem.clear_instance_cache()
+        yield server
+    S3FileSystem.clear_instance_cache()
+
+
 FAULTS = {
     "server-errors": Answer(status=500),
     "busy": Answer(status=429),
     "hangs-up": Answer(hang_up=True),
     "truncated": Answer(status=206, body=b"{", promised=99),
     "short": Answer(status=206, body=b"{"),
+    "slow": Answer(status=503, after=0.1),
 }
 
 
@@ -197,6 +217,40 @@ def test_temporary_faults_do_not_change_the_results(fault, folder, tmp_path):
         fm.score(folder / "truth.jsonl", f"{url}/found.jsonl", out=tmp_path / "run")
     assert content(tmp_path / "run") == content(folder / "run")
     assert len(server.received) > 3
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_temporary_faults_of_s3_do_not_change_the_results(fault, folder, tmp_path, monkeypatch):
+    def every_second(request, number):
+        return fault if number % 2 and request.method == "GET" else None
+
+    with bucket(folder, monkeypatch, every_second) as server:
+        fm.score(folder / "truth.jsonl", f"s3://{BUCKET}/found.jsonl", out=tmp_path / "run")
+    assert content(tmp_path / "run") == content(folder / "run")
+    assert len(server.received) > 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (Answer(status=500), "cannot read file after 5 attempts: "),
+        (Answer(status=206, body=b"{"), "cannot read file after 5 attempts: 1 of "),
+        (Answer(status=403), "access denied; check the credentials"),
+        (Answer(status=404), "file not found"),
+    ],
+    ids=["500", "short", "403", "404"],
+)
+def test_permanent_fault_of_s3_is_an_error_that_says_what_is_wrong(
+    fault, message, folder, monkeypatch
+):
+    name = f"s3://{BUCKET}/found.jsonl"
+    with (
+        bucket(folder, monkeypatch, lambda request, _: fault if request.method == "GET" else None),
+        pytest.raises(fm.DataError) as raised,
+    ):
+        fm.score(folder / "truth.jsonl", name)
+    assert str(raised.value).startswith(f"{name}: {message}")
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -145,11 +145,11 @@ def test_interrupted_run_is_resumed_from_the_store_alone(error, memory, tmp_path
     with pytest.raises(fm.DataError, match="has no summary; resume it to finish it"):
         fm.open_run(URL)
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "elsewhere"))
-    memory.pipe_file("/runs/one/usage.json", b'{"usage": []}')
+    memory.pipe_file("/runs/one/spent.jsonl", b"")
     run = score(URL, resume=True)
     assert content(run.path) == content(score(tmp_path / "one").path)
     assert downloaded(memory, tmp_path / "copy") == content(run.path)
-    assert not [name for name in files(memory) if name.startswith(("parts/", "usage"))]
+    assert not [name for name in files(memory) if name.startswith(("parts/", "spent"))]
     with pytest.raises(fm.ConfigError, match="memory://runs/one is already complete"):
         score(URL, resume=True)
 
@@ -302,15 +302,6 @@ def store():
     with s3_server() as (client, environment):
         client.create_bucket(Bucket="bucket")
         yield client, environment
-
-
-@pytest.fixture
-def s3(store, monkeypatch):
-    """The client of an S3 server that the environment names."""
-    client, environment = store
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    return client
 
 
 @pytest.mark.slow

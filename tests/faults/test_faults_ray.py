@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import socket
@@ -10,9 +11,12 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
+from edges.llm_server import serving
 from fieldmark.run.case_processor import SEGMENT
 from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, TESTS, fieldmark
@@ -37,10 +41,14 @@ def serial(folder, monkeypatch):
     return content(folder / "serial")
 
 
-def on_cluster(folder, nodes, fault, out, found="found.jsonl"):
+def on_cluster(folder, nodes, fault, out, found="found.jsonl", **environment):
     command = [sys.executable, TESTS / "ray_cluster.py", folder, str(nodes), fault, out, found]
     done = subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, check=False, timeout=10 * TIMEOUT
+        command,
+        env={**ENVIRONMENT, **environment},
+        capture_output=True,
+        check=False,
+        timeout=10 * TIMEOUT,
     )
     return done.returncode, done.stderr.decode()
 
@@ -76,6 +84,73 @@ def test_rows_in_any_order_are_joined_to_the_same_bytes(change, folder, monkeypa
     assert code == 0, errors
     fm.score("truth.jsonl", f"{change}.jsonl", out=f"serial-{change}")
     assert content(folder / f"ray-{change}") == content(folder / f"serial-{change}")
+
+
+def test_parquet_gives_the_same_bytes(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for side, size in (("truth", 700), ("found", 900)):
+        lines = [
+            {"id": str(n), "n": n, "text": f"{side if n % 9 == 0 else 'row'} {n}", "x": [{"y": n}]}
+            for n in range(20 * SEGMENT + 5)
+        ]
+        pq.write_table(pa.Table.from_pylist(lines), f"{side}.parquet", row_group_size=size)
+    code, errors = on_cluster(folder, 2, "none", "ray-parquet", "found.parquet")
+    assert code == 0, errors
+    run = fm.score("truth.parquet", "found.parquet", out="serial-parquet")
+    assert run.summary.cases.scored == 20 * SEGMENT + 5
+    assert content(folder / "ray-parquet") == content(folder / "serial-parquet")
+
+
+JUDGED = """
+cases: judged.jsonl
+provider: {{type: openai, {options}}}
+evaluators:
+  - {{name: fields, type: field_accuracy, fields: [{{path: text, match: semantic}}]}}
+  - {{name: judge, type: llm_judge, rubric: Does it say the same?, samples: 2, {options}}}
+"""
+
+
+@pytest.mark.parametrize("cache", ["true", "false"])
+def test_responses_of_a_run_whose_driver_was_killed_count_once(cache, folder, monkeypatch):
+    """Responses that no row contains are asked for again, or are in the cache."""
+    monkeypatch.chdir(folder)
+    lines = [
+        {"id": str(n), "expected": {"text": f"row {n}"}, "candidate": {"text": f"line {n}"}}
+        for n in range(500)
+    ]
+    Path("judged.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    out = f"judged-{cache}"
+
+    def respond(exchange):
+        """Answer the questions of later tasks before those of the third segment."""
+        if '"row 70"' in exchange.prompt:
+            assert eventually(lambda: server.attempts > 300)
+        exchange.succeed()
+
+    with serving(respond) as server:
+        options = f"model: m, base_url: {server.url}, cache: {cache}"
+        Path("judged.yaml").write_text(JUDGED.format(options=options))
+        own = {"FIELDMARK_CACHE": str(folder / f"cache-{cache}")}
+        code, errors = on_cluster(folder, 2, "driver", out, "judged.yaml", **own)
+        assert code == -signal.SIGKILL, errors
+        assert 0 < len((folder / out / "results.jsonl").read_bytes().splitlines()) < len(lines)
+        code, errors = on_cluster(folder, 2, "none", out, "judged.yaml", **own)
+        assert code == 0, errors
+        asked = server.attempts
+        monkeypatch.setenv("FIELDMARK_CACHE", str(folder / f"cache-serial-{cache}"))
+        fm.evaluate("judged.yaml", out=f"{out}-serial")
+        assert server.attempts - asked >= 2 * len(lines)
+    rows = [(folder / name / "results.jsonl").read_bytes() for name in (out, f"{out}-serial")]
+    assert rows[0] == rows[1]
+    resumed, serial = (
+        json.loads((folder / name / "summary.json").read_text()) for name in (out, f"{out}-serial")
+    )
+    assert resumed["spent"]["requests"] >= asked >= resumed["usage"]["calls"]
+    for summary in (resumed, serial):
+        del summary["spent"]
+        for usage in (summary["usage"], *summary["usage"]["asked"]):
+            del usage["seconds"]
+    assert resumed == serial
 
 
 @pytest.mark.parametrize("fault", ["worker", "node"])

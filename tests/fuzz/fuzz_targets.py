@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from fieldmark.api.triage import triage
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import load_file
 from fieldmark.config.rules_file import load_rules
@@ -18,16 +19,20 @@ from fieldmark.data.inputs import Parse, Role
 from fieldmark.data.json_parser import JsonDialect, parse_json
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.pairing import open_truth
-from fieldmark.errors import FieldmarkError
+from fieldmark.errors import DataError, FieldmarkError
 from fieldmark.evaluators.constraints import Constraint
 from fieldmark.evaluators.json_schema import JsonSchema
 from fieldmark.judges.judge_protocol import InvalidResponseError, parse_response
 from fieldmark.judges.llm.chat import parse_grades, response_text
 from fieldmark.judges.llm.client import UnusableResponseError
+from fieldmark.model.confidence import ConfidenceOptions
+from fieldmark.values.confidence import ConfidenceReader
 from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.json_text import finite_json
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.paths import attribute_of, covers, has_path, parse_path, resolve, without
+from fieldmark.wire.confidence import ThresholdSet
+from fieldmark.wire.json_fields import read_document
 
 __all__ = ["CORPUS", "TARGETS", "Target"]
 
@@ -117,7 +122,26 @@ def read_schema(data: bytes) -> None:
     JsonSchema(schema=schema).evaluate(None, DOCUMENT)  # type: ignore[arg-type]
 
 
+def read_confidences(data: bytes) -> None:
+    document = parse_json(data, role=Role.CANDIDATE)
+    for options in (ConfidenceOptions(), ConfidenceOptions(value="a", confidence="b", scale=100)):
+        read = ConfidenceReader(options).read(document, document)
+        finite_json(read.confidences)
+
+
+def read_thresholds(data: bytes) -> None:
+    try:
+        chosen = ThresholdSet.from_dict(read_document(data))
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    assert ThresholdSet.from_dict(chosen.to_dict()) == chosen
+    for document in triage([DOCUMENT], chosen):
+        document.to_dict()
+
+
 TARGETS: dict[str, Target] = {
+    "confidences": Target(read_confidences),
+    "thresholds": Target(read_thresholds),
     "json": Target(read_json),
     "jsonl": Target(from_file("rows.jsonl", read_rows)),
     "csv": Target(from_file("rows.csv", read_rows)),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import sys
-from array import array
 from random import Random
 
 from sanitizing import guarded, load
@@ -103,7 +102,6 @@ def starved(rules: object) -> int:
         lambda: cold.compare_all([pair]),
         lambda: kernel.count([300, 300, 301, 400]),
         lambda: kernel.count(list(range(1000))),
-        lambda: kernel.weigh(kernel.resample(7, 9, (1, 2, 3, 4)), array("q", range(21)), 7),
         lambda: kernel.sum_cells([300, 300, 301, 400] * 20, 15, *facts),
         lambda: kernel.row("x", b',"a":1', *outcomes, {"rows[]": 7}, *canonical),
     )

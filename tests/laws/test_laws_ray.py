@@ -44,6 +44,8 @@ def folder(tmp_path_factory):
         side.with_name(f"{side.stem}-duplicates.jsonl").write_bytes(raw + raw[:end])
         compressed = in_members(raw, [*range(0, len(raw), 20_000)], suffix)
         side.with_name(f"{side.name}.{suffix}").write_bytes(compressed)
+    lines = (path / "found.jsonl").read_text().splitlines(keepends=True)
+    (path / "reversed.jsonl").write_text("".join(reversed(lines)))
     few = [
         {"id": str(n), "expected": {"text": f"row {n}"}, "candidate": {"text": f"line {n % 50}"}}
         for n in range(70)
@@ -80,6 +82,19 @@ def test_cluster_gives_the_same_bytes_as_one_process(folder, errors, monkeypatch
     assert content(Path("ray-rescored")) == content(Path("serial-rescored"))
     fm.score("truth.jsonl.gz", "found.jsonl.zst", out="serial-compressed")
     assert content(Path("ray-compressed")) == content(Path("serial-compressed"))
+
+
+@pytest.mark.slow
+def test_rows_that_cannot_be_joined_are_compared_in_one_process_and_a_note_says_so(
+    folder, errors, monkeypatch
+):
+    monkeypatch.chdir(folder)
+    assert json.loads(Path("notes.json").read_text())[-1] == (
+        "compared in one process: the rows of both files are not in the same order and cannot be "
+        "joined: truth.jsonl.gz is not an uncompressed JSONL file"
+    )
+    fm.score("truth.jsonl.gz", "reversed.jsonl", out="serial-reversed")
+    assert content(Path("ray-reversed")) == content(Path("serial-reversed"))
 
 
 @pytest.mark.slow

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import wraps
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from fieldmark.errors import DataError, Location
 
-__all__ = ["checked"]
+__all__ = ["checked", "strings"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -23,6 +23,7 @@ class _Kind(NamedTuple):
 
 _STRING: Final = _Kind("a string", (str,))
 _MAPPING: Final = _Kind("a mapping", (Mapping,))
+_SEVERAL: Final = _Kind("a list or a mapping", (list, tuple, Mapping))
 _KINDS: Final[Mapping[str, _Kind]] = {
     "str": _STRING,
     "bool": _Kind("true or false", (bool,)),
@@ -35,8 +36,11 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "SchemaSource": _Kind(
         "a pydantic model or another class, a mapping or a path", (type, Mapping, str, os.PathLike)
     ),
+    "RunsLike": _SEVERAL,
+    "CandidatesLike": _SEVERAL,
     "Mapping[str, JsonValue]": _MAPPING,
     "Mapping[str, float]": _MAPPING,
+    "Iterable[str]": _Kind("strings", (Iterable,)),
 }
 """What an argument must be, by its annotation without `| None`."""
 _FILES: Final = frozenset(
@@ -60,6 +64,11 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
     return call
 
 
+def strings(given: Iterable[str]) -> tuple[str, ...]:
+    """Return an argument that is one string or several."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 def _check(name: str, value: object, annotation: str) -> None:
     optional = annotation.endswith(" | None")
     annotation = annotation.removesuffix(" | None")
@@ -69,7 +78,7 @@ def _check(name: str, value: object, annotation: str) -> None:
     is_flag = isinstance(value, bool) and kind is not None and bool not in kind.types
     if kind is not None and (is_flag or not isinstance(value, kind.types)):
         raise TypeError(f"{name} must be {kind.described}, got {type(value).__name__}")
-    if kind is _MAPPING and isinstance(value, Mapping):
+    if kind in (_MAPPING, _SEVERAL) and isinstance(value, Mapping):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:
             raise TypeError(f"the keys of {name} must be strings, got {type(wrong).__name__}")

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from fieldmark.api.arguments import checked
-from fieldmark.api.recount import RecountedRun, RunLike, attribute_weights, stored_run
-from fieldmark.errors import ConfigError, Problem
+from fieldmark.api.arguments import checked, strings
+from fieldmark.api.recount import (
+    RecountedRun,
+    RunLike,
+    attribute_weights,
+    paired_cases,
+    stored_run,
+)
+from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
     CaseInRun,
+    MetricDifference,
     PairedCases,
     ResamplingOptions,
     paired_metrics,
+    paired_slices,
 )
+from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.run.case_processor import SliceTotals
 from fieldmark.run.gates import check_drops
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
@@ -33,7 +41,7 @@ from fieldmark.wire.summary import summary_to_json
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["DiffResult", "diff"]
+__all__ = ["DiffResult", "case_in_run", "diff", "has_same_truth", "obstacles"]
 
 _HINTS: Final[Mapping[str, str]] = {
     "status": "let it finish, or compare the completed cases with force=True",
@@ -55,7 +63,6 @@ _HINTS: Final[Mapping[str, str]] = {
 _NOT_COMPARABLE: Final = frozenset({"rules", "conventions", "weights", "evaluators"})
 """What must be the same for a metric to be better or worse."""
 _COUNTING: Final = frozenset(each.name for each in fields(CountingOptions))
-_Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -84,6 +91,7 @@ def diff(
     *,
     rescore: bool = False,
     force: bool = False,
+    by: Iterable[str] | None = None,
     max_drop: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> DiffResult:
@@ -91,7 +99,8 @@ def diff(
 
     Runs with different data, rules or conventions are rejected. `rescore` applies the convention
     of the first run to the second; `force` compares the cases that both contain, but with
-    different rules or conventions nothing is called better or worse.
+    different rules or conventions nothing is called better or worse. `by` groups the cases into
+    slices, which are compared by the first metric; by default, those that both runs have.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -103,16 +112,17 @@ def diff(
     <DiffVerdict.SAME: 'no difference'>
     """
     old, new = stored_run(before), stored_run(after)
-    obstacles = list(_obstacles(old, new, rescore=rescore))
-    if obstacles and not force:
-        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in obstacles])
+    found = list(obstacles(old, new, rescore=rescore))
+    if found and not force:
+        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in found])
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    different = tuple(what for what, _ in obstacles if what in _NOT_COMPARABLE)
+    different = tuple(what for what, _ in found if what in _NOT_COMPARABLE)
     evaluators = list(dict.fromkeys([*_evaluators(old), *_evaluators(new)]))
     pairs = PairedCases(comparable=not different, evaluators=evaluators)
-    gathered = _gather(first, second, pairs, same_files=_same_truth(old, new) is True)
+    sliced = _SlicedPairs(_slice_keys(old, new, by), pairs, first, second)
+    gathered = _gather(first, second, pairs, sliced, same_files=has_same_truth(old, new) is True)
     if not force:
         gathered.check_same_data()
     if not pairs.cases:
@@ -132,10 +142,22 @@ def diff(
     ordered = {
         name: metrics.headline[name] for name in summaries[0].metrics if name in metrics.headline
     }
+    slices: Mapping[str, MetricDifference] = {}
+    if sliced.keys:
+        summaries = sliced.summaries(summaries)
+        slices = paired_slices(
+            {name: sliced.pairs[name] for name in summaries[0].slices},
+            next(iter(ordered)),
+            first.table,
+            second.table,
+            first.convention.counting,
+            ResamplingOptions(seed=seed),
+            counting_after=second.convention.counting,
+        )
     notes = [f"the target changed: {change}" for change in _target_changes(old, new)]
     if rescore:
         notes.append(f"{new.path.name} rescored with the convention of {old.path.name}")
-    notes += [f"forced: {text}" for _, text in obstacles]
+    notes += [f"forced: {text}" for _, text in found]
     notes += _reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{old.path.name} is newer than {new.path.name}")
@@ -143,7 +165,7 @@ def diff(
         before=_name(old, summaries[0]),
         after=_name(new, summaries[1]),
         summaries=summaries,
-        metrics=replace(metrics, headline=ordered),
+        metrics=replace(metrics, headline=ordered, slices=slices),
         pairs=pairs,
         different=different,
         primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
@@ -184,19 +206,80 @@ class _GatheredCases:
                 yield f"left out {plural(count, 'case')} found only in {name}"
 
 
+def _slice_keys(
+    before: StoredRun, after: StoredRun, by: Iterable[str] | None
+) -> tuple[SliceKey, ...]:
+    """Return what cases are grouped by: the given keys, or those that both runs have."""
+    own, other = (() if run.summary is None else run.summary.by for run in (before, after))
+    try:
+        return parse_slice_keys([key for key in own if key in other] if by is None else strings(by))
+    except OptionError as error:
+        raise ConfigError.of(f"by: {error.message}") from error
+
+
+class _SlicedPairs:
+    """The cases of both runs by slice, according to the first run."""
+
+    def __init__(
+        self,
+        keys: tuple[SliceKey, ...],
+        like: PairedCases,
+        first: RecountedRun,
+        second: RecountedRun,
+    ) -> None:
+        self.keys = keys
+        self.pairs: dict[str, PairedCases] = {}
+        self._like = like
+        self._runs = first, second
+        self._totals = tuple(SliceTotals(run.table, keys, sampled=False) for run in self._runs)
+
+    def add(self, before: CaseResult, after: CaseResult) -> None:
+        """Add one case of both runs to its slices."""
+        first, second = self._runs
+        for key in self.keys:
+            for name in key.names(before.case):
+                if name not in self.pairs:
+                    like = self._like
+                    self.pairs[name] = PairedCases(
+                        comparable=like.comparable, evaluators=like.evaluators
+                    )
+                self.pairs[name].add(
+                    before.id, case_in_run(before, first), case_in_run(after, second)
+                )
+                for totals, case in zip(self._totals, (before, after), strict=True):
+                    own = totals.totals(name)
+                    own.add([case])
+                    own.tally.settle()  # so that memory does not grow with the number of slices
+
+    def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
+        """Return the summaries of both runs with those of their slices."""
+        by = tuple(key.text for key in self.keys)
+        first, second = (
+            replace(summary, by=by, slices=totals.summaries(summary, run.convention))
+            for summary, totals, run in zip(summaries, self._totals, self._runs, strict=True)
+        )
+        return first, second
+
+
 def _gather(
-    first: RecountedRun, second: RecountedRun, pairs: PairedCases, *, same_files: bool
+    first: RecountedRun,
+    second: RecountedRun,
+    pairs: PairedCases,
+    sliced: _SlicedPairs,
+    *,
+    same_files: bool,
 ) -> _GatheredCases:
     """Count the cases of both runs; with different files, compare the truth of each case."""
     gathered = _GatheredCases()
-    for old, new in _paired(first.cases(), second.cases()):
+    for old, new in paired_cases([first.cases(), second.cases()]):
         if old is not None and new is not None:
             ours, theirs = old.expected, new.expected
             if not same_files and ours is not MISSING and theirs is not MISSING:
                 gathered.other_truth += not equal(ours, theirs)
             first.add(old)
             second.add(new)
-            pairs.add(old.id, _in_run(old, first), _in_run(new, second))
+            pairs.add(old.id, case_in_run(old, first), case_in_run(new, second))
+            sliced.add(old, new)
         elif (old is not None and old.id in second.failed) or (
             new is not None and new.id in first.failed
         ):
@@ -206,7 +289,8 @@ def _gather(
     return gathered
 
 
-def _in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
+def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
+    """Return what the comparison of runs needs of a case."""
     scores = {each.name: each.score.score for each in case.evaluator_results}
     return CaseInRun(
         block=case.outcomes,
@@ -214,27 +298,6 @@ def _in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
         table=run.table,
         evaluators={name: score for name, score in scores.items() if score is not None},
     )
-
-
-def _paired(first: Iterable[CaseResult], second: Iterable[CaseResult]) -> Iterator[_Pair]:
-    """Pair cases by id; cases in the same order in both runs are not held in memory."""
-    waiting: tuple[dict[str, deque[CaseResult]], dict[str, deque[CaseResult]]] = ({}, {})
-    for pair in zip_longest(first, second):
-        old, new = pair
-        if old is not None and new is not None and old.id == new.id:
-            yield pair
-            continue
-        for side, case in enumerate(pair):
-            if case is None:
-                continue
-            partners = waiting[1 - side].get(case.id)
-            if partners:
-                partner = partners.popleft()
-                yield (case, partner) if side == 0 else (partner, case)
-            else:
-                waiting[side].setdefault(case.id, deque()).append(case)
-    yield from ((case, None) for cases in waiting[0].values() for case in cases)
-    yield from ((None, case) for cases in waiting[1].values() for case in cases)
 
 
 def _with_evaluators(summary: Summary, run: StoredRun) -> Summary:
@@ -306,7 +369,7 @@ def _key_text(value: JsonValue) -> str:
     return "detected" if value is None else repr(value)
 
 
-def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
+def obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
     """Yield what differs between two runs that cannot be compared, each with a description."""
     for run in (before, after):
         if run.status != "complete":
@@ -321,13 +384,13 @@ def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterato
             yield "conventions", f"the runs have different conventions{_listed(counted)}"
         elif not other_rules:  # weights are a part of the rules
             yield "weights", f"the runs have different weights{_listed(_weights(before, after))}"
-    if _same_truth(before, after) is False:
+    if has_same_truth(before, after) is False:
         yield "ground truth", "the runs have different ground truth"
     if _evaluators(before) != _evaluators(after):
         yield "evaluators", "the runs have different evaluators"
 
 
-def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
+def has_same_truth(before: StoredRun, after: StoredRun) -> bool | None:
     """Whether both runs read the same ground truth; `None` if hashes cannot tell."""
     old, new = before.manifest.truth, after.manifest.truth
     if old is None or new is None:

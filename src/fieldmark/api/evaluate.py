@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from fieldmark.api.arguments import checked
+from fieldmark.api.arguments import checked, strings
 from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
@@ -61,7 +61,7 @@ def evaluate(
     cases: Iterable[str] = (),
     concurrency: int | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
     results: str = "jsonl",
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
@@ -73,6 +73,7 @@ def evaluate(
     intervals: bool | None = None,
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
+    by: Iterable[str] = (),
     max_errors: int | None = None,
     preflight: bool = True,
     allow_code: bool = False,
@@ -86,10 +87,11 @@ def evaluate(
     for the run, or with `resume` the directory of an interrupted run. With `offline`, only cached
     responses of models are used. With `intervals`, and for saved runs, metrics have confidence
     intervals. `max_drop` limits how much worse a metric may be than in the run `baseline`, which is
-    named as for `diff`. With `preflight`, every judge, model and target is checked before the first
-    case; `check_ready_eval` does the same beforehand. Large files are processed by `workers`
-    processes or by another `engine`, as for `score`, unless evaluators call programs or models.
-    With `allow_code`, rules may name Python functions, which are then imported and run.
+    named as for `diff`. `by` groups the cases into slices, as for `score`. With `preflight`, every
+    judge, model and target is checked before the first case; `check_ready_eval` does the same
+    beforehand. Large files are processed by `workers` processes or by another `engine`, as for
+    `score`, unless evaluators call programs or models. With `allow_code`, rules may name Python
+    functions, which are then imported and run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -103,8 +105,8 @@ def evaluate(
     options = RunOptions(
         file=spec.location.file,
         target=target,
-        only=_strings(only),
-        cases=_strings(cases),
+        only=strings(only),
+        cases=strings(cases),
         concurrency=concurrency,
         engine=engine,
         workers=workers,
@@ -119,6 +121,7 @@ def evaluate(
         intervals=intervals,
         baseline=baseline,
         max_drop=max_drop or {},
+        by=strings(by),
         max_errors=max_errors,
         allow_code=allow_code,
     )
@@ -250,10 +253,6 @@ def _empty_summaries(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
     """Return the summaries of all evaluators without cases, which contain every metric name."""
     metrics = dataset_metrics(spec.members, start_accumulators(spec.members))
     return EvaluatorTotals(member.name for member in spec.members).summaries(metrics)
-
-
-def _strings(given: Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _spec(source: EvalSource, code: Code) -> EvalSpec:

@@ -88,7 +88,8 @@ def work_on(path: Path, number: int) -> bool:
     task = plan.partition(number)
     if result_exists(plan, number):
         return False
-    prepared = _prepare(plan, RunOptions.from_stored(plan.options))
+    options = RunOptions.from_stored(plan.options)
+    prepared = _prepare(plan, options)
     stream, settings = prepared.stream, prepared.settings
     found = partition(stream, plan.segment_size)
     stream.close()
@@ -99,8 +100,9 @@ def work_on(path: Path, number: int) -> bool:
         opener=found.opener,
         settings=settings,
         seeds=plan.seeds,
-        values=bool(plan.options.get("values", True)),
+        values=options.values,
         sampled=True,
+        by=options.slice_keys,
     )
     with relaxed_gc(), open_worker(job) as worker:
 
@@ -130,14 +132,16 @@ def merge_plan(
         RunOptions.from_stored(plan.options), out=out, intervals=True, results=results
     )
     prepared = _prepare(plan, options)
-    parts = _results(plan, prepared, values=options.values)
+    parts = _results(plan, prepared, options)
     return run_session(replace(prepared, parts=parts), options, progress=progress)
 
 
-def _results(plan: RunPlan, prepared: PreparedRun, *, values: bool) -> Iterator[PartitionResult]:
+def _results(
+    plan: RunPlan, prepared: PreparedRun, options: RunOptions
+) -> Iterator[PartitionResult]:
     after = 0
     for number in range(plan.partitions):
-        result = read_result(plan, number, prepared.settings, values=values)
+        result = read_result(plan, number, prepared.settings, options)
         if result.number != after:
             message = f"partition {number} starts at segment {result.number}, expected {after}"
             raise DataError(message, Location(str(plan.path)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +23,7 @@ from fieldmark.metrics.summary import (
     RunIntervals,
     Summary,
     summarize,
+    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
@@ -36,6 +39,7 @@ __all__ = [
     "RecountedRun",
     "RunLike",
     "attribute_weights",
+    "paired_cases",
     "stored_intervals",
     "stored_run",
 ]
@@ -73,7 +77,16 @@ class RecountedRun:
     `weights` are the weights of another run. Runs that share a `table` number attributes equally.
     """
 
-    __slots__ = ("_counter", "attributes", "convention", "failed", "run", "table", "tally")
+    __slots__ = (
+        "_counter",
+        "attributes",
+        "confidence",
+        "convention",
+        "failed",
+        "run",
+        "table",
+        "tally",
+    )
 
     def __init__(
         self,
@@ -86,6 +99,12 @@ class RecountedRun:
         self.convention = convention or run.convention
         self.table = AttributeTable() if table is None else table
         self.tally = Tally(self.table)
+        rated = run.summary is not None and run.summary.confidence is not None
+        self.confidence: ConfidenceTally | None = None
+        if rated:
+            from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
+
+            self.confidence = ConfidenceTally()
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)
         stored = dict(run.attributes)
@@ -117,11 +136,17 @@ class RecountedRun:
     def add(self, case: CaseResult) -> None:
         """Add a case to the totals of the run."""
         self.tally.add(case.outcomes, case.stats, case.case.input)
+        if self.confidence is not None:
+            self.confidence.add(case.outcomes, case.attributes, case.confidences)
 
     def summary(self, convention: AppliedConvention | None = None) -> Summary:
         """Return the metrics of all added cases, labeled with a convention."""
         applied = convention or self.run.manifest.convention
-        return summarize(self.tally, self.convention, applied=applied)
+        summary = summarize(self.tally, self.convention, applied=applied)
+        stored = self.run.summary
+        if self.confidence is None or stored is None or stored.confidence is None:
+            return summary
+        return with_confidence(summary, self.confidence, stored.confidence.options)
 
     def _recounted(self, case: CaseResult) -> CaseStats:
         """Count a case again; what comes from evaluators does not change."""
@@ -154,6 +179,31 @@ class RecountedRun:
             errors_count=stored.errors_count,
             vacuous=stored.vacuous,
         )
+
+
+def paired_cases(
+    runs: Sequence[Iterable[CaseResult]],
+) -> Iterator[tuple[CaseResult | None, ...]]:
+    """Yield the cases of several runs by id; a run that does not have a case gives `None`.
+
+    Cases in the same order in all runs are not held in memory.
+    """
+    waiting: dict[str, list[deque[CaseResult]]] = {}
+    for cases in zip_longest(*runs):
+        if None not in cases and len({case.id for case in cases}) == 1:
+            yield cases
+            continue
+        for place, case in enumerate(cases):
+            if case is None:
+                continue
+            found = waiting.setdefault(case.id, [deque() for _ in runs])
+            found[place].append(case)
+            if all(found):
+                yield tuple(each.popleft() for each in found)
+                if not any(found):
+                    del waiting[case.id]
+    for found in waiting.values():
+        yield from zip_longest(*found)
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:

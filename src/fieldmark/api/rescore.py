@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import ClassVar, Final, cast
 
-from fieldmark.api.arguments import checked
+from fieldmark.api.arguments import checked, strings
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.data.files import is_url, open_file, redacted_url
 from fieldmark.data.inputs import Coverage
@@ -18,14 +18,14 @@ from fieldmark.data.pairing import ReadStatistics
 from fieldmark.data.partitions import LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
 from fieldmark.metrics.bootstrap import run_intervals
-from fieldmark.metrics.case_sample import CaseSample, Threshold
+from fieldmark.metrics.case_sample import Threshold
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import canonical_sha256, described
+from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.metrics.tally import CaseTotals
-from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcomes import Attribute
+from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
 from fieldmark.run.case_processor import RunTotals
 from fieldmark.run.engines import run_partitions
@@ -56,17 +56,19 @@ def rescore(
     options: Mapping[str, JsonValue] | None = None,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
+    by: Iterable[str] | None = None,
     max_errors: int = 0,
     out: str | Path | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
 ) -> RunResult:
     """Apply another convention, or other options, to the outcomes of a run.
 
-    Only counting options can change: a convention that compares values differently needs the
-    inputs and is rejected. `max_errors` is the number of cases that may have evaluation errors.
-    `out` is a new directory, or a new prefix of an object store, for the resulting run.
-    Large runs are counted by `workers` processes or by the `engine`, as for `score`.
+    Only counting options can change: a convention that compares values differently needs the inputs
+    and is rejected. `by` groups the cases into slices, by default as in the run. `max_errors` is
+    the number of cases that may have evaluation errors. `out` is a new directory, or a new prefix
+    of an object store, for the resulting run. Large runs are counted by `workers` processes or by
+    the `engine`, as for `score`.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -74,10 +76,13 @@ def rescore(
     >>> run.micro.fn, fm.rescore(run, options={"wrong_value": "fp"}).micro.fn
     (1, 0)
     """
-    run_options = RunOptions(engine=engine, workers=workers)
     stored = stored_run(run)
     target = _target(stored, convention, options or {})
     gates = RunGates(gates=tuple(parse_gates(at_least, at_most)))
+    before = () if stored.summary is None else stored.summary.by
+    run_options = RunOptions(
+        engine=engine, workers=workers, by=before if by is None else strings(by)
+    )
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
     directory = None if out is None else new_run_directory(out, _manifest(stored, applied))
@@ -88,19 +93,24 @@ def rescore(
             path=str(Path(stored.name).absolute()),
             bytes=Path(stored.name).stat().st_size if Path(stored.name).exists() else 0,
             keep_rows=directory is not None,
+            by=run_options.slice_keys,
         )
-        sample = None if directory is None else CaseSample(recounted.table)
+        totals = job.totals(recounted.table)
         files = () if directory is None else directory.files
         for result in _results(job, run_options, files):
-            recounted.tally.merge(result.totals.tally)
-            if sample is not None and result.totals.sample is not None:
-                sample.merge(result.totals.sample)
+            totals.merge(result.totals)
             if directory is not None:
                 directory.append(result.rows, result.attributes)
+        recounted.tally, recounted.confidence = totals.tally, totals.confidence
         summary = _summary(recounted, applied)
-        if sample is not None:
-            intervals = run_intervals(sample, summary, target.counting)
+        if totals.sample is not None:
+            intervals = run_intervals(totals.sample, summary, target.counting)
             summary = replace(summary, intervals=intervals)
+        if totals.slices is not None:
+            slices = totals.slices.summaries(summary, target)
+            unused = totals.slices.warnings(list(summary.attributes))
+            warnings = dict.fromkeys([*summary.warnings, *unused])
+            summary = replace(summary, by=run_options.by, slices=slices, warnings=tuple(warnings))
         summary = gates.checked(summary, max_errors=max_errors)
         if directory is not None:
             directory.finish(summary, lists=stored.manifest.lists)
@@ -125,6 +135,19 @@ class _RescoreJob:
     bytes: int
     seeds: tuple[Attribute, ...] | None = None
     keep_rows: bool = True
+    by: tuple[SliceKey, ...] = ()
+
+    def totals(self, table: AttributeTable, threshold: Threshold | None = None) -> RunTotals:
+        """Return totals without any case; only a run that is saved has intervals."""
+        summary = self.run.summary
+        return RunTotals(
+            table,
+            values=False,
+            sampled=self.keep_rows,
+            threshold=threshold,
+            by=self.by,
+            confidences=summary is not None and summary.confidence is not None,
+        )
 
     def partitions(self) -> Iterator[NumberedPartition]:
         """Yield the segments of the run."""
@@ -170,16 +193,10 @@ class _RescoreWorker:
     def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
         """Read and count the rows of a task, and write the new ones."""
         job, table = self._job, self._recounted.table
-        totals = RunTotals(table, values=False, sampled=job.keep_rows, threshold=self._threshold)
+        totals = job.totals(table, self._threshold)
         for number, partition in task:
             cases = self._cases(cast("LineRange", partition.truth))
-            for case in cases:
-                if case.case.input is CaseInput.FAILED:
-                    totals.tally.add_failed()
-                    continue
-                totals.tally.add(case.outcomes, case.stats, case.case.input)
-                if totals.sample is not None:
-                    totals.sample.add(case.id, case.outcomes, case.stats)
+            totals.count(cases)
             if job.keep_rows:
                 write(self._encoder.encode(number, cases))
         return PartitionResult(

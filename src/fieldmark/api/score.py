@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.arguments import checked
+from fieldmark.api.arguments import checked, strings
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
@@ -18,7 +18,7 @@ from fieldmark.run.options import InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
-from fieldmark.run.settings import RulesLike, resolve_settings
+from fieldmark.run.settings import ConfidenceLike, RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.wire.manifest import ManifestInput
 
@@ -51,11 +51,13 @@ def score(
     intervals: bool | None = None,
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
+    by: Iterable[str] = (),
     max_errors: int | None = None,
     engine: str = "processes",
-    workers: int | str = 1,
+    workers: int | str | None = None,
     results: str = "jsonl",
     allow_code: bool = False,
+    confidence: ConfidenceLike = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
@@ -67,17 +69,23 @@ def score(
     `resume` that of an interrupted run. With `offline`,
     only cached responses of models are used. `max_errors` is the number of cases that may have
     evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
-    which is named as for `diff`. Large files are processed by `workers` processes, with `"auto"`
-    one per core, or by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`; the results
-    depend on neither. With the `results` `"parquet"`, a saved run also has its outcomes as Parquet
-    files. With `allow_code`, a rules file may name Python functions, which are then imported and
-    run. The result contains all cases and fields, also without `out`.
+    which is named as for `diff`. `summary.slices` contains the metrics of slices of the cases `by`
+    tag, `metadata.KEY` or a path of the expected document. With `confidence`, the confidences of
+    predictions are read, and the result says how well they tell correct from wrong values; it may
+    be options as in a rules file. Large files are processed by `workers` processes, with `"auto"`
+    one per core, by default one, or by a Ray cluster if the `engine` is `"ray"` or
+    `"ray://host:port"`, by default with all its cores; the results depend on neither. With the
+    `results` `"parquet"`, a saved run also has its outcomes as Parquet files. With `allow_code`, a
+    rules file may name Python functions, which are then imported and run. The result contains all
+    cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
     >>> predictions = [{"id": "b", "total": 2}, {"id": "a", "total": 3}]
     >>> fm.score(truth, predictions).attributes["total"].f1
     0.5
+    >>> fm.score(truth, predictions, by=["total"]).summary.slices["total=2"].micro.f1
+    1.0
     """
     run_options = RunOptions(
         truth=truth,
@@ -100,11 +108,13 @@ def score(
         intervals=intervals,
         baseline=baseline,
         max_drop=max_drop or {},
+        by=strings(by),
         max_errors=max_errors,
         engine=engine,
         workers=workers,
         results=results,
         allow_code=allow_code,
+        confidence=confidence,
     )
     return score_with(run_options, progress=progress, keep_cases=True)
 
@@ -125,6 +135,8 @@ def prepare_score(
     The `inputs` of the manifest are read and hashed unless they are known.
     """
     options = resolve_baseline(options)
+    if any(key.in_metadata for key in options.slice_keys):
+        options = replace(options, inputs=replace(options.inputs, context=True))
     if options.truth is None:
         raise ConfigError.of("truth is required")
     settings = resolve_settings(
@@ -136,7 +148,9 @@ def prepare_score(
         scope=options.scope,
         depth=options.depth,
         allow_code=options.allow_code,
+        confidence=options.confidence,
     )
+    inputs_read = replace(options.inputs, confidences=settings.confidence)
     if options.inputs.format_in is not None:
         from fieldmark.run.detection import with_regions
 
@@ -156,8 +170,8 @@ def prepare_score(
     gates.check_names(settings)
     sources = [each for each in (options.truth, options.candidate) if each is not None]
     truth, candidate = with_yaml(options.truth), with_yaml(options.candidate)
-    files = PairedFiles.of(truth, candidate, options.inputs)
-    stream = open_pairs(truth, candidate, options.inputs, quotes=options.values)
+    files = PairedFiles.of(truth, candidate, inputs_read)
+    stream = open_pairs(truth, candidate, inputs_read, quotes=options.values)
     size = segment_size(stream.case_bytes)
     if not providers.are_local and settings.safety is not None:
         size = min(size, _JUDGED_SEGMENT)

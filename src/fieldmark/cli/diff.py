@@ -14,13 +14,13 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     Integer,
+    by_option,
     max_drop_option,
     output_options,
     root_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message, with_options
-from fieldmark.errors import ConfigError
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message, rethrow_with_options
 
 __all__ = ["command"]
 
@@ -31,6 +31,7 @@ __all__ = ["command"]
         "fieldmark diff latest~1 latest",
         "fieldmark diff baseline latest --max-drop 0.01 --max-drop hallucination=0",
         "fieldmark diff before after --rescore --format markdown",
+        "fieldmark diff before after --by vendor.country",
     ),
     exit_codes=(ExitCode.OK, ExitCode.GATE_FAILED, ExitCode.BAD_INPUT, ExitCode.STORAGE),
 )
@@ -57,6 +58,7 @@ __all__ = ["command"]
     metavar="N",
     help="Seed for resampling.",
 )
+@by_option
 @root_option
 @max_drop_option("Fail if a metric, by default the mean score, is worse by more than LIMIT.")
 @top_option()
@@ -65,6 +67,7 @@ def command(
     before: str,
     after: str,
     *,
+    by: tuple[str, ...],
     max_drop: Mapping[str, float],
     rescore: bool,
     force: bool,
@@ -79,11 +82,10 @@ def command(
     start of an id, a tag, `latest`, or `latest~1`.
     """
     runs = find_run(before, root), find_run(after, root)
-    try:
-        result = diff(*runs, rescore=rescore, force=force, max_drop=max_drop, seed=seed)
-    except ConfigError as error:
-        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
-        raise ConfigError(problems) from error
+    with rethrow_with_options():
+        result = diff(
+            *runs, rescore=rescore, force=force, by=by or None, max_drop=max_drop, seed=seed
+        )
     from fieldmark.report import diff_view as view
     from fieldmark.report.tables import gate_line
 

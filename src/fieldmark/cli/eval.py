@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,6 +21,7 @@ from fieldmark.cli.options import (
     Integer,
     RunArguments,
     bind_run_options,
+    by_option,
     check_baseline,
     check_resume,
     check_save,
@@ -41,14 +41,13 @@ from fieldmark.cli.progress import show_progress
 from fieldmark.config.context import Code
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.gates import RunFailure
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.tables import gate_text
 from fieldmark.run.eval_setup import for_target, one_per_target
-from fieldmark.run.options import RunOptions
+from fieldmark.run.options import RunOptions, run_directories
 from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer
 from fieldmark.store.writer import new_run_id
@@ -97,6 +96,7 @@ _FAILURES = {
     metavar="NAME",
     help="Run this one of the targets of the file.",
 )
+@by_option
 @gate_options
 @out_option(
     "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
@@ -157,7 +157,7 @@ def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
 
 
 def _print_targets(runs: Mapping[str, EvalResult], output: OutputOptions) -> None:
-    """Print one line for the run of each target, and how to compare two of them."""
+    """Print one line for the run of each target, and how to compare them."""
     if output.shows_table:
         from fieldmark.report.terminal import as_text, targets_view
 
@@ -166,7 +166,7 @@ def _print_targets(runs: Mapping[str, EvalResult], output: OutputOptions) -> Non
         write_stdout(as_text(targets_view(summaries, saved)) + "\n")
     paths = [str(run.url or run.path) for run in runs.values() if run.path is not None]
     if len(paths) > 1 and not output.quiet:
-        print_message(f"compare two targets: fieldmark diff {shlex.join(paths[:2])}")
+        print_message(f"rank the targets: fieldmark rank {shlex.join(paths)}")
 
 
 def _load_specs(
@@ -260,19 +260,9 @@ def _directories(
         return [Path("runs") / new_run_id() for _ in specs]
     if len(specs) == 1:
         return [parent]
-    uses: Counter[str] = Counter()
-    directories: list[str | Path | None] = []
     one_file = len({spec.location.file for spec, _ in specs}) == 1
-    for spec, target in specs:
-        shown = target if one_file and target else spec.name
-        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in shown)
-        name = plain.lstrip(".") or "eval"
-        uses[name] += 1
-        name = name if uses[name] == 1 else f"{name}-{uses[name]}"
-        directories.append(
-            f"{parent.rstrip('/')}/{name}" if is_url(parent) else Path(parent) / name
-        )
-    return directories
+    names = [target if one_file and target else spec.name for spec, target in specs]
+    return [*run_directories(parent, names, "eval")]
 
 
 def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:

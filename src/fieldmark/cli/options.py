@@ -44,11 +44,13 @@ __all__ = [
     "SuggestingChoice",
     "allow_code_option",
     "bind_run_options",
+    "by_option",
     "check_baseline",
     "check_resume",
     "check_save",
     "check_single_stdin",
     "combine",
+    "confidence_options",
     "engine_options",
     "force_option",
     "format_option",
@@ -357,9 +359,12 @@ class RunArguments(TypedDict, total=False):
     offline: bool
     baseline: str | None
     max_drop: Mapping[str, float]
+    by: tuple[str, ...]
+    find_slices: bool
     resume: str | Path | None
     accept_changes: bool
     allow_code: bool
+    confidence: bool | Mapping[str, JsonValue] | None
     output: OutputOptions
 
 
@@ -434,6 +439,15 @@ offline_option: Final[CommandDecorator] = option(
     help="Use only cached responses of models.",
 )
 
+by_option: Final[CommandDecorator] = option(
+    "--by",
+    group=COMPARISON,
+    multiple=True,
+    metavar="KEY",
+    help="Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the expected "
+    "document such as vendor.country; repeatable.",
+)
+
 seed_option: Final[CommandDecorator] = option(
     "--seed",
     group=RUN,
@@ -443,6 +457,46 @@ seed_option: Final[CommandDecorator] = option(
     metavar="N",
     help="Seed of random choices.",
 )
+
+
+def _confidence_argument(
+    *, confidence: bool, confidence_key: str | None, precision: Sequence[float]
+) -> bool | Mapping[str, JsonValue] | None:
+    """Return whether confidences are read, and the options for it that are given."""
+    given: dict[str, JsonValue] = {}
+    if confidence_key is not None:
+        given["key"] = confidence_key
+    if precision:
+        given["precision"] = list(precision)
+    return given or confidence or None
+
+
+confidence_options: Final = combine(
+    option(
+        "--confidence",
+        group=COMPARISON,
+        is_flag=True,
+        help="Read the confidences of predictions, and report how well they tell correct from "
+        "wrong values.",
+    ),
+    option(
+        "--confidence-key",
+        group=COMPARISON,
+        metavar="KEY",
+        help="Key of the confidences in each row; implies --confidence.  [default: confidence]",
+    ),
+    option(
+        "--precision",
+        group=COMPARISON,
+        type=Number(),
+        multiple=True,
+        metavar="NUMBER",
+        help="Precision that a threshold on the confidence must reach; implies --confidence."
+        "  [default: 0.99]",
+    ),
+    _gather(("confidence", "confidence_key", "precision"), "confidence", _confidence_argument),
+)
+"""The options for reading confidences, as one argument `confidence`."""
 
 gate_options: Final = combine(
     limit_options,

@@ -7,7 +7,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
@@ -15,21 +16,26 @@ from typing import TYPE_CHECKING, Final, Literal
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
+from fieldmark.values.escape import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import RenderableType
 
+    from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
+    from fieldmark.wire.slice_search import SliceSearch
 
 __all__ = [
     "OutputFormat",
     "OutputOptions",
     "OutputViews",
     "check_overwrite",
+    "print_failures",
     "print_message",
     "print_run",
+    "rethrow_with_options",
     "write_file",
     "write_file_or_stdout",
     "write_stdout",
@@ -169,47 +175,96 @@ def with_options(warning: str) -> str:
     return warning.replace("with an empty id key", 'with --id ""')
 
 
-def print_run(run: RunResult, output: OutputOptions) -> None:
-    """Print a run to standard output, and its directory to standard error.
+@contextmanager
+def rethrow_with_options() -> Iterator[None]:
+    """Let the hints of configuration errors name the options of the command line."""
+    try:
+        yield
+    except ConfigError as error:
+        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
+        raise ConfigError(problems) from error
 
-    Tables and Markdown include failures; with other formats, they go to standard error.
-    """
-    from fieldmark.report import tables, text_tables
-    from fieldmark.report.run_text import run_text
+
+def print_failures(run: RunResult, name: str = "") -> None:
+    """Print why a run failed, and warnings about the structure of its documents."""
+    from fieldmark.report import tables
+
+    prefix = f"fieldmark: {visible(name)}: " if name else "fieldmark: "
+    _print_unknown_metrics(run)
+    summary = _with_own_options(run)
+    failed = summary.cases.invalid_truth or summary.cases.errors
+    for warning in summary.warnings if failed else summary.structural_warnings:
+        print_message(warning, prefix=prefix)
+    for text in tables.evaluator_errors(summary):
+        print_message(f"{prefix}error: {text}")
+    for gate in run.summary.gates:
+        if gate.known and not gate.passed:
+            print_message(f"{prefix}gate failed: {tables.gate_text(gate)}")
+
+
+def _print_unknown_metrics(run: RunResult) -> None:
+    for gate in run.summary.gates:
+        if not gate.known:
+            print_message(f"fieldmark: --{gate.kind}: {gate.note}")
+
+
+def _with_own_options(run: RunResult) -> Summary:
+    """Return the summary of a run, with warnings that name the options of the command line."""
     from fieldmark.run.result import EvalResult
 
     summary = run.summary
-    if not isinstance(run, EvalResult):
-        summary = replace(
-            summary,
-            warnings=tuple(map(with_options, summary.warnings)),
-            structural_warnings=tuple(map(with_options, summary.structural_warnings)),
-        )
+    if isinstance(run, EvalResult):
+        return summary
+    return replace(
+        summary,
+        warnings=tuple(map(with_options, summary.warnings)),
+        structural_warnings=tuple(map(with_options, summary.structural_warnings)),
+    )
+
+
+def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = None) -> None:
+    """Print a run and its weak slices to standard output, and its directory to standard error.
+
+    Tables and Markdown include failures; with other formats, they go to standard error.
+    """
+    from fieldmark.report import text_tables
+    from fieldmark.report.run_text import run_text
+
+    summary = _with_own_options(run)
 
     def table() -> RenderableType:
         from fieldmark.report.terminal import run_view
 
-        return run_view(summary, run.notes, top=output.top)
+        view = run_view(summary, run.notes, top=output.top)
+        if weak is None:
+            return view
+        from rich.console import Group
 
-    for gate in run.summary.gates:
-        if not gate.known:
-            print_message(f"fieldmark: --{gate.kind}: {gate.note}")
+        from fieldmark.report.slices_view import slices_view
+
+        return Group(view, "", slices_view(weak, top=output.top))
+
+    def markdown() -> str:
+        text = text_tables.markdown_summary(summary, top=output.top)
+        if weak is None:
+            return text
+        from fieldmark.report.slices_view import slices_markdown
+
+        return f"{text}\n{slices_markdown(weak, top=output.top)}"
+
+    def plain(width: int) -> str | None:
+        return run_text(summary, run.notes, top=output.top, width=width) if weak is None else None
+
     if output.hides_failures:
-        cases = summary.cases
-        failed = cases.invalid_truth or cases.errors
-        for warning in summary.warnings if failed else summary.structural_warnings:
-            print_message(warning, prefix="fieldmark: ")
-        for text in tables.evaluator_errors(summary):
-            print_message(f"fieldmark: error: {text}")
-        for gate in run.summary.gates:
-            if gate.known and not gate.passed:
-                print_message(f"fieldmark: gate failed: {tables.gate_text(gate)}")
+        print_failures(run)
+    else:
+        _print_unknown_metrics(run)
     OutputViews(
-        json=run.to_dict,
+        json=lambda: {**run.to_dict(), **({} if weak is None else {"weak_slices": weak.to_dict()})},
         table=table,
-        markdown=lambda: text_tables.markdown_summary(summary, top=output.top),
+        markdown=markdown,
         csv=lambda: text_tables.csv_table(run.summary),
-        plain=lambda width: run_text(summary, run.notes, top=output.top, width=width),
+        plain=plain,
     ).print(output)
     if run.path is not None and not output.quiet:
         print_message(f"saved run to {run.url or run.path}")

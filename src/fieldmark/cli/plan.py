@@ -15,6 +15,7 @@ from fieldmark.cli.options import (
     Integer,
     RunArguments,
     bind_run_options,
+    by_option,
     gate_options,
     input_options,
     values_option,
@@ -37,6 +38,7 @@ __all__ = ["command"]
 @click.argument("truth", metavar="TRUTH")
 @click.argument("candidate", metavar="[PREDICTIONS]", required=False)
 @comparison_options
+@by_option
 @input_options
 @gate_options
 @option(

@@ -14,6 +14,7 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     SuggestingChoice,
+    by_option,
     engine_options,
     gate_options,
     out_option,
@@ -34,6 +35,7 @@ __all__ = ["command"]
         "fieldmark rescore runs/before --set wrong_value=fp",
         "fieldmark rescore latest --convention taxonomy_code --out runs/latest-by-code",
         "fieldmark rescore latest --set rqs_form=complement --min rqs=0.9",
+        "fieldmark rescore latest --by vendor.country",
     ),
     exit_codes=(
         ExitCode.OK,
@@ -52,6 +54,7 @@ __all__ = ["command"]
     help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.  [default: as in RUN]",
 )
 @set_option("wrong_value=fp")
+@by_option
 @gate_options
 @root_option
 @out_option("Directory for the new run, or its URL (s3://).  [default: do not save]", urls=True)
@@ -65,6 +68,7 @@ def command(
     options: Mapping[str, JsonValue],
     at_least: Mapping[str, float],
     at_most: Mapping[str, float],
+    by: tuple[str, ...],
     max_errors: int | None,
     out: str | Path | None,
     root: Path,
@@ -84,6 +88,7 @@ def command(
         options=options,
         at_least=at_least,
         at_most=at_most,
+        by=by or None,
         max_errors=max_errors or 0,
         out=out,
         engine=engine,

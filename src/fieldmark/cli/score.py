@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
 from fieldmark.api.score import score_with
-from fieldmark.cli.exit_codes import MEANINGS, run_exit_code
+from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
@@ -16,11 +17,13 @@ from fieldmark.cli.options import (
     RunArguments,
     SuggestingChoice,
     bind_run_options,
+    by_option,
     check_baseline,
     check_resume,
     check_save,
     check_single_stdin,
     combine,
+    confidence_options,
     gate_options,
     input_options,
     out_option,
@@ -28,9 +31,12 @@ from fieldmark.cli.options import (
     save_options,
     set_option,
 )
-from fieldmark.cli.output import print_run
+from fieldmark.cli.output import print_failures, print_message, print_run, rethrow_with_options
 from fieldmark.cli.progress import show_progress
 from fieldmark.metrics.conventions import CONVENTIONS
+
+if TYPE_CHECKING:
+    from fieldmark.run.options import RunOptions
 
 __all__ = ["command", "comparison_options"]
 
@@ -79,6 +85,7 @@ comparison_options: Final = combine(
         "  [default: that of the rules, otherwise confusion]",
     ),
     set_option("rqs_form=complement"),
+    confidence_options,
 )
 """The options that define how fields are compared and counted."""
 
@@ -91,13 +98,24 @@ comparison_options: Final = combine(
         "fieldmark score pairs.jsonl --format json --no-save",
         "fieldmark score s3://bucket/truth.jsonl predictions.jsonl --engine ray",
         "fieldmark score truth.jsonl predictions.jsonl --max hallucination=0.05",
+        "fieldmark score truth.jsonl predictions.jsonl --by tag --by vendor.country",
+        "fieldmark score truth.jsonl predictions.jsonl --find-slices",
+        "fieldmark score truth.jsonl gpt.jsonl claude.jsonl --out runs/models",
+        "fieldmark score truth.jsonl predictions.jsonl --confidence --precision 0.98",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
     exit_codes=tuple(MEANINGS),
 )
 @click.argument("truth", metavar="TRUTH", required=False)
-@click.argument("candidate", metavar="[PREDICTIONS]", required=False)
+@click.argument("candidates", metavar="[PREDICTIONS...]", nargs=-1)
 @comparison_options
+@by_option
+@option(
+    "--find-slices",
+    group=COMPARISON,
+    is_flag=True,
+    help="Also search for slices whose F1 is significantly lower than that of the other cases.",
+)
 @input_options
 @gate_options
 @out_option(
@@ -105,25 +123,60 @@ comparison_options: Final = combine(
 )
 @save_options
 @run_options
-def command(**given: Unpack[RunArguments]) -> int:
+def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.
 
     Both are JSONL, JSON, CSV or Parquet files, their URLs (s3://, https://), directories of
     <id>.json files, or - for standard input. Text files can be compressed (.gz or .zst). Rows are
     paired by id, or by position if they have no ids. Without PREDICTIONS, every row of TRUTH
-    contains both sides.
+    contains both sides. Several PREDICTIONS make one run each, in DIR/<file name> with --out DIR,
+    and print their ranking, as `fieldmark rank` does.
     """
-    truth, candidate = given["truth"], given["candidate"]
+    truth, given["candidate"] = given["truth"], candidates[0] if candidates else None
     check_resume(given["resume"])
     check_baseline(given["baseline"], given["max_drop"])
     if given["resume"] is None and truth is None:
         raise click.UsageError(
             "TRUTH is required, unless --resume is given; see 'fieldmark score --help'"
         )
-    check_single_stdin(truth, candidate)
+    check_single_stdin(truth, given["candidate"])
     check_save(given["out"], save=given["save"])
     options = bind_run_options("score", given)
+    if len(candidates) > 1:
+        if given["find_slices"]:
+            raise click.UsageError("--find-slices requires a single file of predictions")
+        return _rank(options, candidates, given)
+    weak = None
+    if given["find_slices"]:
+        # Metadata is only read if it is used.
+        options = replace(options, inputs=replace(options.inputs, context=True))
     with show_progress(given["output"]) as progress:
-        run = score_with(options, progress=progress)
-    print_run(run, given["output"])
+        run = score_with(options, progress=progress, keep_cases=given["find_slices"])
+    if given["find_slices"]:
+        from fieldmark.api.slices import find_slices
+
+        weak = find_slices(run)
+    print_run(run, given["output"], weak)
     return run_exit_code(run)
+
+
+def _rank(options: RunOptions, candidates: tuple[str, ...], given: RunArguments) -> int:
+    """Make one run for each of several predictions, and print their ranking."""
+    from fieldmark.api.score_many import named_candidates, score_many_with
+    from fieldmark.cli.rank import print_ranking
+    from fieldmark.store.writer import new_run_id
+
+    output = given["output"]
+    named = named_candidates(candidates)
+    directories = None
+    if given["save"] and given["out"] is None:
+        directories = [Path("runs") / new_run_id() for _ in named]
+    options = replace(options, out=given["out"])
+    with rethrow_with_options(), show_progress(output) as progress:
+        scored = score_many_with(options, named, directories=directories, progress=progress)
+    code = print_ranking(scored.ranking, output)
+    for name, run in scored.runs.items():
+        print_failures(run, name)
+        if run.path is not None and not output.quiet:
+            print_message(f"saved run of {name} to {run.url or run.path}")
+    return combine_exit_codes([code, *map(run_exit_code, scored.runs.values())])

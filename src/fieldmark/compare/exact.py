@@ -101,11 +101,12 @@ class NormalizedText:
         True
         """
         if isinstance(expected, str) and isinstance(candidate, str):
-            same = expected == candidate or self._text(expected) == self._text(candidate)
+            same = expected == candidate or self.text(expected) == self.text(candidate)
         else:
             same = equal(expected, candidate)
         return MATCHED if same else mismatch(expected, candidate)
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
+        """Return a text in the form in which it is compared."""
         text = normalized(text)
         return ignoring(text, self.ignore) if self.ignore else text

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from fieldmark.config.confidence import CONFIDENCE
 from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target, case_id
 from fieldmark.config.evaluators import read_evaluators
@@ -317,6 +318,7 @@ EVAL_KEYS: Final = KeyTable(
         "a rules file, or the rules themselves.",
         schema=lambda: any_of([rules_schema(), {"type": "string"}]),
     ),
+    CONFIDENCE,
     PROVIDER,
     *THRESHOLDS.values(),
     _EVALUATORS,
@@ -383,6 +385,7 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         if located.value_of("rules") is not None
         else None,
         safety=rules.safety_judge,
+        confidence=CONFIDENCE.read(located, context) or rules.confidence,
         provider=context.provider,
         evaluators=evaluators,
         gates=(*rules.gates, *gates),

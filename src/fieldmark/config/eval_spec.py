@@ -11,6 +11,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
 
@@ -68,7 +69,8 @@ class EvalSpec:
     `None` if rows contain both documents or a target produces the candidates. Of several `targets`,
     each has its own run. `rules` compare
     fields for the metrics per attribute; without them, the fields of the evaluators do. `provider`
-    is the default provider of similarities. `format_in` is the format of case and candidate files
+    is the default provider of similarities, and `confidence` says how the confidences of candidates
+    are read, if they are. `format_in` is the format of case and candidate files
     from other tools, and `preset` the tool that exported them.
     """
 
@@ -83,6 +85,7 @@ class EvalSpec:
     convention: Convention
     rules: Rules | None = None
     safety: object | None = None
+    confidence: ConfidenceOptions | None = None
     provider: Provider | None = None
     evaluators: tuple[ConfiguredEvaluator, ...] = ()
     gates: tuple[Gate, ...] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fieldmark.errors import Problem
 from fieldmark.metrics.conventions import Convention
 from fieldmark.model.comparison import Provider
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.rule import Rules
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ __all__ = ["LoadedRules"]
 class LoadedRules:
     """Valid rules, what else their file sets, and warnings about them.
 
-    `thresholds` are those of the file for `fuzzy` and `semantic`, and `safety` is its safety judge.
+    `thresholds` are those of the file for `fuzzy` and `semantic`, `safety` is its safety judge, and
+    `confidence` says how the confidences of predictions are read, if they are.
     """
 
     rules: Rules
@@ -30,6 +32,7 @@ class LoadedRules:
     convention: Convention | None = None
     gates: tuple[Gate, ...] = ()
     safety: object | None = None
+    confidence: ConfidenceOptions | None = None
     warnings: tuple[Problem, ...] = ()
 
     @property

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
 from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
 from fieldmark.config.calibration import CALIBRATION
+from fieldmark.config.confidence import CONFIDENCE, CONFIDENCE_KEYS
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
 from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
@@ -110,6 +112,22 @@ _REQUIRED: Final = ConfigKey(
 _ANY_OF: Final = ConfigKey(
     "any_of", bool, "Whether the expected value is a list of acceptable values.", default=False
 )
+
+
+class _Counted(StrEnum):
+    """What of a field is counted: the field, or each word of its text."""
+
+    FIELDS = "fields"
+    TOKENS = "tokens"
+
+
+_COUNT: Final[ConfigKey[_Counted]] = ConfigKey(
+    "count",
+    _Counted,
+    "What is counted: the field, or the words of its text (tokens), with match exact or "
+    "normalized_text.",
+    default=_Counted.FIELDS,
+)
 NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
     "normalize",
     description="A Python function that changes both values before they are compared.",
@@ -131,6 +149,7 @@ FIELD_KEYS: Final = KeyTable(
     WEIGHT,
     _REQUIRED,
     _ANY_OF,
+    _COUNT,
     NORMALIZE,
     _DESCRIPTION,
     CALIBRATION_KEY,
@@ -143,6 +162,7 @@ PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
 _NOT_BESIDE_ALIGN: Final = {
     "match": "match compares the list as one value, align compares its items; use one of them",
     "any_of": "any_of treats the list as acceptable values, align compares its items",
+    "count": "set count for the fields of the items",
     "normalize": "set normalize for the fields of the items",
 }
 
@@ -218,6 +238,19 @@ def _rule(
         if normalize is not None:
             inner = comparator or defaults.comparator or Exact()
             comparator = normalized_by(normalize, inner)
+        if _COUNT.read(settings, context) is _Counted.TOKENS:
+            inner = comparator or defaults.comparator or Exact()
+            if isinstance(inner, Exact | NormalizedText) and not any_of:
+                from fieldmark.compare.tokens import Tokens  # rarely needed
+
+                comparator = Tokens(inner=inner)
+            else:
+                what = "any_of" if any_of else f"match: {inner.name}"
+                context.add(
+                    f"count: tokens cannot be combined with {what}",
+                    settings.key_location("count"),
+                    "words are compared by match: exact or normalized_text",
+                )
         if any_of:
             comparator = AnyOf(inner=comparator or defaults.comparator or Exact())
     weight = WEIGHT.read(settings, context)
@@ -385,6 +418,8 @@ def _is_settings(located: Located) -> bool:
         return True
     if NORMALIZE.name in settings and names_function(settings[NORMALIZE.name]):
         return True
+    if _COUNT.name in settings and settings[_COUNT.name].value in list(_Counted):
+        return True
     return bool(settings) and all(
         key in FIELD_KEYS.names and not isinstance(inner.value, str | dict | list)
         for key, inner in settings.items()
@@ -463,6 +498,12 @@ def _is_number(given: Located) -> bool:
     return isinstance(given.value, int | float) and not isinstance(given.value, bool)
 
 
+def _is_confidence(given: Located) -> bool:
+    """Whether a value says how confidences are read, and not how a field `confidence` is."""
+    named = bool(given.entries) and given.entries.keys() <= set(CONFIDENCE_KEYS.names)
+    return isinstance(given.value, bool) or (named and not uses_strategies(given))
+
+
 def _names_convention(given: Located) -> bool:
     name = given.value_of("name") if given.entries else given.value
     return isinstance(name, str) and name.replace("-", "_") in CONVENTIONS
@@ -494,6 +535,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
     _EMPTY_BLANKS: lambda given: isinstance(given.value, bool),
     _STRICT: lambda given: isinstance(given.value, bool),
+    CONFIDENCE: _is_confidence,
     PROVIDER: lambda given: (
         "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
     ),
@@ -566,6 +608,7 @@ def rules_of(located: Located, context: Context) -> LoadedRules:
         convention=convention,
         gates=gates,
         safety=SAFETY.read(settings, context),
+        confidence=CONFIDENCE.read(located, context) if fields is None else None,
     )
 
 

@@ -365,6 +365,11 @@ def _result_row() -> JsonObject:
                 "[position, list, expected index, candidate index, similarity] of aligned items; "
                 "entries of a map have keys instead of indexes.",
             ),
+            "confidence": _described(
+                _LISTS,
+                "[position, confidence or null] of the values of the prediction, in a run with "
+                "confidences.",
+            ),
             "totals": _described(
                 _INTEGERS,
                 "[hits, misses, skipped, errors]: counts of fields, or of evaluator entries.",
@@ -389,6 +394,7 @@ def _result_row() -> JsonObject:
                 "Where the JSON was found in the model output, or that it was repaired.",
             ),
             "tags": _STRINGS,
+            "metadata": _described({"type": "object"}, "The metadata of the case."),
             "usage": _described(
                 {"type": "object"},
                 "The model that produced the prediction, its tokens, cost and response time.",

@@ -104,8 +104,8 @@ LIMIT_KEYS: Final = KeyTable(
 GATE_KEYS: Final = KeyTable(*LIMIT_KEYS, MAX_ERRORS)
 """The gates of an eval file."""
 _EVALUATOR_PREFIX: Final = "evaluators."
-_DATA_PREFIXES: Final = ("attributes.", "detection.")
-"""Metrics whose names depend on the data, so they cannot be checked before."""
+_DATA_PREFIXES: Final = ("attributes.", "detection.", "confidence")
+"""Metrics whose names depend on the data or on other options, so they cannot be checked here."""
 
 
 def read_gates(

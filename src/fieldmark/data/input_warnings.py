@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "describe_ids",
     "first_non_finite",
+    "warn_confidences",
     "warn_nested_documents",
     "warn_no_common_ids",
     "warn_non_finite",
@@ -207,6 +208,28 @@ def _documents(side: InputSide, key: str | None) -> list[JsonObject]:
         for each in map(_parsed, documents)
         if isinstance(each, dict)
     ]
+
+
+def warn_confidences(coverage: Coverage) -> list[str]:
+    """Return warnings about confidences that could not be read, or may be read wrongly."""
+    warnings: list[str] = []
+    if number := coverage.unreadable_confidences:
+        warnings.append(
+            f"{plural(number, 'confidence')} could not be read; a confidence is a number from 0 to "
+            "1 or 0 to 100, a percentage, null or N/A"
+        )
+    if number := coverage.unrecognized_confidences:
+        warnings.append(
+            f"{plural(number, 'value')} with a confidence and other keys; set the keys of both in "
+            "the rules, as in confidence: {value: value, confidence: confidence}"
+        )
+    one, hundred = coverage.confidences_to_1, coverage.confidences_to_100
+    if one and hundred:
+        warnings.append(
+            f"confidences from 0 to 1 in {plural(one, 'prediction')} and from 0 to 100 in "
+            f"{hundred:,}; set the scale in the rules, as in confidence: {{scale: 100}}"
+        )
+    return warnings
 
 
 def _parsed(document: JsonValue) -> JsonValue:

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fieldmark.errors import OptionError
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
 from fieldmark.values.json_limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
     "LIMITS",
@@ -123,7 +127,7 @@ class Inputs:
     ids. `group_by` is the column by which rows of tables are grouped into documents, and `sheet`
     the sheet of Excel workbooks. A `preset` reads exports of another tool. With `repair`, model
     output that is almost JSON is repaired. With `context`, cases include the additional data of
-    rows.
+    rows, and with `confidences` the confidences of predictions.
     """
 
     id_key: str | None = None
@@ -140,6 +144,7 @@ class Inputs:
     sheet: str | None = None
     group_by: str | None = None
     limits: Limits = LIMITS
+    confidences: ConfidenceOptions | None = None
 
     def __post_init__(self) -> None:
         closed: tuple[tuple[str, type[StrEnum]], ...] = (
@@ -175,7 +180,9 @@ class Coverage:
     """The number of cases, and how many of them could not be read or paired.
 
     `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates,
-    `repaired` the number of candidates that were not JSON before their repair.
+    `repaired` the number of candidates that were not JSON before their repair. The others count
+    confidences that could not be read, values whose confidence was not recognized because of other
+    keys next to it, and candidates with confidences from 0 to 1 and from 0 to 100.
     """
 
     total: int = 0
@@ -184,6 +191,25 @@ class Coverage:
     invalid_truth: int = 0
     unexpected: int = 0
     repaired: int = 0
+    unreadable_confidences: int = 0
+    unrecognized_confidences: int = 0
+    confidences_to_1: int = 0
+    confidences_to_100: int = 0
+
+    @property
+    def confidence_scale(self) -> int | None:
+        """The scale of all confidences, if they have the same."""
+        if bool(self.confidences_to_1) == bool(self.confidences_to_100):
+            return None
+        return 1 if self.confidences_to_1 else 100
+
+    def separated(self, read: ReadConfidences) -> tuple[JsonValue, JsonValue]:
+        """Return a candidate and its confidences, and count what could not be read."""
+        self.unreadable_confidences += read.unreadable
+        self.unrecognized_confidences += read.other_keys
+        self.confidences_to_1 += read.scale == 1
+        self.confidences_to_100 += read.scale > 1
+        return read.document, read.confidences
 
     def add(self, other: Coverage) -> None:
         """Add the counts of another part of the input."""

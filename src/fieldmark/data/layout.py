@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 import orjson
@@ -30,6 +30,7 @@ __all__ = [
     "EXPECTED_KEYS",
     "ID_KEYS",
     "Layout",
+    "RatedDocument",
     "RowFault",
     "SideBatch",
     "SideCursor",
@@ -66,7 +67,7 @@ class Layout:
     `value_key` is `None` if the row is the document; the `id_key` is then removed, because an id is
     never a field. `partner_key` is the key of the candidate if rows contain both sides. `id_needed`
     is false if rows are paired by position. With `context`, the input and metadata of an envelope
-    are included.
+    are included. `confidence_key` is the key of the confidences of predictions, if they are read.
     """
 
     id_key: str | None = None
@@ -74,6 +75,7 @@ class Layout:
     partner_key: str | None = None
     id_needed: bool = True
     context: bool = False
+    confidence_key: str | None = None
 
 
 def is_envelope(keys: Iterable[str]) -> bool:
@@ -95,20 +97,23 @@ def detect_layout(
     own, other = (
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
+    rated = options.confidences if role is Role.CANDIDATE else None
+    confidence_key = None if rated is None else rated.key
+    layout = Layout(id_key=id_key, confidence_key=confidence_key)
     prefix = "" if name in ("", role.label) else f"{name}: "
-    if named is None and not is_envelope(row.keys() - {options.id_key}):
+    if named is None and not is_envelope(row.keys() - {options.id_key, confidence_key}):
         key = _first_present(row, own)
         if key is None or not isinstance(row[key], dict):
-            return Layout(id_key=id_key), []
+            return layout, []
         option = "expected" if role is Role.TRUTH else "candidate"
         note = (
             f"{prefix}rows contain {key!r} but also {_list_other_keys(row)}, so whole rows are "
             f"compared; set the {option} key to compare only {key!r}"
         )
-        return Layout(id_key=id_key), [note]
+        return layout, [note]
     value_key = named or _first_present(row, own) or _first_present(row, other)
     notes = [] if value_key is None else [f"{prefix}{role.label} in {value_key!r}"]
-    return Layout(id_key=id_key, value_key=value_key), notes
+    return replace(layout, value_key=value_key), notes
 
 
 def detect_paired_layout(
@@ -120,11 +125,17 @@ def detect_paired_layout(
     if both is not None:
         expected, candidate = both
         id_key = _find_id_key(row, options, name)
-        layout = Layout(id_key=id_key, value_key=expected, partner_key=candidate)
+        rated = options.confidences
+        layout = Layout(
+            id_key=id_key,
+            value_key=expected,
+            partner_key=candidate,
+            confidence_key=None if rated is None else rated.key,
+        )
         note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
         return layout, [note] if name else []
     found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
-    if None not in found and not is_envelope(row.keys() - {options.id_key}):
+    if None not in found and not is_envelope(row.keys() - _extra_keys(options)):
         raise DataError(
             f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
             "set the expected and candidate keys",
@@ -140,13 +151,18 @@ def detect_paired_layout(
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     """Return the keys of the truth and the candidate in a row, if it contains both."""
     named = options.expected_key is not None or options.candidate_key is not None
-    if not named and not is_envelope(row.keys() - {options.id_key}):
+    if not named and not is_envelope(row.keys() - _extra_keys(options)):
         return None
     expected_keys = (options.expected_key,) if options.expected_key else EXPECTED_KEYS
     candidate_keys = (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS
     expected = _first_present(row, expected_keys)
     candidate = _first_present(row, candidate_keys)
     return None if expected is None or candidate is None else (expected, candidate)
+
+
+def _extra_keys(options: Inputs) -> set[str | None]:
+    """Return the keys of an envelope that options name."""
+    return {options.id_key, None if options.confidences is None else options.confidences.key}
 
 
 def first_object(block: RowBlock, *keys: str | None) -> JsonObject | None:
@@ -185,7 +201,14 @@ class RowFault(NamedTuple):
     input: CaseInput = CaseInput.PARSE_ERROR
 
 
-SideValue: TypeAlias = "JsonValue | Missing | RowFault | Document"
+class RatedDocument(NamedTuple):
+    """The document of a row that also has confidences."""
+
+    document: JsonValue
+    confidences: JsonValue
+
+
+SideValue: TypeAlias = "JsonValue | Missing | RowFault | RatedDocument | Document"
 """The document of a row, or why there is none."""
 
 
@@ -235,7 +258,29 @@ def apply_layout(block: RowBlock, layout: Layout) -> SideBatch:
         batch = _read_row_by_row(block, layout)
     if layout.context and layout.value_key is not None:
         batch.contexts = [_read_context(row) for row in block.rows]
+    if layout.confidence_key is not None:
+        if batch.partners is not None:
+            batch.partners = _with_confidences(block.rows, batch.partners, layout)
+        else:
+            batch.values = _with_confidences(block.rows, batch.values, layout)
     return batch
+
+
+def _with_confidences(
+    rows: Sequence[Row], values: Sequence[SideValue], layout: Layout
+) -> list[SideValue]:
+    """Return documents with the confidences that their rows contain."""
+    key = layout.confidence_key or ""
+    found: list[SideValue] = []
+    for row, value in zip(rows, values, strict=True):
+        if not isinstance(row, dict) or key not in row or isinstance(value, RowFault | Missing):
+            found.append(value)
+            continue
+        document = cast("JsonValue", value)
+        if layout.value_key is None and isinstance(document, dict):
+            document = {name: each for name, each in document.items() if name != key}
+        found.append(RatedDocument(document, row[key]))
+    return found
 
 
 def _read_unparsed(block: RowBlock, layout: Layout) -> SideBatch:

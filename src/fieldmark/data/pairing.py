@@ -15,6 +15,7 @@ from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.files import STDIN, FileState
 from fieldmark.data.input_warnings import (
     first_non_finite,
+    warn_confidences,
     warn_no_common_ids,
     warn_non_finite,
     warn_unreadable_sides,
@@ -22,18 +23,27 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import Coverage, InputLike, Inputs, Role
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect
-from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
+from fieldmark.data.layout import (
+    RatedDocument,
+    RowFault,
+    SideBatch,
+    SideCursor,
+    SideValue,
+    apply_layout,
+    id_text,
+)
 from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
 from fieldmark.data.rows import RowSource
 from fieldmark.data.sides import (
     InputSide,
     OpenedInputs,
     make_dialect,
+    open_candidate_input,
     open_inputs,
     open_single_input,
 )
 from fieldmark.errors import DataError, Location, with_hint
-from fieldmark.model.case import Case, CaseContext, CaseInput
+from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
 from fieldmark.values.strict_json import all_finite
@@ -44,6 +54,7 @@ __all__ = [
     "PairStream",
     "PairedFiles",
     "ReadStatistics",
+    "open_candidates",
     "open_pairs",
     "open_truth",
 ]
@@ -133,6 +144,23 @@ def open_truth(
     stream = PairStream(open_single_input(truth, options, truth_alone=True), options)
     stream.unique_ids = unique_ids
     return stream
+
+
+def open_candidates(
+    given: InputLike, options: Inputs, coverage: Coverage | None = None
+) -> Iterator[list[Case]]:
+    """Yield predictions as cases without ground truth, and add what was read to the `coverage`."""
+    side = open_candidate_input(given, options)
+    builder = CaseBuilder(side.source, side.dialect, options)
+    try:
+        for block in side.blocks:
+            batch = apply_layout(block, side.layout)
+            nothing: list[SideValue] = [{} for _ in range(len(batch))]
+            yield builder.build(SideBatch(batch.ids, nothing, batch.places), batch.values)
+    finally:
+        side.source.close()
+        if coverage is not None:
+            coverage.add(builder.coverage)
 
 
 class ToleratedFaults(NamedTuple):
@@ -255,7 +283,7 @@ class PairStream:
         The caller must be able to process them. The first rows are parsed already.
         """
         sides = [(side.source, side.layout) for side in self.sides]
-        if not COMPILED or self.options.context:
+        if not COMPILED or self.options.context or self.options.confidences is not None:
             return
         for source, layout in sides:
             if not isinstance(source, JsonlSource) or layout.partner_key is not None:
@@ -314,6 +342,7 @@ class PairStream:
         self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
         if self.coverage.repaired:
             self.warnings.append(warn_repaired(self.coverage.repaired))
+        self.warnings += warn_confidences(self.coverage)
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -404,11 +433,12 @@ class CaseBuilder:
     their documents as `unparsed`, which some of them may be. With `as_text`, numbers and booleans
     of both sides are strings; with `candidate_as_text`, those of candidates whose expected value is
     a string. If both sides are `text_sources`, numbers in JSON cells are strings like those in
-    other cells.
+    other cells. Candidates are separated from their confidences if the options say so.
     """
 
     __slots__ = (
         "_before",
+        "_confidences",
         "_keep_context",
         "_read_candidate",
         "_truth",
@@ -427,6 +457,11 @@ class CaseBuilder:
         self._truth_dialect = make_dialect(Role.TRUTH, options)
         self._read_candidate = candidate_reader(options, dialect)
         self._keep_context = options.context
+        self._confidences = None
+        if options.confidences is not None:
+            from fieldmark.values.confidence import ConfidenceReader  # not needed by most runs
+
+            self._confidences = ConfidenceReader(options.confidences)
         self._before = before
         self.coverage = Coverage()
         self.as_text = False
@@ -446,20 +481,22 @@ class CaseBuilder:
         parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
             map(type, candidates)
         )
-        if batch.plain and not as_text and parsed:
+        if batch.plain and not as_text and parsed and self._confidences is None:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_unparsed:
                 pairs = zip(batch.values, candidates, strict=True)
                 documents = repeat(None), repeat(MISSING), pairs
             expected, candidate, both = documents
             read = repeat(CaseInput.OK), repeat(""), repeat("")
-            columns = zip(ids, expected, candidate, *read, tags, contexts, both, strict=False)
+            rest = tags, contexts, both, repeat(MISSING)
+            columns = zip(ids, expected, candidate, *read, *rest, strict=False)
             return list(map(_make_case, columns))
         rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
         cases = [self._build_one(*row) for row in rows]
         if self._keep_context:
             for place, (context, found) in enumerate(zip(contexts, candidates, strict=False)):
-                text = found if isinstance(found, str) else None
+                given = found.document if isinstance(found, RatedDocument) else found
+                text = given if isinstance(given, str) else None
                 full = context if text is None else (context or CaseContext())._replace(text=text)
                 cases[place] = cases[place]._replace(context=full)
         return cases
@@ -487,6 +524,9 @@ class CaseBuilder:
         if self.as_text:
             expected = _scalars_as_text(cast("JsonValue", expected))
         read, parsed_from = (CaseInput.OK, ""), ""
+        rated: JsonValue | Missing = MISSING
+        if isinstance(candidate, RatedDocument):
+            candidate, rated = candidate
         if candidate is MISSING:
             candidate = RowFault("", CaseInput.MISSING)
         elif isinstance(candidate, str):
@@ -505,14 +545,19 @@ class CaseBuilder:
                 self.coverage.unparseable += 1
             read, candidate = (candidate.input, candidate.reason), MISSING
         if self.keeps_unparsed:
-            both = expected, candidate
+            both = cast("UnparsedDocuments", (expected, candidate))
             return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=both)
         documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
         truth, found = documents  # neither is unparsed
+        confidences: JsonValue | Missing = MISSING
+        if self._confidences is not None and not isinstance(found, Missing):
+            read_confidences = self._confidences.read(found, rated)
+            found, confidences = self.coverage.separated(read_confidences)
         as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))
         if as_text and found is not MISSING and not isinstance(found, str):
             found = _scalars_as_text(found)
-        return Case(name, truth, found, *read, parsed_from, tags)
+        case = Case(name, truth, found, *read, parsed_from, tags)
+        return case if confidences is MISSING else case._replace(confidences=confidences)
 
 
 def _case_ids(ids: list[str | None], first: int) -> list[str]:

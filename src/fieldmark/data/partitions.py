@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
@@ -60,6 +60,7 @@ __all__ = [
     "partition",
     "partition_opener",
     "read_ids",
+    "single_row_group",
     "why_indivisible",
 ]
 
@@ -201,7 +202,10 @@ class _PartitionSource(JsonlSource):
         opened = self.open_unchanged()
         try:
             opened.stream.seek(part.start)
-            raw = opened.stream.read(part.size)
+            # A single request: `read` would send another one for the last part of a buffer.
+            raw = cast("BufferedReader", opened.stream).read1(part.size)
+            if len(raw) < part.size:
+                raw += opened.stream.read(part.size - len(raw))
         finally:
             opened.close()
         if opened.size != self.bytes_total or len(raw) < part.size:
@@ -359,6 +363,17 @@ def why_indivisible(stream: PairStream) -> str:
             return f"the rows of {source.name} are grouped, or have nested or composite keys"
         if not (is_lines or _is_parquet(source)):
             return f"{source.name or 'the input'} is not a JSONL or Parquet file"
+    return ""
+
+
+def single_row_group(stream: PairStream) -> str:
+    """Return why a stream cannot be divided if it contains a Parquet file of one row group."""
+    for source in (side.source for side in stream.sides):
+        if _is_parquet(source):
+            try:
+                check_divisible(source.name, len(source.groups))
+            except IrregularLinesError as error:
+                return str(error)
     return ""
 
 
@@ -539,10 +554,11 @@ def joined_partitions(lines: Iterable[JoinedLine], size: int) -> Iterator[Partit
 
     `IrregularLinesError` is raised at the first line that has no truth or several candidates.
     """
+    reason = "ids are duplicate, predictions have no ground truth, or rows do not start with an id"
     held: list[JoinedLine] = []
     for number, line in enumerate(lines, 1):
         if line.number != number:
-            raise IrregularLinesError
+            raise IrregularLinesError(reason)
         held.append(line)
         if len(held) == size:
             yield _joined_partition(held)

@@ -1,15 +1,15 @@
 """Exports of other tools and responses of services as rows with an id and both sides.
 
 The rows of evaluation tools keep the keys of the export, so that other keys can be named; those of
-services contain only the prediction, without confidences and boxes. A file in another form, or in
-an unknown version of a format, is an error that says what was expected.
+services contain only the prediction and, in a document of its own, its confidences. A file in
+another form, or in an unknown version of a format, is an error that says what was expected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.data.derived_rows import DerivedSource
 from fieldmark.data.directories import DirectorySource
@@ -18,6 +18,7 @@ from fieldmark.data.json_documents import ValueSource
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, Location
+from fieldmark.model.confidence import CONFIDENCE_KEY
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.values.paths import resolve
 
@@ -99,52 +100,119 @@ def _at(value: JsonValue, path: str) -> JsonValue:
     return None if isinstance(found, Missing) else found
 
 
-def _collect(pairs: Iterable[tuple[str, JsonValue]]) -> JsonObject:
-    """Return fields by name; a name with several different values has a list of them."""
-    values: dict[str, list[JsonValue]] = {}
+# --- services -------------------------------------------------------------------------------------
+
+
+class _Rated(NamedTuple):
+    """A value with its confidence, and for an object or a list the confidences of its parts."""
+
+    value: JsonValue
+    confidence: JsonValue = None
+
+    def with_default(self, confidence: JsonValue) -> _Rated:
+        """Return the same with a confidence for all parts that have none."""
+        return (
+            self if confidence is None else _Rated(self.value, _filled(self.confidence, confidence))
+        )
+
+
+def _filled(confidences: JsonValue, default: JsonValue) -> JsonValue:
+    if isinstance(confidences, dict):
+        return {key: _filled(each, default) for key, each in confidences.items()}
+    if isinstance(confidences, list):
+        return [_filled(each, default) for each in confidences]
+    return default if confidences is None else confidences
+
+
+def _rated_object(parts: Mapping[str, _Rated]) -> _Rated:
+    return _Rated(
+        {name: part.value for name, part in parts.items()},
+        {name: part.confidence for name, part in parts.items()},
+    )
+
+
+def _rated_list(parts: Iterable[_Rated]) -> _Rated:
+    listed = list(parts)
+    return _Rated([part.value for part in listed], [part.confidence for part in listed])
+
+
+def _rows(documents: Iterable[_Rated]) -> list[JsonObject]:
+    """Return the rows of the documents of one file, which are numbered if there are several."""
+    listed = list(documents)
+    several = len(listed) > 1
+    return [
+        {
+            **({"id": str(place)} if several else {}),
+            "candidate": each.value,
+            CONFIDENCE_KEY: each.confidence,
+        }
+        for place, each in enumerate(listed, start=1)
+    ]
+
+
+def _collect(pairs: Iterable[tuple[str, _Rated]]) -> _Rated:
+    """Return fields by name; a name with several different values has a list of them.
+
+    A value that was found several times has the confidence with which it was found first.
+    """
+    values: dict[str, list[_Rated]] = {}
     for name, value in pairs:
         found = values.setdefault(name, [])
-        if value not in found:
+        if value.value not in [each.value for each in found]:
             found.append(value)
-    return {name: each[0] if len(each) == 1 else each for name, each in values.items()}
+    return _rated_object(
+        {name: each[0] if len(each) == 1 else _rated_list(each) for name, each in values.items()}
+    )
 
 
-# --- services -------------------------------------------------------------------------------------
+def _merged(*documents: _Rated) -> _Rated:
+    """Return one document with the fields of several."""
+    objects = [(each.value, each.confidence) for each in documents]
+    values = {key: part for value, _ in objects for key, part in cast("JsonObject", value).items()}
+    rated = {key: part for _, own in objects for key, part in cast("JsonObject", own).items()}
+    return _Rated(values, rated)
 
 
 def _textract(value: JsonValue) -> list[JsonObject]:
     expenses = _objects(_at(value, "ExpenseDocuments"))
     if expenses:
-        several = len(expenses) > 1
-        return [
-            {**({"id": str(place)} if several else {}), "candidate": _expense(each)}
-            for place, each in enumerate(expenses, start=1)
-        ]
+        return _rows(map(_expense, expenses))
     blocks = {str(block.get("Id")): block for block in _objects(_at(value, "Blocks"))}
-    document = {**_textract_forms(blocks), **_textract_queries(blocks)}
-    if not document:
+    document = _merged(_textract_forms(blocks), _textract_queries(blocks))
+    if not document.value:
         found = "no ExpenseDocuments, and no forms or queries in Blocks"
         raise _not(Preset.TEXTRACT, found)
-    return [{"candidate": document}]
+    return _rows([document])
 
 
-def _expense(expense: JsonObject) -> JsonObject:
+def _percentage(*values: JsonValue) -> JsonValue:
+    """Return the first confidence as a percentage, as in all responses of Textract."""
+    number = next((each for each in values if isinstance(each, int | float)), None)
+    return None if number is None else f"{number}%"
+
+
+def _expense(expense: JsonObject) -> _Rated:
     document = _collect(map(_expense_field, _objects(expense.get("SummaryFields"))))
-    items: list[JsonValue] = []
+    items: list[_Rated] = []
     for group in _objects(expense.get("LineItemGroups")):
         for item in _objects(group.get("LineItems")):
             fields = map(_expense_field, _objects(item.get("LineItemExpenseFields")))
             # The text of the whole row repeats its cells.
             items.append(_collect(each for each in fields if each[0] != "EXPENSE_ROW"))
-    return {**document, _LINE_ITEMS: items}
+    return _merged(document, _rated_object({_LINE_ITEMS: _rated_list(items)}))
 
 
-def _expense_field(field: JsonObject) -> tuple[str, JsonValue]:
-    """Return the type and the text of a field; one of another type has its printed label."""
+def _expense_field(field: JsonObject) -> tuple[str, _Rated]:
+    """Return the type and the text of a field; one of another type has its printed label.
+
+    The confidence is that of the text, otherwise that of the type.
+    """
     name = str(_at(field, "Type.Text"))
     label = _at(field, "LabelDetection.Text")
     text = _at(field, "ValueDetection.Text")
-    return (label if name == "OTHER" and isinstance(label, str) and label else name), text
+    rated = _percentage(_at(field, "ValueDetection.Confidence"), _at(field, "Type.Confidence"))
+    named = label if name == "OTHER" and isinstance(label, str) and label else name
+    return named, _Rated(text, rated)
 
 
 def _related(block: JsonObject, kind: str) -> list[str]:
@@ -157,17 +225,25 @@ def _related(block: JsonObject, kind: str) -> list[str]:
     ]
 
 
-def _textract_forms(blocks: Mapping[str, JsonObject]) -> JsonObject:
-    fields: list[tuple[str, JsonValue]] = []
+def _textract_forms(blocks: Mapping[str, JsonObject]) -> _Rated:
+    fields: list[tuple[str, _Rated]] = []
     for block in blocks.values():
         kinds = block.get("EntityTypes")
         if block.get("BlockType") == "KEY_VALUE_SET" and isinstance(kinds, list) and "KEY" in kinds:
             values = [blocks[each] for each in _related(block, "VALUE") if each in blocks]
             texts = [_block_text(each, blocks) for each in values]
             name = str(_block_text(block, blocks) or "").rstrip(": ")
-            fields.append(
-                (name, texts[0] if len(texts) == 1 else " ".join(map(str, texts)) or None)
-            )
+            text = texts[0] if len(texts) == 1 else " ".join(map(str, texts)) or None
+            words = [
+                _percentage(blocks.get(word, {}).get("Confidence"))
+                for each in values
+                for word in _related(each, "CHILD")
+            ]
+            own = _percentage(*(each.get("Confidence") for each in values))
+            # Otherwise the words have one each, of which the lowest counts, or only the name has.
+            known: list[JsonValue] = [each for each in words if each is not None]
+            rated = own or known or _percentage(block.get("Confidence"))
+            fields.append((name, _Rated(text, rated)))
     return _collect(fields)
 
 
@@ -181,53 +257,58 @@ def _block_text(block: JsonObject, blocks: Mapping[str, JsonObject]) -> JsonValu
     return " ".join(words) or None
 
 
-def _textract_queries(blocks: Mapping[str, JsonObject]) -> JsonObject:
-    fields: list[tuple[str, JsonValue]] = []
+def _textract_queries(blocks: Mapping[str, JsonObject]) -> _Rated:
+    fields: list[tuple[str, _Rated]] = []
     for block in blocks.values():
         if block.get("BlockType") == "QUERY":
             name = _at(block, "Query.Alias") or _at(block, "Query.Text")
             answers = [blocks[each] for each in _related(block, "ANSWER") if each in blocks]
-            fields.append((str(name), answers[0].get("Text") if answers else None))
+            answer = answers[0] if answers else {}
+            rated = _percentage(answer.get("Confidence"))
+            fields.append((str(name), _Rated(answer.get("Text"), rated)))
     return _collect(fields)
 
 
 def _azure(value: JsonValue) -> list[JsonObject]:
     status = _at(value, "status")
-    if isinstance(status, str) and status != "succeeded":
+    if isinstance(status, str) and status.lower() != "succeeded":
         raise _not(Preset.AZURE_DI, f"the status of the analysis is {status!r}")
     result = _at(value, "analyzeResult")
     result = value if result is None else result
-    documents = _objects(_at(result, "documents")) or _objects(_at(result, "documentResults"))
+    labels = _at(value, "fieldLabels")
+    if isinstance(labels, dict):
+        return _rows([_azure_fields(labels)])
+    documents = (
+        _objects(_at(result, "documents"))
+        or _objects(_at(result, "documentResults"))
+        or _objects(_at(value, "result.contents"))
+    )
     if not documents:
         version = _at(result, "apiVersion") or _at(result, "version")
         found = f" (version {version})" if version else ""
         raise _not(Preset.AZURE_DI, f"no documents or documentResults in analyzeResult{found}")
-    several = len(documents) > 1
-    return [
-        {**({"id": str(place)} if several else {}), "candidate": _azure_fields(each.get("fields"))}
-        for place, each in enumerate(documents, start=1)
-    ]
+    return _rows(_azure_fields(each.get("fields")) for each in documents)
 
 
-def _azure_fields(fields: JsonValue) -> JsonObject:
+def _azure_fields(fields: JsonValue) -> _Rated:
     if not isinstance(fields, dict):
         raise _not(Preset.AZURE_DI, "a document without fields")
-    return {name: _azure_value(field) for name, field in fields.items()}
+    return _rated_object({name: _azure_value(field) for name, field in fields.items()})
 
 
-def _azure_value(field: JsonValue) -> JsonValue:
+def _azure_value(field: JsonValue) -> _Rated:
     """Return the typed value of a field, or its printed text if it has none."""
     if not isinstance(field, dict):
-        return None
+        return _Rated(None)
     key = next((key for key in field if key.startswith("value")), None)
     if key is None:
-        return field.get("content", field.get("text"))
-    value = field[key]
+        return _Rated(field.get("content", field.get("text")), field.get("confidence"))
+    value, own = field[key], field.get("confidence")
     if key == "valueArray" and isinstance(value, list):
-        return [_azure_value(each) for each in value]
+        return _rated_list(map(_azure_value, value)).with_default(own)
     if key == "valueObject":
-        return _azure_fields(value)
-    return value
+        return _azure_fields(value).with_default(own)
+    return _Rated(value, own)
 
 
 def _google(value: JsonValue) -> list[JsonObject]:
@@ -235,13 +316,13 @@ def _google(value: JsonValue) -> list[JsonObject]:
     document = value if document is None else document
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
         raise _not(Preset.GOOGLE_DOCAI, "no list of entities in the document")
-    return [{"candidate": _entities(_objects(document["entities"]))}]
+    return _rows([_entities(_objects(document["entities"]))])
 
 
-def _entities(entities: Iterable[JsonObject]) -> JsonObject:
+def _entities(entities: Iterable[JsonObject]) -> _Rated:
     """Return entities by type; those with properties are always lists of objects."""
-    plain: list[tuple[str, JsonValue]] = []
-    grouped: dict[str, list[JsonValue]] = {}
+    plain: list[tuple[str, _Rated]] = []
+    grouped: dict[str, list[_Rated]] = {}
     for entity in entities:
         kind = entity.get("type", entity.get("type_"))
         if not isinstance(kind, str):
@@ -253,8 +334,10 @@ def _entities(entities: Iterable[JsonObject]) -> JsonObject:
             continue
         normalized = entity.get("normalizedValue", entity.get("normalized_value"))
         text = _at(normalized, "text") or entity.get("mentionText", entity.get("mention_text"))
-        plain.append((name, text.strip() if isinstance(text, str) else text))
-    return {**_collect(plain), **grouped}
+        found = text.strip() if isinstance(text, str) else text
+        plain.append((name, _Rated(found, entity.get("confidence"))))
+    lists = {name: _rated_list(items) for name, items in grouped.items()}
+    return _merged(_collect(plain), _rated_object(lists))
 
 
 _MINDEE_DETAILS: Final = frozenset(
@@ -267,19 +350,24 @@ def _mindee(value: JsonValue) -> list[JsonObject]:
     if not isinstance(prediction, dict):
         found = "no document.inference.prediction, as in responses of API version 1"
         raise _not(Preset.MINDEE, found)
-    return [{"candidate": {name: _mindee_value(each) for name, each in prediction.items()}}]
+    return _rows([_rated_object({name: _mindee_value(each) for name, each in prediction.items()})])
 
 
-def _mindee_value(field: JsonValue) -> JsonValue:
+def _mindee_value(field: JsonValue) -> _Rated:
+    """Return a field; the confidence of an object is that of all its values."""
     if isinstance(field, list):
-        return [_mindee_value(each) for each in field]
+        return _rated_list(map(_mindee_value, field))
     if not isinstance(field, dict):
-        return field
+        return _Rated(field)
+    own = field.get("confidence")
     if "values" in field:
-        contents = [each.get("content") for each in _objects(field["values"])]
-        return contents if len(contents) > 1 else next(iter(contents), None)
+        contents = [
+            _Rated(each.get("content"), each.get("confidence", own))
+            for each in _objects(field["values"])
+        ]
+        return _rated_list(contents) if len(contents) > 1 else next(iter(contents), _Rated(None))
     rest = {key: each for key, each in field.items() if key not in _MINDEE_DETAILS}
-    return rest["value"] if rest.keys() == {"value"} else rest
+    return _Rated(rest["value"] if rest.keys() == {"value"} else rest, own)
 
 
 # --- evaluation tools -----------------------------------------------------------------------------
@@ -454,15 +542,20 @@ def _label_studio(value: JsonValue) -> list[JsonObject]:
                 hint = "mark one as ground truth" if key == "expected" else "export only one model"
                 raise _not(Preset.LABELSTUDIO, f"{where} has {len(listed)} {noun}; {hint}")
             if listed:
-                row[key] = _task_document(_objects(listed[0].get("result")))
+                document = _task_document(_objects(listed[0].get("result")))
+                row[key] = document.value
+                row |= {CONFIDENCE_KEY: document.confidence} if key == "candidate" else {}
         rows.append(row)
     return rows
 
 
-def _task_document(results: Iterable[JsonObject]) -> JsonObject:
-    """Return the answers by control, the texts of regions by label, and regions without text."""
+def _task_document(results: Iterable[JsonObject]) -> _Rated:
+    """Return the answers by control, the texts of regions by label, and regions without text.
+
+    Their confidences are the scores of predictions.
+    """
     regions: dict[str, dict[str, JsonValue]] = {}
-    fields: list[tuple[str, JsonValue]] = []
+    fields: list[tuple[str, _Rated]] = []
     results = list(results)
     placed = {str(each.get("id")) for each in results if _is_region(each)}
     for place, result in enumerate(results):
@@ -477,7 +570,7 @@ def _task_document(results: Iterable[JsonObject]) -> JsonObject:
             else:
                 if isinstance(content, list) and len(content) == 1:
                     content = content[0]
-                fields.append((str(result.get("from_name")), content))
+                fields.append((str(result.get("from_name")), _Rated(content, result.get("score"))))
         elif kind.endswith("labels"):
             region = regions.setdefault(name, {})
             region["class"] = _joined(value.get(kind))
@@ -488,10 +581,14 @@ def _task_document(results: Iterable[JsonObject]) -> JsonObject:
         else:
             raise _not(Preset.LABELSTUDIO, f"results of the type {kind!r} are not supported")
     fields += [
-        (str(each.get("class")), each["text"]) for each in regions.values() if "text" in each
+        (str(each.get("class")), _Rated(each["text"], each.get("score")))
+        for each in regions.values()
+        if "text" in each
     ]
-    boxes: list[JsonValue] = [each for each in regions.values() if "text" not in each]
-    return {**_collect(fields), **({"regions": boxes} if boxes else {})}
+    boxes = [_Rated(each, each.get("score")) for each in regions.values() if "text" not in each]
+    return _merged(
+        _collect(fields), _rated_object({"regions": _rated_list(boxes)} if boxes else {})
+    )
 
 
 def _is_region(result: JsonObject) -> bool:

@@ -30,7 +30,14 @@ from fieldmark.data.sources import open_source
 from fieldmark.errors import DataError, Location, OptionError
 from fieldmark.values.plain_json import is_table
 
-__all__ = ["InputSide", "OpenedInputs", "make_dialect", "open_inputs", "open_single_input"]
+__all__ = [
+    "InputSide",
+    "OpenedInputs",
+    "make_dialect",
+    "open_candidate_input",
+    "open_inputs",
+    "open_single_input",
+]
 
 
 @dataclass(slots=True)
@@ -96,7 +103,9 @@ def open_single_input(
             source, options = _read_preset(source, options, *roles)
         if isinstance(source, ValueSource):
             _settle_single(source, options)
-        source = _derive(source, options, options.expected_key, options.candidate_key)
+        source = _derive(
+            source, options, options.expected_key, options.candidate_key, _confidence_key(options)
+        )
         side = _read_sample(source, dialect)
         try:
             layout, notes = detect_paired_layout(side.sample, options, name=source.name)
@@ -115,6 +124,26 @@ def open_single_input(
         on_error.pop_all()
         structural = [] if layout.partner_key is None else warn_nested_documents(side, None)
         return OpenedInputs(side, notes=notes, structural=structural)
+
+
+def open_candidate_input(given: InputLike, options: Inputs) -> InputSide:
+    """Open an input with predictions only."""
+    dialect = make_dialect(Role.CANDIDATE, options)
+    label = Role.CANDIDATE.label
+    source: RowSource = open_source(given, dialect, side=label, text=True, sheet=options.sheet)
+    with ExitStack() as on_error:
+        on_error.callback(source.close)
+        _check_tables([source], options)
+        if options.preset is not None:
+            source, options = _read_preset(source, options, Role.CANDIDATE)
+        if isinstance(source, ValueSource) and options.rows is not None:
+            source.settle(RowsAre(options.rows))
+        source = _derive(source, options, options.candidate_key, _confidence_key(options))
+        side = _read_sample(source, dialect)
+        layout, _ = detect_layout(side.sample, Role.CANDIDATE, options, name=source.name)
+        side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+        on_error.pop_all()
+        return side
 
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
@@ -156,7 +185,7 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             notes += _settle(sources, options)
             sources = (
                 _derive(sources[0], keys[0], keys[0].expected_key),
-                _derive(sources[1], keys[1], keys[1].candidate_key),
+                _derive(sources[1], keys[1], keys[1].candidate_key, _confidence_key(options)),
             )
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role, named in zip(sides, Role, keys, strict=True):
@@ -252,6 +281,10 @@ def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowS
     # The ids of files are not in their rows, so rows cannot be read out of order from a copy.
     keyed.in_memory = keyed.in_memory or isinstance(source, DirectorySource)
     return keyed
+
+
+def _confidence_key(options: Inputs) -> str | None:
+    return None if options.confidences is None else options.confidences.key
 
 
 def _may_be_derived(key: str | None) -> bool:

@@ -2,20 +2,19 @@
 
 A resample draws as many cases as the run has, with replacement. It is a row of weights: how often
 each case is drawn. Counts are additive, so the counts of all resamples are the product of the
-weights and the counts of the cases. For few cases, the kernel computes them, because loading numpy
-would take longer than that; the intervals are the same, bit for bit.
+weights and the counts of the cases.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
-from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.conventions import CountingOptions, ZeroRule
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.quality import (
@@ -24,10 +23,9 @@ from fieldmark.metrics.quality import (
     quality_metrics,
     quality_score,
 )
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1, ratio, wilson
-from fieldmark.metrics.summary import RunIntervals, Summary
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
+from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, Variation
 from fieldmark.metrics.worst_first import sortable
-from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
@@ -44,25 +42,16 @@ __all__ = [
     "product",
     "resampling_weights",
     "run_intervals",
+    "variations",
 ]
 
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
 
-_FEW: Final = 64
-"""The number of cases and of attributes up to which arrays are not needed."""
-_SEEDS: Final = (
-    15793235383387715774,
-    12390638538380655177,
-    2361836109651742017,
-    3188717715514472916,
-)
-"""What numpy derives from the seed 0."""
-_BUCKETS: Final = slice(
-    CaseSums._fields.index(QualityCounts._fields[0]),
-    CaseSums._fields.index(QualityCounts._fields[-1]) + 1,
-)
 _LIMITS: Final = (0.0, 1.0)
+_COUNTED_IN: Final = {"precision": (0, 2), "recall": (0, 3), "f1": (0, 2, 3)}
+"""The counts in the denominator of each rate, by their position."""
+_UNKNOWN: Final = RateVariations()
 _NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
 _ROW_BLOCK: Final = 64
@@ -82,10 +71,12 @@ def run_intervals(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> RunIntervals:
-    """Return the intervals of the headline metrics and of every attribute's F1.
+    """Return the variation of the headline metrics and of the rates of every attribute.
 
     If the sample is a part of the run, its variation is scaled to the number of all cases.
     """
+    import numpy as np
+
     rows = sample.rows()
     scored = summary.cases.scored
     shares = {
@@ -99,157 +90,76 @@ def run_intervals(
     }
     if not rows:
         return RunIntervals(metrics=known_shares)
-    few = COMPILED and seed == 0 and len(rows) <= _FEW
-    paths = (
-        {sample.table.path(cell >> CELL_BITS) for each in rows for cell in each.cells}
-        if few
-        else ()
-    )
-    if few and len(paths) <= _FEW:
-        found = _resample_few(rows, sorted(paths), sample.table, counting, resamples)
-    else:
-        found = _resample_many(rows, sample.table, counting, resamples, seed)
+    together = -(-len(rows) // GROUPS)
+    matrix = CaseMatrix(rows, sample.table, counting, together=together)
+    weights = resampling_weights(matrix.rows, resamples, seed)
     scale = math.sqrt(len(rows) / max(sample.cases, 1))
-    f1_of = {path: summary.attributes[path].f1 for path in found.attributes}
-    attributes = _intervals(f1_of, found.attributes, found.cases, scale)
+    metrics = ResampledMetrics(len(weights))
+    cases_of = {
+        rate: dict(zip(matrix.paths, matrix.cases_by_path(columns), strict=True))
+        for rate, columns in _COUNTED_IN.items()
+    }
+    attributes: dict[str, RateVariations] = {}
+    for columns in matrix.blocks():
+        tp, fp, fn = np.split(product(weights, np.hstack(columns[1:])), 3, axis=1)
+        f1s = metrics.add_attributes(tp, fp, fn)
+        undefined = 0.0 if counting.zero is ZeroRule.ZERO else math.nan
+        resampled_rates = (ratio(tp, tp + fp), ratio(tp, tp + fn), f1s)
+        by_rate: list[dict[str, Variation]] = []
+        for rate, values in zip(Rates._fields, resampled_rates, strict=True):
+            estimates = {path: getattr(summary.attributes[path], rate) for path in columns.paths}
+            cases = [cases_of[rate][path] for path in columns.paths]
+            counted = np.nan_to_num(values.T, nan=undefined)
+            by_rate.append(variations(estimates, counted, cases, scale))
+        for path in columns.paths:
+            attributes[path] = RateVariations(*(found[path] for found in by_rate))
+    attributes = {path: each for path, each in sorted(attributes.items()) if each != _UNKNOWN}
+    resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {
         **summary.metrics,
         "micro_precision": summary.micro.precision,
         "micro_recall": summary.micro.recall,
     }
+    values = np.stack([resampled[name] for name in estimates])
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    headline = _intervals(estimates, found.metrics, dict.fromkeys(estimates, len(rows)), scale)
+    headline = variations(estimates, values, [len(rows)] * len(estimates), scale)
+    intervals = {name: each.interval for name, each in headline.items() if each.interval}
     return RunIntervals(
-        metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
+        metrics={**intervals, **known_shares},
+        attributes=attributes,
+        deviations={
+            name: each.deviation for name, each in headline.items() if each.deviation is not None
+        },
     )
 
 
-class _Offsets(NamedTuple):
-    """The bounds of all metrics, and of the F1 of each attribute, relative to their estimates.
-
-    `cases` is the number of cases in which each attribute counts.
-    """
-
-    metrics: Mapping[str, Interval | None]
-    attributes: Mapping[str, Interval | None]
-    cases: Mapping[str, int]
-
-
-def _resample_many(
-    rows: Sequence[SampledCase],
-    table: AttributeTable,
-    counting: CountingOptions,
-    resamples: int,
-    seed: int,
-) -> _Offsets:
-    """Resample any number of cases, with arrays."""
-    import numpy as np
-
-    together = -(-len(rows) // GROUPS)
-    matrix = CaseMatrix(rows, table, counting, together=together)
-    weights = resampling_weights(matrix.rows, resamples, seed)
-    metrics = ResampledMetrics(len(weights))
-    cases_of = dict(zip(matrix.paths, matrix.cases_by_path(), strict=True))
-    attributes: dict[str, Interval | None] = {}
-    for columns in matrix.blocks():
-        tp, fp, fn = np.split(product(weights, np.hstack(columns[1:])), 3, axis=1)
-        f1s = metrics.add_attributes(tp, fp, fn)
-        cases = [cases_of[path] for path in columns.paths]
-        attributes.update(zip(columns.paths, interval_offsets(f1s.T, cases), strict=True))
-    resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
-    values = np.stack(list(resampled.values()))
-    offsets = interval_offsets(values, [len(rows)] * len(values))
-    return _Offsets(dict(zip(resampled, offsets, strict=True)), attributes, cases_of)
-
-
-class _F1s(dict[tuple[int, int, int], float | None]):
-    """The F1 of counts, each computed once, because many resamples have the same."""
-
-    def __missing__(self, counts: tuple[int, int, int]) -> float | None:
-        value = self[counts] = f1(*counts)
-        return value
-
-
-def _resample_few(
-    rows: Sequence[SampledCase],
-    paths: Sequence[str],
-    table: AttributeTable,
-    counting: CountingOptions,
-    resamples: int,
-) -> _Offsets:
-    """Resample few cases and attributes, without arrays."""
-    costs, column = cost_table(counting), {path: 3 * place for place, path in enumerate(paths)}
-    cases = dict.fromkeys(paths, 0)
-    counts = array("q")
-    for case in rows:
-        own, counted = [0] * 3 * len(paths), set()
-        for cell, times in zip(case.cells, case.times, strict=True):
-            path, cost = table.path(cell >> CELL_BITS), costs[cell & FACT_MASK]
-            for place, number in enumerate((cost.tp, cost.fp, cost.fn), column[path]):
-                own[place] += number * times
-            if cost.tp or cost.fp or cost.fn:
-                counted.add(path)
-        for path in counted:
-            cases[path] += 1
-        counts.extend([*own, *case.sums])
-    weights, size = kernel.resample(len(rows), resamples, _SEEDS), len(rows)
-    # Many resamples of very few cases are the same.
-    places: dict[bytes, int] = {}
-    drawn = [
-        places.setdefault(weights[start : start + size], len(places))
-        for start in range(0, len(weights), size)
-    ]
-    columns = kernel.weigh(b"".join(places), counts, size)
-    f1_of, attributes = _F1s(), dict[str, Interval | None]()
-    totals, numbers = [0.0] * len(places), [0] * len(places)
-    for path in paths:
-        f1s = [f1_of[key] for key in zip(*columns[column[path] : column[path] + 3], strict=True)]
-        totals = [total + (value or 0.0) for total, value in zip(totals, f1s, strict=True)]
-        numbers = [count + (value is not None) for count, value in zip(numbers, f1s, strict=True)]
-        attributes[path] = _offsets([f1s[place] for place in drawn], cases[path])
-    of_attributes: Iterable[tuple[int, ...]] = repeat((), len(places))
-    if paths:
-        of_attributes = zip(*columns[: 3 * len(paths)], strict=True)
-    sums = zip(*columns[3 * len(paths) :], strict=True)
-    by_case = any(case.sums.rated for case in rows)
-    metrics = [
-        _headline(
-            CaseSums(*own),
-            _Pooled(sum(each[::3]), sum(each[1::3]), sum(each[2::3]), total, defined),
-            counting,
-            by_case=by_case,
-        )
-        for own, each, total, defined in zip(sums, of_attributes, totals, numbers, strict=True)
-    ]
-    offsets = {
-        name: _offsets([metrics[place][name] for place in drawn], len(rows)) for name in metrics[0]
-    }
-    return _Offsets(offsets, attributes, cases)
-
-
-def _intervals(
-    estimates: Mapping[str, float | None],
-    offsets: Mapping[str, Interval | None],
-    cases: Mapping[str, int],
-    scale: float,
-) -> dict[str, Interval]:
-    """Return the intervals of the defined metrics.
+def variations(
+    estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
+) -> dict[str, Variation]:
+    """Return the variation of metrics; `values` has one row of resamples per metric.
 
     An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval. Another
-    estimate that does not vary has none.
+    estimate that does not vary has none. The standard deviation is that of the defined resamples;
+    an undefined estimate and a single case have none.
     """
-    found: dict[str, Interval] = {}
-    for name, estimate in estimates.items():
-        interval, offset = None, offsets[name]
+    import numpy as np
+
+    found: dict[str, Variation] = {}
+    offsets = interval_offsets(values, cases)
+    resamples = values[:, 1:]
+    for place, (name, estimate) in enumerate(estimates.items()):
+        number, offset, interval, deviation = cases[place], offsets[place], None, None
         if estimate in _LIMITS:
-            whole = round(cases[name] / scale**2)
+            whole = round(number / scale**2)
             interval = wilson(whole if estimate else 0, whole)
         elif estimate is not None and offset is not None and has_width(offset):
             interval = interval_around(estimate, (offset[0] * scale, offset[1] * scale))
-        if interval is not None:
-            found[name] = interval
+        if estimate is not None and offset is not None:
+            defined = resamples[place][~np.isnan(resamples[place])]
+            deviation = float(defined.std(ddof=1)) * scale if len(defined) > 1 else None
+        found[name] = Variation(interval, deviation)
     return found
 
 
@@ -307,31 +217,17 @@ def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | No
     estimates = values[:, 0].tolist()
     found: list[Interval | None] = []
     for row, number, estimate, count in zip(resamples, defined, estimates, cases, strict=True):
-        value = None if math.isnan(estimate) else estimate
-        found.append(_bounds(row, number, value, count))
+        if not number or count <= 1 or math.isnan(estimate):
+            found.append(None)
+            continue
+        student = _student_quantile(NORMAL_QUANTILE, count - 1)
+        tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student)
+        low, high = (_quantile(row, number, share) for share in (tail, 1 - tail))
+        found.append((low - estimate, high - estimate))
     return found
 
 
-def _offsets(values: Sequence[float | None], cases: int) -> Interval | None:
-    """Return the same for one metric without arrays."""
-    estimate, *resamples = values
-    ordered = sorted([value for value in resamples if value is not None])
-    return _bounds(ordered, len(ordered), estimate, cases)
-
-
-def _bounds(
-    ordered: Sequence[float] | Floats, number: int, estimate: float | None, cases: int
-) -> Interval | None:
-    if not number or cases <= 1 or estimate is None:
-        return None
-    student = _student_quantile(NORMAL_QUANTILE, cases - 1)
-    deviations = -math.sqrt(cases / (cases - 1)) * student
-    tail = 0.5 * (1.0 + math.erf(deviations / math.sqrt(2.0)))  # of the normal distribution
-    low, high = (_quantile(ordered, number, share) for share in (tail, 1 - tail))
-    return low - estimate, high - estimate
-
-
-def _quantile(ordered: Sequence[float] | Floats, number: int, share: float) -> float:
+def _quantile(ordered: Floats, number: int, share: float) -> float:
     """Return a quantile of the first `number` values, by linear interpolation."""
     place = share * (number - 1)
     low = int(place)
@@ -367,73 +263,46 @@ class ResampledMetrics:
         self._tp += tp.sum(1)
         self._fp += fp.sum(1)
         self._fn += fn.sum(1)
-        for column in np.nan_to_num(f1s).T:  # in order, as without arrays
-            self._f1s += column
-        self._number += (~np.isnan(f1s)).sum(1)
+        defined = ~np.isnan(f1s)
+        self._f1s += np.add.reduce(f1s, axis=1, where=defined)
+        self._number += defined.sum(1)
         return f1s
 
     def metrics(
         self, sums: Floats, counting: CountingOptions, *, by_case: bool
     ) -> dict[str, Floats]:
-        """Return the metrics of each resample, after all attributes were added."""
-        own = CaseSums(*cast("list[int]", list(sums.T)))
-        sides = self._tp, self._fp, self._fn, self._f1s, self._number
-        pooled = _Pooled(*cast("tuple[float, ...]", sides))
-        return cast("dict[str, Floats]", _headline(own, pooled, counting, by_case=by_case))
+        """Return the metrics of each resample, after all attributes were added.
 
+        The quality metrics are those of all keys, or `by_case` the means of those of an evaluator.
+        The accuracy of no compared value and a safety that was not judged are undefined.
+        """
+        import numpy as np
 
-class _Pooled(NamedTuple):
-    """The sums over the attributes of a resample, or of many if they are arrays.
-
-    `f1s` is the sum of the F1 of the attributes that have one, of which there are `number`.
-    """
-
-    tp: float
-    fp: float
-    fn: float
-    f1s: float
-    number: float
-
-
-def _headline(
-    own: CaseSums, pooled: _Pooled, counting: CountingOptions, *, by_case: bool
-) -> dict[str, float | None]:
-    """Return the metrics of a resample, or of many if the sums are arrays.
-
-    The quality metrics are those of all keys, or `by_case` the means of those of an evaluator. The
-    accuracy of no compared value and a safety that was not judged are undefined.
-    """
-    headline = (
-        ratio(own.score / STEP, own.scored),
-        ratio(pooled.f1s, pooled.number),
-        ratio(own.f1 / STEP, own.f1s),
-        f1(pooled.tp, pooled.fp, pooled.fn),
-    )
-    quality: dict[str, float | None] = {"safety": ratio(own.safety / STEP, own.judged)}
-    if by_case:
-        for name in (*QualityMetrics._fields, "rqs"):
-            quality[name] = ratio(getattr(own, name) / STEP, own.rated)
-    else:
-        counts = QualityCounts(*tuple(own)[_BUCKETS])
-        of_keys = quality_metrics(counts)
-        rqs = quality_score(of_keys, counting, _filled(quality["safety"]))
-        quality |= {**of_keys._asdict(), "rqs": rqs}
-        quality["accuracy"] = ratio(counts.matched, counts.scorable)
-    return {
-        **dict(zip(HEADLINE_METRICS, headline, strict=True)),
-        **quality,
-        "micro_precision": ratio(pooled.tp, pooled.tp + pooled.fp),
-        "micro_recall": ratio(pooled.tp, pooled.tp + pooled.fn),
-    }
-
-
-def _filled(safety: float | Floats | None) -> float:
-    """Return a safety that was not judged as 1; an array if it is one."""
-    if safety is None or isinstance(safety, float):
-        return 1.0 if safety is None else safety
-    import numpy as np
-
-    return cast("float", np.nan_to_num(safety, nan=1.0))
+        own: Mapping[str, Floats] = dict(zip(CaseSums._fields, sums.T, strict=True))
+        headline = (
+            ratio(own["score"] / STEP, own["scored"]),
+            ratio(self._f1s, self._number),
+            ratio(own["f1"] / STEP, own["f1s"]),
+            f1(self._tp, self._fp, self._fn),
+        )
+        quality = {"safety": ratio(own["safety"] / STEP, own["judged"])}
+        if by_case:
+            for name in (*QualityMetrics._fields, "rqs"):
+                quality[name] = ratio(own[name] / STEP, own["rated"])
+        else:
+            buckets = [own[name] for name in QualityCounts._fields]
+            counts = QualityCounts(*cast("list[int]", buckets))
+            pooled = quality_metrics(counts)
+            safety = np.nan_to_num(quality["safety"], nan=1.0)
+            rqs = quality_score(pooled, counting, cast("float", safety))
+            quality |= cast("dict[str, Floats]", {**pooled._asdict(), "rqs": rqs})
+            quality["accuracy"] = np.where(counts.scorable, quality["accuracy"], np.nan)
+        return {
+            **dict(zip(HEADLINE_METRICS, headline, strict=True)),
+            **quality,
+            "micro_precision": ratio(self._tp, self._tp + self._fp),
+            "micro_recall": ratio(self._tp, self._tp + self._fn),
+        }
 
 
 class _AttributeColumns(NamedTuple):
@@ -504,11 +373,15 @@ class CaseMatrix:
             )
             yield _AttributeColumns(paths, tp, fp, fn)
 
-    def cases_by_path(self) -> list[int]:
-        """Return the number of cases in which each attribute counts, in the order of the paths."""
+    def cases_by_path(self, columns: Sequence[int]) -> list[int]:
+        """Return the number of cases in which each attribute counts, in the order of the paths.
+
+        `columns` are the counts that matter: true positives (0), false positives (2) and false
+        negatives (3).
+        """
         import numpy as np
 
-        counts = (self._costs[:, [0, 2, 3]] > 0).any(axis=1)
+        counts = (self._costs[:, list(columns)] > 0).any(axis=1)
         here = counts[self._cell]
         size = int(self._case[-1]) + 1 if len(self._case) else 1
         occurs = np.zeros(len(self.paths) * size, np.bool_)

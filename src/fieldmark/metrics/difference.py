@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, count
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
@@ -54,10 +54,17 @@ __all__ = [
     "Direction",
     "FieldChange",
     "MetricDifference",
+    "MetricSamples",
     "PairedCases",
     "PairedMetrics",
     "ResamplingOptions",
+    "direction_of",
+    "metric_columns",
+    "metric_differences",
+    "nothing_compared",
     "paired_metrics",
+    "paired_slices",
+    "row_of",
 ]
 
 GROUPS: Final = 2_048
@@ -73,6 +80,7 @@ _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
+_Name = TypeVar("_Name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +156,7 @@ class PairedCases:
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
-        group = self.cases if self.cases < GROUPS else _scramble(self.cases) % GROUPS
+        group = row_of(self.cases)
         if group == len(self.before):
             self.before.append(CaseRow())
             self.after.append(CaseRow())
@@ -168,7 +176,7 @@ class PairedCases:
             self.shifts.update((each.before, each.after) for each in fields)
         if not self.comparable:
             return
-        direction = _direction(old, new)
+        direction = direction_of(old, new)
         self.directions[direction] += 1
         for name in before.evaluators.keys() & after.evaluators.keys():
             gain = sortable(after.evaluators[name] - before.evaluators[name])
@@ -209,7 +217,7 @@ class PairedCases:
         return fixed, regressed
 
 
-def _direction(before: CaseStats, after: CaseStats) -> Direction:
+def direction_of(before: CaseStats, after: CaseStats) -> Direction:
     """Return how a case changed: by its score, then by the number of its mistakes."""
     if before.score is None or after.score is None:
         return Direction.NOT_SCORED
@@ -229,6 +237,11 @@ def _mistakes(cells: Mapping[int, int], table: AttributeTable) -> Counter[str]:
         if any(ERROR_TABLE[cell & FACT_MASK]):
             mistakes[table.path(cell >> CELL_BITS)] += times
     return mistakes
+
+
+def row_of(number: int) -> int:
+    """Return the row of a case, by its number in the run."""
+    return number if number < GROUPS else _scramble(number) % GROUPS
 
 
 def _scramble(number: int) -> int:
@@ -326,15 +339,19 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedMetrics:
-    """The metrics of two runs, the F1 of every attribute and the mean score of every evaluator."""
+    """The metrics of two runs, the F1 of every attribute and the mean score of every evaluator.
+
+    `slices` are the differences of the first metric for each slice of the cases.
+    """
 
     headline: Mapping[str, MetricDifference]
     attributes: Mapping[str, MetricDifference]
     evaluators: Mapping[str, MetricDifference] = field(default_factory=dict)
+    slices: Mapping[str, MetricDifference] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _MetricSamples:
+class MetricSamples:
     """A metric in every resample or permutation of both runs; the first value is the estimate.
 
     `differing` is the number of cases, or groups of cases, that are not the same in both runs. If
@@ -382,7 +399,21 @@ _RATED_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 _UNDEFINED_WITHOUT_CASES: Final = frozenset({*_MEANS, *QUALITY_METRICS})
 _Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
 """Turns the counts of the cases of both runs into the counts of all resamples."""
-_Samples: TypeAlias = dict[str, _MetricSamples]
+_Samples: TypeAlias = dict[str, MetricSamples]
+_SampleGroups: TypeAlias = tuple[_Samples, _Samples, _Samples]
+"""The samples of metrics, attributes and evaluators."""
+
+
+def metric_columns(metric: str, *, by_case: bool) -> Sequence[str] | None:
+    """Return the sums that a metric is computed from; `None` if it is computed from attributes."""
+    return (_RATED_COLUMNS if by_case else _POOLED_COLUMNS).get(metric)
+
+
+def nothing_compared(matrices: Sequence[CaseMatrix], metric: str = "") -> float:
+    """Return the value of a metric of a run that had nothing to compare; NaN if it has none."""
+    scored = CaseSums._fields.index("scored")
+    all_scored = all(matrix.sums[:, scored].any() for matrix in matrices)
+    return 1.0 if all_scored and metric not in _UNDEFINED_WITHOUT_CASES else math.nan
 
 
 def paired_metrics(
@@ -402,10 +433,66 @@ def paired_metrics(
     case by case. Both treat the fields of a case as one unit.
     """
     options = options or ResamplingOptions()
-    paths = sorted({each.path for table in (before, after) for each in table.attributes})
+    tables, countings = (before, after), (counting, counting_after or counting)
+    resampled, permuted = _resampled_and_permuted(pairs, tables, countings, options)
+    found = pairs.directions
+    of_run = [found[Direction.IMPROVED], found[Direction.WORSE]]
+    numbers = (dict.fromkeys(HEADLINE_METRICS + QUALITY_METRICS, of_run), pairs.attributes)
+    by_metric, by_attribute, by_evaluator = (
+        metric_differences(
+            drawn, swapped, cases, adjust=cases is not numbers[0], comparable=pairs.comparable
+        )
+        for drawn, swapped, cases in zip(
+            resampled, permuted, (*numbers, pairs.by_evaluator), strict=True
+        )
+    )
+    if counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED:
+        by_metric[MICRO_F1] = by_metric[MICRO_F1].without_zero()
+        by_attribute = {path: each.without_zero() for path, each in by_attribute.items()}
+    if by_metric["safety"].before is None is by_metric["safety"].after:
+        del by_metric["safety"]  # no judge evaluated it
+    return PairedMetrics(headline=by_metric, attributes=by_attribute, evaluators=by_evaluator)
+
+
+def paired_slices(
+    slices: Mapping[str, PairedCases],
+    metric: str,
+    before: AttributeTable,
+    after: AttributeTable,
+    counting: CountingOptions,
+    options: ResamplingOptions | None = None,
+    *,
+    counting_after: CountingOptions | None = None,
+) -> dict[str, MetricDifference]:
+    """Return one metric of two runs for each slice of the cases, as `paired_metrics` does.
+
+    P-values are Holm-adjusted for the number of slices.
+    """
+    options = options or ResamplingOptions()
+    tables, countings = (before, after), (counting, counting_after or counting)
+    resampled: _Samples = {}
+    permuted: _Samples = {}
+    cases: dict[str, list[int]] = {}
+    for name, pairs in slices.items():
+        drawn, swapped = _resampled_and_permuted(pairs, tables, countings, options)
+        resampled[name], permuted[name] = drawn[0][metric], swapped[0][metric]
+        ways = Direction.IMPROVED, Direction.WORSE
+        cases[name] = [pairs.directions[way] for way in ways]
+    comparable = all(pairs.comparable for pairs in slices.values())
+    return metric_differences(resampled, permuted, cases, adjust=True, comparable=comparable)
+
+
+def _resampled_and_permuted(
+    pairs: PairedCases,
+    tables: tuple[AttributeTable, AttributeTable],
+    countings: tuple[CountingOptions, CountingOptions],
+    options: ResamplingOptions,
+) -> tuple[_SampleGroups, _SampleGroups]:
+    """Return all metrics of both runs in resamples of the cases, and with swapped cases."""
+    paths = sorted({each.path for table in tables for each in table.attributes})
     matrices = (
-        CaseMatrix(pairs.before, before, counting, paths),
-        CaseMatrix(pairs.after, after, counting_after or counting, paths),
+        CaseMatrix(pairs.before, tables[0], countings[0], paths),
+        CaseMatrix(pairs.after, tables[1], countings[1], paths),
     )
     cases = len(pairs.before)
     weights = resampling_weights(cases, options.resamples, options.seed)
@@ -423,29 +510,11 @@ def paired_metrics(
 
     sides = _Sides(
         matrices=matrices,
-        countings=(counting, counting_after or counting),
+        countings=countings,
         evaluators=pairs.evaluators,
         comparable=pairs.comparable,
     )
-    resampled = _samples(sides, resample, len(weights))
-    permuted = _samples(sides, permute, len(signs))
-    found = pairs.directions
-    of_run = [found[Direction.IMPROVED], found[Direction.WORSE]]
-    numbers = (dict.fromkeys(HEADLINE_METRICS + QUALITY_METRICS, of_run), pairs.attributes)
-    by_metric, by_attribute, by_evaluator = (
-        _differences(
-            drawn, swapped, cases, adjust=cases is not numbers[0], comparable=pairs.comparable
-        )
-        for drawn, swapped, cases in zip(
-            resampled, permuted, (*numbers, pairs.by_evaluator), strict=True
-        )
-    )
-    if counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED:
-        by_metric[MICRO_F1] = by_metric[MICRO_F1].without_zero()
-        by_attribute = {path: each.without_zero() for path, each in by_attribute.items()}
-    if by_metric["safety"].before is None is by_metric["safety"].after:
-        del by_metric["safety"]  # no judge evaluated it
-    return PairedMetrics(headline=by_metric, attributes=by_attribute, evaluators=by_evaluator)
+    return _samples(sides, resample, len(weights)), _samples(sides, permute, len(signs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -467,18 +536,14 @@ class _Sides:
         return (first or second,) * 2 if self.comparable else (first, second)
 
 
-def _samples(
-    runs: _Sides, transform: _Transform, number: int
-) -> tuple[_Samples, _Samples, _Samples]:
+def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
     """Return the metrics, the F1 of every attribute and the evaluators in all resamples."""
     import numpy as np
 
     matrices = runs.matrices
     sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
-    scored = CaseSums._fields.index("scored")
-    both_scored = all(matrix.sums[:, scored].any() for matrix in matrices)
-    nothing_compared = 1.0 if both_scored else math.nan
+    of_attributes = nothing_compared(matrices)
     any_count = np.zeros(matrices[0].rows, bool)
     for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
         counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
@@ -494,13 +559,13 @@ def _samples(
         same_way = [(apart >= 0).all(axis=(0, 1)), (apart <= 0).all(axis=(0, 1))]
         unanimous = np.logical_or.reduce(same_way)
         for place, path in enumerate(old.paths):
-            attributes[path] = _MetricSamples(
+            attributes[path] = MetricSamples(
                 before[:, place],
                 after[:, place],
                 int(present[place]),
                 int(differing[place]),
                 bool(unanimous[place]),
-                nothing_compared,
+                of_attributes,
             )
     width, rows = len(CaseSums._fields), matrices[0].rows
     sums = transform(matrices[0].sums, matrices[1].sums)
@@ -512,36 +577,38 @@ def _samples(
     )
     apart = matrices[0].sums != matrices[1].sums
     differ = dict(zip(CaseSums._fields, apart.T, strict=False))
-    columns = _RATED_COLUMNS if any(runs.by_case) else _POOLED_COLUMNS
-    headline = {
-        name: _MetricSamples(
+    headline: _Samples = {}
+    for name in (*HEADLINE_METRICS, *QUALITY_METRICS):
+        columns = metric_columns(name, by_case=any(runs.by_case))
+        differing_cases = (
+            any_count
+            if columns is None
+            else np.logical_or.reduce([differ[each] for each in columns])
+        )
+        headline[name] = MetricSamples(
             first[name],
             second[name],
             rows,
-            int(np.logical_or.reduce([differ[each] for each in columns[name]]).sum())
-            if name in columns
-            else int(any_count.sum()),
-            nothing_compared=math.nan if name in _UNDEFINED_WITHOUT_CASES else nothing_compared,
+            int(differing_cases.sum()),
+            nothing_compared=nothing_compared(matrices, name),
             less_is_better=less_is_better(name),
         )
-        for name in (*HEADLINE_METRICS, *QUALITY_METRICS)
-    }
     evaluators: _Samples = {}
     for place, name in zip(count(width, 2), runs.evaluators, strict=False):
         old, new = (ratio(each[:, place] / STEP, each[:, place + 1]) for each in sums)
         differing = int(apart[:, place : place + 2].any(axis=1).sum())
-        evaluators[name] = _MetricSamples(old, new, rows, differing, nothing_compared=math.nan)
+        evaluators[name] = MetricSamples(old, new, rows, differing, nothing_compared=math.nan)
     return headline, attributes, evaluators
 
 
-def _differences(
-    resampled: _Samples,
-    permuted: _Samples,
-    cases: Mapping[str, Sequence[int]],
+def metric_differences(
+    resampled: Mapping[_Name, MetricSamples],
+    permuted: Mapping[_Name, MetricSamples],
+    cases: Mapping[_Name, Sequence[int]],
     *,
     adjust: bool,
-    comparable: bool,
-) -> dict[str, MetricDifference]:
+    comparable: bool = True,
+) -> dict[_Name, MetricDifference]:
     """Return differences with p-values, Holm-adjusted if they form one family of tests.
 
     `cases` are the numbers of improved and of worse cases by metric.
@@ -559,7 +626,7 @@ def _differences(
     adjusted = holm(tested) if adjust else tested
     smallest = {name: smallest_p(resampled[name].differing) for name in tested}
     smallest = holm_of_smallest(tested, smallest) if adjust else smallest
-    found: dict[str, MetricDifference] = {}
+    found: dict[_Name, MetricDifference] = {}
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])

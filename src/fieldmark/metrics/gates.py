@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -29,7 +30,8 @@ __all__ = [
 MetricValue: TypeAlias = "float | int | None"
 
 _SLACK: Final = 1e-9
-_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings"})
+_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings", "by", "slices"})
+_SLICE: Final = re.compile(r"""slices\[(["'])(?P<name>.*)\1\]\.(?P<metric>.*)""", re.DOTALL)
 _SHORT: Final[Mapping[str, str]] = {
     "completeness": "quality.completeness",
     "hallucination": "quality.hallucination",
@@ -163,16 +165,34 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
-    """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    value = _metric_value(gate.name, summary, gate.kind)
-    name = _SHORT.get(gate.name, gate.name)
+    """Check one gate; an unknown metric raises `OptionError` with a suggestion.
+
+    A metric of a slice is named `slices["vendor=Acme"].micro.f1`.
+    """
+    name = gate.name
+    if found := _SLICE.match(name):
+        name, summary = found["metric"], _slice(found["name"], summary, gate.kind)
+    value, noted = _metric_value(name, summary, gate.kind)
+    name = _SHORT.get(name, name)
     vacuous = _vacuous_reason(name, summary)
     passed = False
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
-    note = "undefined" if value is None else vacuous
+    # What is noted beside an undefined metric says why it is.
+    note = (noted or "undefined") if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+
+
+def _slice(name: str, summary: JsonObject, option: str) -> JsonObject:
+    """Return the metrics of a slice; an unknown one raises `OptionError` with a suggestion."""
+    slices = summary.get("slices")
+    known = slices if isinstance(slices, dict) else {}
+    found = known.get(name)
+    if not isinstance(found, dict):
+        hint = did_you_mean(name, known) or "no case is in this slice"
+        raise OptionError(option, with_hint(f"unknown slice {name!r}", hint))
+    return found
 
 
 def _vacuous_reason(name: str, summary: JsonObject) -> str:
@@ -212,18 +232,22 @@ def _is_vacuous(totals: JsonValue) -> bool:
     return bool(scored) and isinstance(totals, dict) and scored == totals.get("vacuous")
 
 
-def _metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
-    """Return a metric of a summary as JSON; an unknown one raises `OptionError` with a suggestion.
+def _metric_value(
+    name: str, summary: JsonObject, option: str = "metric"
+) -> tuple[MetricValue, str]:
+    """Return a metric of a summary as JSON, and the note beside it.
 
-    >>> _metric_value("micro_f1", {"micro": {"f1": 0.9}})
-    0.9
+    A key can be quoted in brackets. An unknown metric raises `OptionError` with a suggestion.
+
+    >>> _metric_value('confidence["0.99"].coverage', {"confidence": {"0.99": {"coverage": 0.9}}})
+    (0.9, '')
     """
     metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
     found = next(_resolve(_SHORT.get(name, name), metrics), None)
     if found is None:
         hint = _suggest(name, [*_names(metrics), *_SHORT]) or _EXAMPLES
         raise OptionError(option, with_hint(f"unknown metric {name!r}", hint))
-    return found[0]
+    return found
 
 
 def _nothing_compared(metrics: JsonObject) -> bool:
@@ -253,14 +277,21 @@ def _is_metric(value: JsonValue) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, ...]]:
-    """Yield every metric that the name can mean; keys may contain dots, so longer keys go first."""
+def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, str]]:
+    """Yield every metric that the name can mean, with the note beside it.
+
+    Keys may contain dots, so longer keys go first. A key may also be written in brackets:
+    `groups["metadata.fold"].mean.micro_f1`.
+    """
+    note = metrics.get("note")
     for key in sorted(metrics, key=len, reverse=True):
         value = metrics[key]
-        if name == key and _is_metric(value):
-            yield (value,)  # type: ignore[misc]
-        elif name.startswith(f"{key}.") and isinstance(value, dict):
-            yield from _resolve(name[len(key) + 1 :], value)
+        for written in (key, f'["{key}"]', f"['{key}']"):
+            rest = name[len(written) :] if name.startswith(written) else None
+            if rest == "" and _is_metric(value):
+                yield value, note if isinstance(note, str) else ""  # type: ignore[misc]
+            elif rest and rest[0] in ".[" and isinstance(value, dict):
+                yield from _resolve(rest.removeprefix("."), value)
 
 
 def _names(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

@@ -11,6 +11,7 @@ __all__ = [
     "METRIC_TITLES",
     "MICRO_F1",
     "QUALITY_METRICS",
+    "SHORT_TITLES",
     "flag_text",
     "metrics_in_order",
 ]
@@ -41,6 +42,16 @@ METRIC_TITLES: Final[Mapping[str, str]] = {
     "accuracy": "accuracy",
     "safety": "safety",
 }
+
+
+SHORT_TITLES: Final[Mapping[str, str]] = {
+    "mean_score": "Score",
+    "macro_f1_by_attribute": "F1 attr",
+    "macro_f1_by_case": "F1 case",
+    "micro_f1": "F1 micro",
+    "rqs": "RQS",
+}
+"""The titles of columns, for metrics that tables of runs and slices show."""
 
 
 def metrics_in_order(primary: str) -> tuple[str, ...]:

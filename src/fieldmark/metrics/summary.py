@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
@@ -27,6 +28,10 @@ from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
 
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary, ConfidenceTally
+    from fieldmark.model.confidence import ConfidenceOptions
+
 __all__ = [
     "BY_CASE_EVALUATOR",
     "QUALITY_DEPTH",
@@ -35,13 +40,17 @@ __all__ = [
     "AppliedConvention",
     "AttributeSummary",
     "EvaluatorSummary",
+    "GroupMeans",
     "Macro",
     "Micro",
     "QualitySummary",
+    "RateVariations",
     "RunIntervals",
     "Summary",
+    "Variation",
     "applied_convention",
     "summarize",
+    "with_confidence",
 ]
 
 
@@ -159,12 +168,36 @@ class EvaluatorSummary:
         return 0 < self.scored == self.vacuous
 
 
+class Variation(NamedTuple):
+    """How much a metric varies between resamples: its interval and its standard deviation."""
+
+    interval: Interval | None = None
+    deviation: float | None = None
+
+
+class RateVariations(NamedTuple):
+    """The variation of precision, recall and F1."""
+
+    precision: Variation = Variation()
+    recall: Variation = Variation()
+    f1: Variation = Variation()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIntervals:
-    """Confidence intervals by metric, and of F1 by attribute."""
+    """Confidence intervals and standard deviations by metric, and of the rates by attribute."""
 
     metrics: Mapping[str, Interval] = field(default_factory=dict)
-    attributes: Mapping[str, Interval] = field(default_factory=dict)
+    attributes: Mapping[str, RateVariations] = field(default_factory=dict)
+    deviations: Mapping[str, float] = field(default_factory=dict)
+
+
+class GroupMeans(NamedTuple):
+    """The mean and the sample standard deviation of metrics over slices, and their number."""
+
+    slices: int
+    mean: Mapping[str, float]
+    deviation: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +205,8 @@ class Summary:
     """Every metric of a run.
 
     `structural_warnings` are those `warnings` that say that the documents probably do not have the
-    structure that they are compared by, so that the metrics mean little.
+    structure that they are compared by, so that the metrics mean little. `slices` are the metrics
+    of groups of cases, by name (`vendor=Acme`), for each key in `by`.
     """
 
     convention: AppliedConvention
@@ -189,21 +223,53 @@ class Summary:
     intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
     spent: JsonObject = field(default_factory=dict)
+    confidence: ConfidenceSummary | None = None
     gates: tuple[GateResult, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     structural_warnings: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    slices: Mapping[str, Summary] = field(default_factory=dict)
 
     def without_classes(self) -> Summary:
-        """Return the summary without the metrics of single classes, whose names are values."""
+        """Return the summary without the metrics of classes and slices whose names are values."""
+        from fieldmark.metrics.slices import TAG  # only needed with slices
+
         return replace(
             self,
+            by=tuple(key for key in self.by if key == TAG),
+            slices={name: each for name, each in self.slices.items() if name.startswith(f"{TAG}=")},
             detection=_without_classes(self.detection),
             evaluators={
                 name: replace(each, metrics=_without_classes(each.metrics))
                 for name, each in self.evaluators.items()
             },
         )
+
+    def slice_groups(self) -> dict[str, dict[str, Summary]]:
+        """Return the slices by key and by value; an empty value is that of cases without one."""
+        groups: dict[str, dict[str, Summary]] = {key: {} for key in self.by}
+        for name, each in self.slices.items():
+            key = max((key for key in groups if name.startswith(f"{key}=")), key=len, default="")
+            groups.setdefault(key, {})[name.removeprefix(f"{key}=")] = each
+        return groups
+
+    def group_means(self) -> dict[str, GroupMeans]:
+        """Return the means of metrics over the slices of each key, such as the folds of a run."""
+        found: dict[str, GroupMeans] = {}
+        for key, slices in self.slice_groups().items():
+            valued = [each for value, each in slices.items() if value]
+            numbers: dict[str, list[float]] = {name: [] for name in self.metrics}
+            for each in valued:
+                for name, metric in each.metrics.items():
+                    if metric is not None and name not in each.flags:
+                        numbers[name].append(metric)
+            found[key] = GroupMeans(
+                slices=len(valued),
+                mean={name: fmean(own) for name, own in numbers.items() if own},
+                deviation={name: stdev(own) for name, own in numbers.items() if len(own) > 1},
+            )
+        return found
 
     @property
     def passed(self) -> bool:
@@ -338,6 +404,20 @@ def summarize(
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
+
+
+def with_confidence(
+    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
+) -> Summary:
+    """Return the summary with the confidences of a run, and a warning if there are none."""
+    from fieldmark.metrics.confidence import summarize_confidence  # not needed by most runs
+
+    confidence = summarize_confidence(tally, options)
+    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
+    if not fields or without < fields:
+        return replace(summary, confidence=confidence)
+    warning = "no prediction has a confidence that could be read"
+    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))
 
 
 def applied_convention(

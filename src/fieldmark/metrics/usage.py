@@ -8,7 +8,7 @@ from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["NO_SPENT", "NO_USAGE", "merged_usage", "total_spent", "total_usage"]
+__all__ = ["NO_SPENT", "NO_USAGE", "total_spent", "total_usage"]
 
 _COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
 _SPENT: Final = (
@@ -46,30 +46,6 @@ def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
         "replayed_cost": _known_total(providers, "replayed_cost"),
         "asked": list[JsonValue](providers),
     }
-
-
-def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> list[JsonObject]:
-    """Add the usage of a resumed run to that of the interrupted run.
-
-    >>> usage = {"name": "openai", "calls": 2, "cost": 0.5, "models": ["m"]}
-    >>> merged_usage([usage], [{**usage, "calls": 3, "models": ["n"]}])
-    [{'name': 'openai', 'calls': 5, 'cost': 1.0, 'models': ['m', 'n']}]
-    """
-    providers = [[(each.get("name"), each.get("model")) for each in run] for run in (before, now)]
-    if providers[0] != providers[1]:
-        return [*before, *now]
-    merged: list[JsonObject] = []
-    for both in zip(before, now, strict=True):
-        lists = [models for each in both if isinstance(models := each.get("models"), list)]
-        totals: JsonObject = {
-            **{name: _total(both, name) for name in (*_COUNTED, "replayed_calls")},
-            "cost": _known_total(both),
-            "seconds": _known_total(both, "seconds"),
-            "replayed_cost": _known_total(both, "replayed_cost"),
-            "models": list[JsonValue](sorted({str(model) for models in lists for model in models})),
-        }
-        merged.append({name: totals.get(name, value) for name, value in both[1].items()})
-    return merged
 
 
 def _total(usages: Sequence[JsonObject], name: str) -> int:

@@ -14,9 +14,8 @@
    8. Similarity   `all_leaves`, `drop_unshared` and `edges_of_few`
    9. Lists        `Walk._compare_lists`
    10. Counting    `count_cells` and `_sum_cells`
-   11. Resamples   `resampling_weights` and `product` for few cases
-   12. Rows        `CaseEncoder` for common cases
-   13. The module
+   11. Rows        `CaseEncoder` for common cases
+   12. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
    are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
@@ -4546,147 +4545,7 @@ sum_cells(PyObject *module, PyObject *args)
     return sums;
 }
 
-/* ---- 11. Resamples ---- */
-
-/* The generator PCG64 of numpy, which also keeps the upper half of a number for later. */
-typedef struct {
-    __uint128_t state, increment;
-    uint32_t later;
-    int has_later;
-} Generator;
-
-static void
-advance(Generator *generator)
-{
-    const __uint128_t factor = (__uint128_t)2549297995355413924u << 64 | 4865540595714422341u;
-    generator->state = generator->state * factor + generator->increment;
-}
-
-static uint32_t
-draw_bits(Generator *generator)
-{
-    uint64_t drawn;
-    int turn;
-    if (generator->has_later) {
-        generator->has_later = 0;
-        return generator->later;
-    }
-    advance(generator);
-    drawn = (uint64_t)(generator->state >> 64) ^ (uint64_t)generator->state;
-    turn = (int)(generator->state >> 122);
-    drawn = drawn >> turn | drawn << (-turn & 63);
-    generator->has_later = 1;
-    generator->later = (uint32_t)(drawn >> 32);
-    return (uint32_t)drawn;
-}
-
-/* A number below a limit, which is above 1; rejected ones are drawn again (Lemire). */
-static uint32_t
-draw_below(Generator *generator, uint32_t limit)
-{
-    uint64_t drawn = (uint64_t)draw_bits(generator) * limit;
-    uint32_t least = (0 - limit) % limit;
-    while ((uint32_t)drawn < least) {
-        drawn = (uint64_t)draw_bits(generator) * limit;
-    }
-    return (uint32_t)(drawn >> 32);
-}
-
-#define MOST_DRAWN 255 /* cases, so that each weight is a byte */
-
-PyDoc_STRVAR(resample_doc, "resample(cases, resamples, seeds) -> weights\n\n"
-                           "How often each resample draws each case, as by `resampling_weights`;\n"
-                           "`seeds` are four numbers.");
-
-static PyObject *
-resample(PyObject *module, PyObject *args)
-{
-    unsigned long long seeds[4];
-    Py_ssize_t cases, resamples;
-    Generator generator = {0};
-    PyObject *weights;
-    Byte *row;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "nn(KKKK)", &cases, &resamples, &seeds[0], &seeds[1], &seeds[2],
-                          &seeds[3])) {
-        return NULL;
-    }
-    if (cases < 1 || cases > MOST_DRAWN || resamples < 0
-        || resamples >= PY_SSIZE_T_MAX / MOST_DRAWN) {
-        PyErr_SetString(PyExc_ValueError, "there must be 1 to 255 cases");
-        return NULL;
-    }
-    weights = PyBytes_FromStringAndSize(NULL, (resamples + 1) * cases);
-    if (weights == NULL) {
-        return NULL;
-    }
-    row = (Byte *)PyBytes_AS_STRING(weights);
-    memset(row, 1, (size_t)cases);
-    memset(row + cases, 0, (size_t)(resamples * cases));
-    generator.increment = ((__uint128_t)seeds[2] << 64 | seeds[3]) << 1 | 1;
-    advance(&generator);
-    generator.state += (__uint128_t)seeds[0] << 64 | seeds[1];
-    advance(&generator);
-    for (Py_ssize_t i = 0; i < resamples; i++) {
-        row += cases;
-        for (Py_ssize_t k = 0; k < cases; k++) {
-            row[cases > 1 ? draw_below(&generator, (uint32_t)cases) : 0]++;
-        }
-    }
-    return weights;
-}
-
-PyDoc_STRVAR(weigh_doc, "weigh(weights, counts, cases) -> columns\n\n"
-                        "The product of rows of weights and rows of counts for all cases, as by\n"
-                        "`product`: a list for each column.");
-
-static PyObject *
-weigh(PyObject *module, PyObject *args)
-{
-    Py_buffer weights, counts;
-    Py_ssize_t cases, rows, width;
-    PyObject *columns = NULL;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "y*y*n", &weights, &counts, &cases)) {
-        return NULL;
-    }
-    width = cases < 1 ? 0 : counts.len / (Py_ssize_t)sizeof(int64_t) / cases;
-    rows = cases < 1 ? 0 : weights.len / cases;
-    if (cases < 1 || counts.len != width * cases * (Py_ssize_t)sizeof(int64_t)
-        || weights.len != rows * cases) {
-        PyErr_SetString(PyExc_ValueError, "there must be a number for each case");
-    } else {
-        columns = PyList_New(width);
-    }
-    for (Py_ssize_t column = 0; columns != NULL && column < width; column++) {
-        PyObject *sums = PyList_New(rows);
-        if (sums == NULL) {
-            Py_CLEAR(columns);
-            break;
-        }
-        PyList_SET_ITEM(columns, column, sums);
-        for (Py_ssize_t row = 0; columns != NULL && row < rows; row++) {
-            const Byte *weight = (const Byte *)weights.buf + row * cases;
-            const int64_t *count = (const int64_t *)counts.buf + column;
-            int64_t sum = 0;
-            PyObject *number;
-            for (Py_ssize_t k = 0; k < cases; k++) {
-                sum += weight[k] * count[k * width];
-            }
-            number = PyLong_FromLongLong(sum);
-            if (number == NULL) {
-                Py_CLEAR(columns);
-            } else {
-                PyList_SET_ITEM(sums, row, number);
-            }
-        }
-    }
-    PyBuffer_Release(&weights);
-    PyBuffer_Release(&counts);
-    return columns;
-}
-
-/* ---- 12. Rows ---- */
+/* ---- 11. Rows ---- */
 
 typedef struct {
     char *bytes;
@@ -4985,7 +4844,7 @@ row(PyObject *module, PyObject *args)
     return line;
 }
 
-/* ---- 13. The module ---- */
+/* ---- 12. The module ---- */
 
 static void
 walker_dealloc(Walker *walker)
@@ -5184,8 +5043,6 @@ static PyMethodDef functions[] = {
     {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_O, count_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
-    {"resample", resample, METH_VARARGS, resample_doc},
-    {"weigh", weigh, METH_VARARGS, weigh_doc},
     {"row", row, METH_VARARGS, row_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -54,7 +54,8 @@ class Case(NamedTuple):
     Without a readable candidate, `candidate` is `MISSING` and `input` says why. `parsed_from` says
     that the candidate was extracted from model output (`fence` or `text`). A run that needs only
     outcomes and rows may leave documents unparsed: then `unparsed` contains them instead of
-    `expected` and `candidate`.
+    `expected` and `candidate`. `confidences` has the structure of the candidate, with a confidence
+    or null in place of each value.
     """
 
     id: str
@@ -66,3 +67,4 @@ class Case(NamedTuple):
     tags: tuple[str, ...] = ()
     context: CaseContext | None = None
     unparsed: UnparsedDocuments | None = None
+    confidences: JsonValue | Missing = MISSING

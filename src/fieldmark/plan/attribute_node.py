@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from fieldmark.align.leaves import RuleAligner
 from fieldmark.compare.any_of import AnyOf
@@ -19,6 +19,9 @@ from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Segment, join
+
+if TYPE_CHECKING:
+    from fieldmark.compare.tokens import Tokens
 
 __all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
 
@@ -71,6 +74,7 @@ class AttributeNode:
     have the same text or number; they are 0 if the comparator has to be called. `item_node` is
     the node of all list items unless a rule names an index. A `structural` node is not a field
     itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
+    With `tokens`, every word of a value is counted.
     `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
     `leaf_comparator` and `whole_comparator` are the rules that
     decide the similarity of items there (`LeafRules`). A rule that needs a provider does not,
@@ -105,6 +109,7 @@ class AttributeNode:
         "mode",
         "path",
         "structural",
+        "tokens",
         "truth_only",
         "walks",
         "whole_comparator",
@@ -155,6 +160,8 @@ class AttributeNode:
         self.truth_only = bool(rules) and all(rule.truth_only for rule in rules)
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
+        by_word = hasattr(self.comparator, "words")
+        self.tokens = cast("Tokens", self.comparator) if by_word else None
         is_batch = hasattr(self.comparator, "settle")
         self.batch_comparator = cast(BatchComparator, self.comparator) if is_batch else None
         configured = settings.scope is Scope.CONFIGURED
@@ -260,7 +267,7 @@ class AttributeNode:
     def compares_values(self) -> bool:
         """Whether the comparator is called directly for two non-empty scalars."""
         compared = self.mode in _COMPARED and not self.structural
-        special = self.ignored or self.any_of or self.batch_comparator is not None
+        special = self.ignored or self.any_of or self.tokens or self.batch_comparator is not None
         return compared and not special and self._settings.text_is_value
 
     def register(self) -> int:

@@ -63,15 +63,15 @@ class KernelWalk:
     With `plain_presence`, only null, absent and blank values are empty, which the kernel can see.
     """
 
-    __slots__ = ("_plain_presence", "_walker")
+    __slots__ = ("_walker",)
 
     def __init__(self, walk: Walk, root: AttributeNode, *, plain_presence: bool) -> None:
-        self._plain_presence = plain_presence
         self._walker = kernel.Walker(
             root,
             walk.with_extras,
             _FACTS,
-            self._describe,
+            # No method of this object: the kernel's objects are not garbage collected.
+            partial(_described, plain_presence=plain_presence),
             walk.compare,
             walk.classify,
             walk.record_unmatched_leaf,
@@ -94,59 +94,60 @@ class KernelWalk:
         """Compare pairs in order; `otherwise` compares those that are not unparsed, or empty."""
         return self._walker.compare(pairs, otherwise)
 
-    def _describe(self, node: AttributeNode) -> tuple[object, ...]:
-        """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
-        compares_items = node.walks and list in node.container_types
-        flags = 0
-        min_weight = _UNSUPPORTED
-        fields = select = align_rest = None
-        aligner = node.aligner
-        if compares_items and hasattr(aligner, "item_similarity"):
-            aligner = cast("Greedy | Optimal", aligner)
-            flags |= _ALIGNS
-            rules = None
-            if node.aligned_by_rules:
-                flags |= _RULED
-                rules = node.item_node
-                flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
-            flags |= _GREEDY if aligner.selection is GREEDY else 0
-            select = partial(select_few, method=aligner.selection)
-            align_rest = _rest_alignment(aligner, rules)
-            match_fields, threshold, measure, equality = aligner.item_similarity
-            simple = match_fields is None or _PATH_SYNTAX.isdisjoint("".join(match_fields))
-            if measure is None and not equality and simple:
-                min_weight = min_weight_of(threshold)
-            if match_fields is not None:
-                fields = tuple(field.encode("utf-8", "surrogatepass") for field in match_fields)
-        is_leaf = node.walks or node.mode is NodeMode.LEAF
-        if is_leaf and self._plain_presence and not (node.ignored or node.any_of):
-            flags |= _LEAF
-        flags |= _EXACT if type(node.comparator) is Exact else 0
-        flags |= _WALKS if node.walks else 0
-        flags |= _TRUTH_ONLY if node.truth_only else 0
-        flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0
-        rule = node.leaf_comparator
-        leaf_rule = None if rule is None else getattr(rule, "item_leaves", False)
-        limits = getattr(rule, "leaf_limits", _NO_LIMITS)
-        return (
-            flags,
-            node.base,
-            bool(node.equal_text_cell),
-            bool(node.equal_number_cell),
-            getattr(node.comparator, "matches_iso_dates", False),
-            min_weight,
-            getattr(rule, "keeps_text_leaves", False),
-            *limits,
-            node.base | MATCH_FACT,
-            node.comparator.compare if node.compares_values else None,
-            leaf_rule,
-            None if rule is None else rule.compare,
-            node.item_path if compares_items else None,
-            node.item_node,
-            fields,
-            select,
-            align_rest,
-        )
+
+def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ...]:
+    """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
+    compares_items = node.walks and list in node.container_types
+    flags = 0
+    min_weight = _UNSUPPORTED
+    fields = select = align_rest = None
+    aligner = node.aligner
+    if compares_items and hasattr(aligner, "item_similarity"):
+        aligner = cast("Greedy | Optimal", aligner)
+        flags |= _ALIGNS
+        rules = None
+        if node.aligned_by_rules:
+            flags |= _RULED
+            rules = node.item_node
+            flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
+        flags |= _GREEDY if aligner.selection is GREEDY else 0
+        select = partial(select_few, method=aligner.selection)
+        align_rest = _rest_alignment(aligner, rules)
+        match_fields, threshold, measure, equality = aligner.item_similarity
+        simple = match_fields is None or _PATH_SYNTAX.isdisjoint("".join(match_fields))
+        if measure is None and not equality and simple:
+            min_weight = min_weight_of(threshold)
+        if match_fields is not None:
+            fields = tuple(field.encode("utf-8", "surrogatepass") for field in match_fields)
+    is_leaf = node.walks or node.mode is NodeMode.LEAF
+    if is_leaf and plain_presence and not (node.ignored or node.any_of or node.tokens):
+        flags |= _LEAF
+    flags |= _EXACT if type(node.comparator) is Exact else 0
+    flags |= _WALKS if node.walks else 0
+    flags |= _TRUTH_ONLY if node.truth_only else 0
+    flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0
+    rule = node.leaf_comparator
+    leaf_rule = None if rule is None else getattr(rule, "item_leaves", False)
+    limits = getattr(rule, "leaf_limits", _NO_LIMITS)
+    return (
+        flags,
+        node.base,
+        bool(node.equal_text_cell),
+        bool(node.equal_number_cell),
+        getattr(node.comparator, "matches_iso_dates", False),
+        min_weight,
+        getattr(rule, "keeps_text_leaves", False),
+        *limits,
+        node.base | MATCH_FACT,
+        node.comparator.compare if node.compares_values else None,
+        leaf_rule,
+        None if rule is None else rule.compare,
+        node.item_path if compares_items else None,
+        node.item_node,
+        fields,
+        select,
+        align_rest,
+    )
 
 
 def _rest_alignment(aligner: Greedy | Optimal, rules: AttributeNode | None) -> _AlignRest:

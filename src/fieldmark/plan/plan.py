@@ -132,6 +132,11 @@ class Plan:
         if root is not None:
             root.add_list(segments)
 
+    def root_of(self, document: JsonValue | Missing) -> AttributeNode:
+        """Return the node of a whole document."""
+        is_object = document.__class__ is dict and self._root is not None
+        return cast(AttributeNode, self._root) if is_object else self._whole_document
+
     def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
         """Compare one pair of documents."""
         return self.compare_all([(expected, candidate)])[0]

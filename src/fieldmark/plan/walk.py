@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
@@ -24,12 +25,20 @@ from fieldmark.plan.classify import (
 from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
 
+if TYPE_CHECKING:
+    from fieldmark.compare.tokens import Tokens
+
 __all__ = ["Walk"]
 
 _CONTAINER_TYPES: Final = (dict, list)
 _ERROR_FACT: Final = VALUE_FACTS[Outcome.ERROR]
 _VALUE: Final = Presence.VALUE
 _MAX_NOTE_LENGTH: Final = 200
+_MISSING_FACT: Final = PRESENCE_FACTS[Presence.VALUE][Presence.ABSENT]
+_EXTRA_FACT: Final = PRESENCE_FACTS[Presence.ABSENT][Presence.VALUE]
+_MAX_NOTES: Final = 20
+"""The number of words of a field that are named."""
+_MAX_WORD_LENGTH: Final = 60
 _DESCENDING: Final = frozenset({NodeMode.WALK, NodeMode.ENTRIES})
 
 _Side: TypeAlias = JsonValue | Missing
@@ -467,6 +476,14 @@ class Walk:
             expected, expected_presence = acceptable(expected, candidate_presence, self._presence)
         else:
             expected_presence = self._presence(expected)
+        if node.tokens is not None and self._compare_words(
+            node.tokens,
+            base,
+            expected if expected_presence is _VALUE else "",
+            candidate if candidate_presence is _VALUE else "",
+            outcomes,
+        ):
+            return
         if expected_presence is not _VALUE or candidate_presence is not _VALUE:
             outcomes.cells.append(base | PRESENCE_FACTS[expected_presence][candidate_presence])
             return
@@ -487,6 +504,29 @@ class Walk:
                 return
             comparison = settled
         outcomes.cells.append(self.classify(node, comparison, value, other, outcomes, position))
+
+    @staticmethod
+    def _compare_words(
+        tokens: Tokens, base: int, expected: _Side, candidate: _Side, outcomes: Outcomes
+    ) -> bool:
+        """Record every word of two texts: in both, missing or extra.
+
+        Return false if there are none, or if a value has no words because it is a container.
+        """
+        ours, theirs = (tokens.words(cast(JsonValue, side)) for side in (expected, candidate))
+        if ours is None or theirs is None or not (ours or theirs):
+            return False
+        words, others = Counter(ours), Counter(theirs)
+        cells, notes = outcomes.cells, 0
+        cells += [base | MATCH_FACT] * (words & others).total()
+        for fact, left in ((_MISSING_FACT, words - others), (_EXTRA_FACT, others - words)):
+            for word in left.elements():
+                if notes < _MAX_NOTES:
+                    note = f"word {shorten(word, _MAX_WORD_LENGTH)!r}"
+                    outcomes.comparisons[len(cells)] = Comparison(matched=False, note=note)
+                    notes += 1
+                cells.append(base | fact)
+        return True
 
     def resolve_deferred(self) -> None:
         """Call every batch comparator once, with its distinct pairs, and write the cells."""

@@ -117,7 +117,7 @@ def case_list_markdown(lines: Sequence[CaseLine], total: int) -> str:
 
 def case_csv(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
     """Return one row per field of a case."""
-    columns = field_columns(values=values)
+    columns = field_columns(values=values, confidence=case.confidences is not None)
     rows = (field_row(case, field) for field in _fields(case, only_mistakes=only_mistakes))
     return csv_text(columns, (row_cells(row, columns) for row in rows))
 
@@ -341,6 +341,8 @@ def _explanation(node: TreeNode, mark: _Mark) -> Text:
         if found.score is not None:
             parts.append(f"score {number(found.score)}")
         parts += filter(None, (*found.flags, found.note))
+        if found.confidence is not None:
+            parts.append(f"confidence {number(found.confidence, 4)}")
     return Text(visible("; ".join(parts)), mark.style)
 
 

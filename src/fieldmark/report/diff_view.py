@@ -13,6 +13,7 @@ from rich.text import Text
 from fieldmark.metrics.difference import CaseChange, DiffVerdict, Direction, MetricDifference
 from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.slices import slice_text
 from fieldmark.model.json import JsonValue
 from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
 from fieldmark.report.terminal import one_line, plain_table
@@ -21,7 +22,7 @@ from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["diff_csv", "diff_markdown", "diff_view"]
+__all__ = ["diff_csv", "diff_markdown", "diff_view", "p_value"]
 
 _STYLES: Final = {
     DiffVerdict.WORSE: "bold red",
@@ -71,6 +72,11 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
     parts.append(_group(diff, "Attribute (F1)", ranked[:top]))
     if top is not None and len(ranked) > top:
         parts.append(one_line(more_text(len(ranked) - top, "attribute")))
+    if diff.slices:
+        shown = _slices(diff)
+        parts += [Text(), _group(diff, f"Slice ({METRIC_TITLES[diff.metric]})", shown[:top])]
+        if top is not None and len(shown) > top:
+            parts.append(one_line(more_text(len(shown) - top, "slice")))
     parts += [Text(), _mistakes(diff), Text(), *_changes(diff)]
     parts += [
         one_line(gate_line(gate), "green" if gate.passed else "bold red") for gate in diff.gates
@@ -99,6 +105,11 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
     lines += _markdown_group("Attribute (F1)", ranked[:top])
     if top is not None and len(ranked) > top:
         lines.append(f"\n… and {plural(len(ranked) - top, 'more attribute')}")
+    if diff.slices:
+        shown = _slices(diff)
+        lines += _markdown_group(f"Slice ({METRIC_TITLES[diff.metric]})", shown[:top])
+        if top is not None and len(shown) > top:
+            lines.append(f"\n… and {plural(len(shown) - top, 'more slice')}")
     for title, changes in (("worse", diff.worse), ("improved", diff.improved)):
         if changes:
             most = _MAX_CASES[title]
@@ -111,12 +122,13 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
 
 
 def diff_csv(diff: RunDiff) -> str:
-    """Return all metrics, evaluators and attributes with full precision."""
+    """Return all metrics, evaluators, attributes and slices with full precision."""
     rows: list[list[JsonValue]] = []
     kinds = {
         "metrics": diff.metrics.headline,
         "evaluators": diff.evaluators,
         "attributes": diff.attributes,
+        "slices": diff.slices,
     }
     for kind, found in kinds.items():
         for name, each in found.items():
@@ -158,6 +170,16 @@ def _markdown_group(title: str, rows: Sequence[tuple[str, MetricDifference]]) ->
             for name, each in rows
         ),
     ]
+
+
+def _slices(diff: RunDiff) -> list[tuple[str, MetricDifference]]:
+    """Return the slices with their names for people, in the order of attributes."""
+    names = {
+        f"{key}={value}": slice_text(key, value)
+        for key, values in diff.summaries[0].slice_groups().items()
+        for value in values
+    }
+    return [(names.get(name, name), each) for name, each in _ranked(diff.slices)]
 
 
 def _ranked(attributes: Mapping[str, MetricDifference]) -> list[tuple[str, MetricDifference]]:
@@ -210,7 +232,7 @@ def _cells(metric: MetricDifference, p: float) -> list[Text]:
         Text(number(metric.after)),
         Text(_signed(metric.delta), style=style),
         Text(_interval(metric.interval), style="dim"),
-        Text(_NO_P.get(metric.word) or _p_value(p), style=style),
+        Text(_NO_P.get(metric.word) or p_value(p), style=style),
     ]
 
 
@@ -219,7 +241,7 @@ def _markdown_row(name: str, metric: MetricDifference, p: float, *cases: int) ->
     significant = metric.word in (DiffVerdict.BETTER, DiffVerdict.WORSE)
     marked = f"**{change}**" if significant else change
     before, after = number(metric.before), number(metric.after)
-    shown_p = _NO_P.get(metric.word) or _p_value(p)
+    shown_p = _NO_P.get(metric.word) or p_value(p)
     counts = [DASH if metric.word is DiffVerdict.NOT_COMPARABLE else str(n) for n in cases]
     cells = (name, before, after, marked, _interval(metric.interval), shown_p, *counts)
     return f"| {' | '.join(cells)} |"
@@ -282,9 +304,10 @@ def _interval(interval: Interval | None) -> str:
     return number(None) if interval is None else f"{interval[0]:+.3f} to {interval[1]:+.3f}"
 
 
-def _p_value(p: float) -> str:
+def p_value(p: float) -> str:
+    """Return a p-value as text; very small ones as less than a thousandth."""
     return f"<{_SMALLEST_P}" if p < _SMALLEST_P else number(p)
 
 
 def _named_p(p: float) -> str:
-    return f"p {_p_value(p)}" if p < _SMALLEST_P else f"p = {_p_value(p)}"
+    return f"p {p_value(p)}" if p < _SMALLEST_P else f"p = {p_value(p)}"

@@ -264,7 +264,7 @@ class FieldFrame(_RecordFrame):
     @property
     def columns(self) -> Columns:
         """The columns in order, with their types."""
-        return field_columns()
+        return field_columns(confidence=self._summary.confidence is not None)
 
     @property
     def _title(self) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
+from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.tables import (
@@ -23,10 +23,15 @@ from fieldmark.report.tables import (
     more_text,
     number,
     outcome_text,
+    slice_metrics,
+    slice_rows,
     split_warnings,
 )
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 
 __all__ = [
     "ATTRIBUTE_COLUMNS",
@@ -34,11 +39,13 @@ __all__ = [
     "AttributeColumn",
     "ScoreTable",
     "StyledText",
+    "confidence_tables",
     "coverage_line",
     "run_text",
     "score_style",
     "score_tables",
     "seconds_per_call",
+    "slice_tables",
     "styled_count",
     "target_usage",
     "usage_lines",
@@ -169,6 +176,37 @@ def score_tables(summary: Summary) -> tuple[list[ScoreTable], str]:
     return tables[::-1] if rqs_leads else tables, summary.rqs_formula if has_rqs else ""
 
 
+def slice_tables(summary: Summary, *, top: int | None) -> Iterator[tuple[ScoreTable, str]]:
+    """Yield a table for each key of slices, the weakest first, and a line below it."""
+    shown = slice_metrics(summary)
+    has_intervals = summary.intervals is not None
+    titles = [SHORT_TITLES[name] for name in shown]
+    if has_intervals:
+        titles.insert(1, "95% CI")
+    means = summary.group_means()
+    for key, rows in slice_rows(summary).items():
+        cells: list[tuple[str, ...]] = []
+        for row in rows[:top]:
+            metrics = list(map(number, row.metrics))
+            if has_intervals:
+                metrics.insert(1, " to ".join(map(number, row.interval or ())) or DASH)
+            notes = (*row.notes, *(["few cases"] if row.few else []))
+            cells.append((visible(row.value), f"{row.cases:,}", *metrics, ", ".join(notes)))
+        below: list[str] = []
+        if top is not None and len(rows) > top:
+            below.append(more_text(len(rows) - top, "slice"))
+        over = means[key]
+        if over.deviation:
+            listed = (
+                f"{SHORT_TITLES[name]} {number(over.mean[name])} ± {number(over.deviation[name])}"
+                for name in shown
+                if name in over.deviation
+            )
+            below.append(f"mean ± standard deviation of {over.slices} slices: {', '.join(listed)}")
+        title = visible(f"Slices by {key}")
+        yield ScoreTable((title, "Cases", *titles, ""), cells, has_notes=True), "\n".join(below)
+
+
 def _noted_table(
     summary: Summary, titles: tuple[str, ...], rows: Mapping[str, tuple[str, ...]]
 ) -> ScoreTable:
@@ -178,6 +216,55 @@ def _noted_table(
     ordered = sorted(rows, key=[*summary.metrics, *rows].index)
     shown = [(*rows[name], *([notes[name]] if has_notes else [])) for name in ordered]
     return ScoreTable((*titles, *([""] if has_notes else [])), shown, has_notes)
+
+
+def confidence_tables(
+    confidence: ConfidenceSummary, *, top: int | None = None
+) -> tuple[list[ScoreTable], list[str]]:
+    """Return a table of the confidences, one for each target precision, and lines about them."""
+    figures = [("all fields", confidence.pooled), *_by_confidence(confidence)[:top]]
+    tables = [
+        ScoreTable(
+            ("Confidence", "Fields", "Without", "Wrong", "AUROC", "ECE", "Brier"),
+            [
+                (
+                    visible(name),
+                    *(f"{each:,}" for each in (own.fields, own.without_confidence, own.wrong)),
+                    *map(number, (own.auroc, own.ece, own.brier)),
+                )
+                for name, own in figures
+            ],
+        )
+    ]
+    lines: list[str] = []
+    for key, pooled in confidence.pooled.targets.items():
+        rows = [
+            (
+                visible(name),
+                DASH if target.threshold is None else f"{target.threshold:g}",
+                *map(number, (target.coverage, target.precision, target.lower_bound)),
+                target.note,
+            )
+            for name, own in figures
+            for target in [own.targets[key]]
+        ]
+        titles = (f"Precision {key}", "Threshold", "Coverage", "Precision", "Lower bound", "")
+        tables.append(ScoreTable(titles, rows, has_notes=True))
+        if pooled.documents is not None:
+            lines.append(
+                f"precision {key}: {pooled.documents:,} of "
+                f"{plural(confidence.documents, 'document')} need no review, "
+                f"{pooled.perfect or 0:,} of them perfect"
+            )
+    if without := confidence.pooled.without_confidence:
+        of = plural(confidence.pooled.fields, "value")
+        lines.append(f"{without:,} of {of} without a confidence, which are always reviewed")
+    return tables, lines
+
+
+def _by_confidence(confidence: ConfidenceSummary) -> list[tuple[str, ConfidenceFigures]]:
+    """Return the attributes, those with the most wrong values first."""
+    return sorted(confidence.attributes.items(), key=lambda each: (-each[1].wrong, each[0]))
 
 
 def coverage_line(summary: Summary) -> str:
@@ -271,6 +358,18 @@ def run_text(
         cells = zip(line, sizes, strict=True)
         lines.append((" " * TABLE_GAP).join(cell.ljust(size) for cell, size in cells))
     lines += ["", visible(formula)] if formula else []
+    for slices, below in slice_tables(summary, top=top):
+        table = _score_lines(slices)
+        if len(table[0]) > width or not all(each.translate(_NARROW).isascii() for each in table):
+            return None
+        lines += ["", *table, *([below] if below else [])]
+    if summary.confidence is not None:
+        rated, remarks = confidence_tables(summary.confidence, top=top)
+        for block in map(_score_lines, rated):
+            if len(block[0]) > width:
+                return None
+            lines += ["", *(line.rstrip() for line in block)]
+        lines += ["", *remarks]
     lines += ["", coverage_line(summary)]
     lines += map(visible, usage_lines(summary.spent, summary.usage))
     lines += [visible(gate_line(gate)) for gate in summary.gates]

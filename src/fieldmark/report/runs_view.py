@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.headline import HEADLINE_METRICS, flag_text
+from fieldmark.metrics.headline import HEADLINE_METRICS, SHORT_TITLES, flag_text
 from fieldmark.report.tables import DASH, number
 from fieldmark.values.text import plural
 
@@ -42,9 +42,7 @@ _FOLDED: Final = (-1, 0)
 _STATUS: Final = 2
 _OTHER_STATUS: Final = "yellow"
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
-_METRICS: Final = dict(
-    zip(HEADLINE_METRICS, ("Score", "F1 attr", "F1 case", "F1 micro"), strict=True)
-)
+_METRICS: Final = {name: SHORT_TITLES[name] for name in HEADLINE_METRICS}
 """The metrics of a run, and their column titles."""
 _NO_METRICS: Final[Mapping[str, float | None]] = {}
 _MINUTES: Final = len("2025-01-31T12:00")

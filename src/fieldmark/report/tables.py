@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fieldmark.metrics.worst_first import worst_attributes
+from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.worst_first import sortable, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary
     from fieldmark.metrics.gates import GateResult
+    from fieldmark.metrics.rates import Interval
     from fieldmark.metrics.summary import Summary
     from fieldmark.metrics.taxonomy import ErrorCounts
 
 __all__ = [
+    "ALL_FIELDS",
     "ATTRIBUTE_COLUMNS",
+    "CONFIDENCE_COLUMNS",
     "DASH",
     "TOP_HINT",
     "AttributeRow",
     "ColumnType",
+    "SliceRow",
     "attribute_cells",
     "attribute_rows",
+    "confidence_rows",
     "evaluator_errors",
     "gate_line",
     "gate_text",
@@ -33,7 +41,15 @@ __all__ = [
     "number",
     "outcome_text",
     "score_text",
+    "slice_metrics",
+    "slice_rows",
 ]
+
+_WIDE: Final = 0.2
+"""The width of an interval from which a slice has few cases: the metric is known to within 0.1."""
+
+_FEW: Final = 20
+"""The number of cases below which a slice without an interval, because all are equal, is small."""
 
 DASH: Final = "\N{EN DASH}"
 """Shown for an undefined metric."""
@@ -127,6 +143,33 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
     ]
 
 
+CONFIDENCE_COLUMNS: Final = (
+    "attribute", "fields", "without_confidence", "wrong", "mean_confidence", "auroc", "ece",
+    "brier", "target", "threshold", "coverage", "precision", "lower_bound", "accepted",
+    "documents", "perfect", "note",
+)  # fmt: skip
+"""The columns of a table of confidences."""
+ALL_FIELDS: Final = "(all fields)"
+"""The first row of such a table."""
+
+
+def confidence_rows(confidence: ConfidenceSummary) -> list[tuple[JsonValue, ...]]:
+    """Return one row for all fields and one per attribute, for each target precision."""
+    return [
+        tuple(
+            path
+            if name == CONFIDENCE_COLUMNS[0]
+            else getattr(figures if place < _TARGET_COLUMN else target, name)
+            for place, name in enumerate(CONFIDENCE_COLUMNS)
+        )
+        for path, figures in ((ALL_FIELDS, confidence.pooled), *confidence.attributes.items())
+        for target in figures.targets.values()
+    ]
+
+
+_TARGET_COLUMN: Final = CONFIDENCE_COLUMNS.index("target")
+
+
 def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:
     """Return the rows as cells in the order of `ATTRIBUTE_COLUMNS`."""
     return [astuple(row) for row in attribute_rows(summary)]
@@ -170,6 +213,57 @@ def evaluator_errors(summary: Summary) -> list[str]:
 def gate_line(gate: GateResult) -> str:
     """Describe a gate and whether it passed."""
     return f"gate {'passed' if gate.passed else 'failed'}: {gate_text(gate)}"
+
+
+class SliceRow(NamedTuple):
+    """One slice: its value for people, and its metrics in the order of the run.
+
+    `interval` is that of the first metric. With `few` cases, it is wide.
+    """
+
+    value: str
+    cases: int
+    metrics: tuple[float | None, ...]
+    interval: Interval | None
+    notes: tuple[str, ...]
+    few: bool
+
+
+def slice_metrics(summary: Summary) -> list[str]:
+    """Return the metrics that tables of slices show: the primary one, then the other headlines."""
+    lead = next(iter(summary.metrics))
+    return list(dict.fromkeys([lead, *HEADLINE_METRICS]))
+
+
+def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
+    """Return the slices of a run by key, the lowest primary metric first."""
+    from fieldmark.metrics.slices import NO_VALUE  # only needed with slices
+
+    shown = slice_metrics(summary)
+    found: dict[str, list[SliceRow]] = {}
+    for key, slices in summary.slice_groups().items():
+        rows: list[SliceRow] = []
+        for value, each in slices.items():
+            interval = None if each.intervals is None else each.intervals.metrics.get(shown[0])
+            few = (
+                each.cases.scored < _FEW if interval is None else interval[1] - interval[0] > _WIDE
+            )
+            rows.append(
+                SliceRow(
+                    value or NO_VALUE,
+                    each.cases.total,
+                    tuple(each.metrics[name] for name in shown),
+                    interval,
+                    each.flags.get(shown[0], ()),
+                    each.intervals is not None and few,
+                )
+            )
+        found[key] = sorted(rows, key=lambda row: (_lowest_first(row.metrics[0]), row.value))
+    return found
+
+
+def _lowest_first(value: float | None) -> float:
+    return inf if value is None else sortable(value)
 
 
 def outcome_text(label: str) -> str:

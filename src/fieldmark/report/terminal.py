@@ -20,10 +20,12 @@ from fieldmark.report.run_text import (
     ATTRIBUTE_COLUMNS,
     TABLE_GAP,
     ScoreTable,
+    confidence_tables,
     coverage_line,
     score_style,
     score_tables,
     seconds_per_call,
+    slice_tables,
     styled_count,
     target_usage,
     usage_lines,
@@ -86,6 +88,14 @@ def run_view(
         parts += [*_evaluators(summary), Text()]
     if summary.detection:
         parts += [_detection(summary.detection), Text()]
+    for slices, below in slice_tables(summary, top=top):
+        parts += [_score_table(slices), *(one_line(line, "dim") for line in below.splitlines())]
+        parts.append(Text())
+    if summary.confidence is not None:
+        tables, remarks = confidence_tables(summary.confidence, top=top)
+        for table in tables:
+            parts += [_score_table(table), Text()]
+        parts += [*map(one_line, remarks), Text()]
     parts.append(one_line(coverage_line(summary)))
     parts += map(one_line, usage_lines(summary.spent, summary.usage))
     for gate in summary.gates:

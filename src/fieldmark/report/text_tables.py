@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, TextIO
 
 from fieldmark.metrics.headline import (
@@ -16,6 +16,7 @@ from fieldmark.metrics.headline import (
 )
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.report.run_text import slice_tables
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
     AttributeRow,
@@ -35,6 +36,7 @@ __all__ = [
     "csv_table",
     "csv_text",
     "headline",
+    "markdown_slices",
     "markdown_summary",
     "write_csv_rows",
 ]
@@ -97,8 +99,21 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     lines += [f"| {for_markdown(row.attribute)} | {counts_and_rates(row)} |" for row in rows[:top]]
     if top is not None and len(rows) > top:
         lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
+    lines += markdown_slices(summary, top=top)
     lines += [f"\n> warning: {for_markdown(text)}" for text in others]
     return "\n".join(lines) + "\n"
+
+
+def markdown_slices(summary: Summary, *, top: int | None = None) -> Iterator[str]:
+    """Yield the lines of a table for each key of slices, the weakest slice first."""
+    for table, below in slice_tables(summary, top=top):
+        yield ""
+        yield f"| {' | '.join(map(for_markdown, table.titles))} |"
+        yield f"|---{'|--:' * (len(table.titles) - 2)}|---|"
+        for name, *cells in table.rows:
+            yield f"| {for_markdown(name)} | {' | '.join(cells)} |"
+        yield from ([""] if below else [])
+        yield from map(for_markdown, below.splitlines())
 
 
 def headline(summary: Summary) -> str:

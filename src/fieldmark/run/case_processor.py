@@ -7,11 +7,13 @@ from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
+from fieldmark.errors import with_hint
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput
@@ -21,15 +23,20 @@ from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
 from fieldmark.run.warnings import CaseWarnings
-from fieldmark.wire.case_result import CaseResult
+from fieldmark.values.text import did_you_mean
+from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceTally
+    from fieldmark.metrics.slices import SliceKey
     from fieldmark.run.safety import SafetyRunner
 
 __all__ = [
     "SEGMENT",
     "CaseProcessor",
+    "GroupTotals",
     "RunTotals",
+    "SliceTotals",
     "segment_size",
     "segments",
     "split_unreadable",
@@ -39,6 +46,8 @@ SEGMENT: Final = 512
 """The maximum number of cases that are compared, written and counted together."""
 _SEGMENT_BYTES: Final = 1 << 20
 """The approximate size of a segment as JSON; Python objects take about eight times as much."""
+_SLICE_SAMPLED: Final = 256
+"""The maximum size of the sample of a slice."""
 _READ: Final = frozenset({CaseInput.OK})
 _FAILED: Final = CaseStats(
     Counts(), ErrorCounts(), QualityCounts(), *(None,) * 5, 0, 0, 0, 1, vacuous=False
@@ -86,10 +95,11 @@ class CaseProcessor:
     """Turns cases into results with one convention.
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
-    share one attribute table. `safety` judges the predictions, if they are judged.
+    share one attribute table. `safety` judges the predictions, if they are judged. With
+    `confidences`, results have those of their fields.
     """
 
-    __slots__ = ("_convention", "_counter", "_own", "_safety", "plan")
+    __slots__ = ("_confidences", "_convention", "_counter", "_own", "_safety", "plan")
 
     def __init__(
         self,
@@ -97,8 +107,11 @@ class CaseProcessor:
         convention: Convention,
         own: Mapping[str, Plan] | None = None,
         safety: SafetyRunner | None = None,
+        *,
+        confidences: bool = False,
     ) -> None:
         self.plan = plan
+        self._confidences = confidences
         self._safety = safety
         self._own = own or {}
         self._convention = convention
@@ -107,6 +120,8 @@ class CaseProcessor:
     def process(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Compare and count cases with valid ground truth."""
         results = self._process(cases)
+        if self._confidences:
+            results = list(map(with_confidences, results))
         if self._safety is None:
             return results
         judged = self._safety.judge(cases)
@@ -157,27 +172,31 @@ class CaseProcessor:
         return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
 
 
-class RunTotals:
-    """Everything that is summed over cases; the totals of two parts of a run can be merged."""
+def _confidence_tally(*, by_attribute: bool = True) -> ConfidenceTally:
+    from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
 
-    __slots__ = ("sample", "tally", "warnings")
+    return ConfidenceTally(by_attribute=by_attribute)
+
+
+class GroupTotals:
+    """The sums over some cases, and a sample of them for confidence intervals."""
+
+    __slots__ = ("confidence", "sample", "tally")
 
     def __init__(
         self,
         table: AttributeTable,
         *,
-        values: bool,
         sampled: bool,
         threshold: Threshold | None = None,
-        rule_sets: Sequence[Rules] = (),
+        confidence: ConfidenceTally | None = None,
     ) -> None:
         self.tally = Tally(table)
-        self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
+        self.confidence = confidence
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
         """Add results, and `unreadable` cases with invalid ground truth."""
-        self.warnings.add(results, unreadable)
         tally = self.tally
         for _ in unreadable:
             tally.add_invalid_truth()
@@ -192,6 +211,9 @@ class RunTotals:
                 tally.add(each.outcomes, each.stats, each.case.input)
             for _ in range(len(results) - len(compared)):
                 tally.add_failed()
+        if self.confidence is not None:
+            for each in compared:
+                self.confidence.add(each.outcomes, each.attributes, each.confidences)
         if self.sample is not None:
             self.sample.add_all(
                 [each.id for each in compared],
@@ -199,9 +221,145 @@ class RunTotals:
                 [each.stats for each in compared],
             )
 
-    def merge(self, other: RunTotals) -> None:
-        """Add the totals of the next part of the run."""
+    def merge(self, other: GroupTotals) -> None:
+        """Add the totals of other cases."""
         self.tally.merge(other.tally)
-        self.warnings.merge(other.warnings)
+        if self.confidence is not None and other.confidence is not None:
+            self.confidence.merge(other.confidence)
         if self.sample is not None and other.sample is not None:
             self.sample.merge(other.sample)
+
+
+class SliceTotals:
+    """The totals of each slice of the cases by the given keys, by name."""
+
+    __slots__ = ("_confidences", "_keys", "_sampled", "_table", "slices")
+
+    def __init__(
+        self,
+        table: AttributeTable,
+        keys: Sequence[SliceKey],
+        *,
+        sampled: bool,
+        confidences: bool = False,
+    ) -> None:
+        self._table = table
+        self._keys = keys
+        self._sampled = sampled
+        self._confidences = confidences
+        self.slices: dict[str, GroupTotals] = {}
+
+    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
+        """Add cases to their slices."""
+        members: dict[str, tuple[list[CaseResult], list[Case]]] = {}
+        for result in results:
+            for name in self._names(result.case):
+                members.setdefault(name, ([], []))[0].append(result)
+        for case in unreadable:
+            for name in self._names(case):
+                members.setdefault(name, ([], []))[1].append(case)
+        for name, (own, invalid) in members.items():
+            totals = self.totals(name)
+            totals.add(own, invalid)
+            totals.tally.settle()  # so that memory does not grow with the number of slices
+
+    def merge(self, other: SliceTotals) -> None:
+        """Add the slices of the next part of the run."""
+        for name, totals in other.slices.items():
+            self.totals(name).merge(totals)
+
+    def summaries(self, summary: Summary, convention: Convention) -> dict[str, Summary]:
+        """Return the metrics of each slice of a run, with intervals if the run has them.
+
+        Slices are in the order of the keys, then by name.
+        """
+        found: dict[str, Summary] = {}
+        for key in self._keys:
+            for name in sorted(each for each in self.slices if each.startswith(f"{key.text}=")):
+                totals = self.slices[name]
+                own = summarize(totals.tally, convention, applied=summary.convention)
+                if totals.sample is not None and summary.intervals is not None:
+                    from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
+
+                    intervals = run_intervals(totals.sample, own, convention.counting)
+                    own = replace(own, intervals=intervals)
+                if totals.confidence is not None and summary.confidence is not None:
+                    from fieldmark.metrics.confidence import pooled_confidence  # rarely needed
+
+                    confidence = pooled_confidence(totals.confidence, summary.confidence.options)
+                    own = replace(own, confidence=confidence)
+                found[name] = own
+        return found
+
+    def warnings(self, attributes: Sequence[str]) -> Iterator[str]:
+        """Yield a warning for each key that no case has, with the most similar attribute."""
+        for key in self._keys:
+            found = {name for name in self.slices if name.startswith(f"{key.text}=")}
+            if found == {f"{key.text}="}:
+                similar = did_you_mean(key.text, [] if key.in_metadata else attributes)
+                yield with_hint(f"no case has a value to slice by {key.text!r}", similar)
+
+    def _names(self, case: Case) -> Iterator[str]:
+        for key in self._keys:
+            yield from key.names(case)
+
+    def totals(self, name: str) -> GroupTotals:
+        """Return the totals of a slice, which is added if it is new."""
+        found = self.slices.get(name)
+        if found is None:
+            threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
+            confidence = _confidence_tally(by_attribute=False) if self._confidences else None
+            found = GroupTotals(
+                self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
+            )
+            self.slices[name] = found
+            from fieldmark.metrics.slices import check_slice_count  # only needed with slices
+
+            check_slice_count(self.slices, self._keys)
+        return found
+
+
+class RunTotals(GroupTotals):
+    """Everything that is summed over cases; the totals of two parts of a run can be merged.
+
+    The cases are also grouped into slices if there are keys for them.
+    """
+
+    __slots__ = ("slices", "warnings")
+
+    def __init__(
+        self,
+        table: AttributeTable,
+        *,
+        values: bool,
+        sampled: bool,
+        threshold: Threshold | None = None,
+        rule_sets: Sequence[Rules] = (),
+        by: Sequence[SliceKey] = (),
+        confidences: bool = False,
+    ) -> None:
+        confidence = _confidence_tally() if confidences else None
+        super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
+        self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
+        self.slices = (
+            SliceTotals(table, by, sampled=sampled, confidences=confidences) if by else None
+        )
+
+    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
+        """Add results, and `unreadable` cases with invalid ground truth."""
+        self.warnings.add(results, unreadable)
+        self.count(results, unreadable)
+
+    def count(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
+        """Add results without looking for warnings."""
+        super().add(results, unreadable)
+        if self.slices is not None:
+            self.slices.add(results, unreadable)
+
+    def merge(self, other: GroupTotals) -> None:
+        """Add the totals of the next part of the run."""
+        super().merge(other)
+        if isinstance(other, RunTotals):
+            self.warnings.merge(other.warnings)
+            if self.slices is not None and other.slices is not None:
+                self.slices.merge(other.slices)

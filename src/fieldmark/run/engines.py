@@ -30,4 +30,4 @@ def run_partitions(
         return run_in_processes(job, partitions, workers=options.worker_count, files=files)
     from fieldmark.run.ray_engine import run_on_ray
 
-    return run_on_ray(job, partitions, engine=options.engine, workers=options.workers)
+    return run_on_ray(job, partitions, engine=options.engine, workers=options.most_tasks)

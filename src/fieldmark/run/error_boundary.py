@@ -19,7 +19,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.paths import ROOT
 
-__all__ = ["compare_cases", "safe_comparator", "score_or_error"]
+__all__ = ["compare_cases", "safe_comparator", "safe_rules", "score_or_error"]
 
 _FAILED_FACT: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
@@ -32,7 +32,7 @@ def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
         )
     except Exception:  # noqa: BLE001 - compare the cases again, one by one
         plan.discard_deferred()
-        safe = compile_plan(_safe_rules(plan.rules), plan.table)
+        safe = compile_plan(safe_rules(plan.rules), plan.table)
         return [_compare_one(safe, case) for case in cases]
 
 
@@ -67,7 +67,7 @@ def _failed(error: Exception) -> Comparison:
     return Comparison.error(Reason.CRASHED, note=f"{type(error).__name__}: {error}")
 
 
-def _safe_rules(rules: Rules) -> Rules:
+def safe_rules(rules: Rules) -> Rules:
     """Return the same rules with comparators that never raise."""
     return replace(
         rules,
@@ -83,7 +83,7 @@ def _safe_rules(rules: Rules) -> Rules:
 
 def safe_comparator(comparator: Comparator) -> Comparator:
     """Return a comparator that never raises an exception."""
-    if isinstance(comparator, Ignore):
+    if isinstance(comparator, Ignore) or hasattr(comparator, "words"):
         return comparator
     if isinstance(comparator, AnyOf):
         return AnyOf(inner=safe_comparator(comparator.inner))

@@ -123,6 +123,7 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
             preset=spec.preset,
             sheet=spec.sheet,
             group_by=spec.group_by,
+            confidences=spec.confidence,
         )
     except OptionError as error:
         raise ConfigError.of(str(error), spec.location) from error

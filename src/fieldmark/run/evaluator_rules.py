@@ -64,6 +64,7 @@ def eval_settings(spec: EvalSpec) -> Settings:
         evaluator_rules=found.rules,
         evaluator_options=found.options,
         safety=cast("SafetyJudge | None", spec.safety),
+        confidence=spec.confidence,
     )
 
 

@@ -24,6 +24,7 @@ from fieldmark.metrics.summary import (
     EvaluatorSummary,
     Summary,
     summarize,
+    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
@@ -38,7 +39,9 @@ from fieldmark.wire.manifest import Manifest, RunEntry
 __all__ = ["RunGates", "check_drops", "parse_gates", "resolve_baseline"]
 
 _ATTRIBUTES: Final = "attributes."
-_DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.")
+_OF_KEYS: Final = ("slices", "groups")
+_CONFIDENCE: Final = "confidence"
+_DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.", f"{_CONFIDENCE}.{_ATTRIBUTES}", *_OF_KEYS)
 """Prefixes of metrics that are known only after the data has been read."""
 
 
@@ -114,6 +117,7 @@ class RunGates:
     gates: tuple[Gate, ...] = ()
     baseline: Path | str | None = None
     max_drop: Mapping[str, float] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, options: RunOptions, gates: Sequence[Gate] = ()) -> RunGates:
@@ -131,6 +135,7 @@ class RunGates:
             gates=(*gates, *parse_gates(options.at_least, options.at_most)),
             baseline=options.baseline,
             max_drop=options.max_drop,
+            by=options.by,
         )
 
     def check_names(
@@ -142,7 +147,15 @@ class RunGates:
 
         `evaluators` returns the summaries of evaluators without any case.
         """
-        problems = list(_unconfigured(self.gates, settings.rule_sets))
+        problems = [
+            *_unconfigured(self.gates, settings.rule_sets),
+            *_without_key(self.gates, self.by),
+        ]
+        rated = [gate for gate in self.gates if gate.name.startswith(_CONFIDENCE)]
+        if rated and settings.confidence is None:
+            hint = "read them with confidence=True, or set confidence in the rules"
+            message = f"{rated[0].name!r} requires the confidences of predictions"
+            raise ConfigError.of(message, hint=hint)
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
             from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
@@ -155,6 +168,10 @@ class RunGates:
                 evaluators=evaluators(),
             )
             empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
+            if settings.confidence is not None:
+                from fieldmark.metrics.confidence import ConfidenceTally
+
+                empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
             metrics = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]
@@ -279,6 +296,24 @@ def _unconfigured(gates: Sequence[Gate], rule_sets: Sequence[Rules]) -> Iterator
         metric = name.rpartition(".")[2]
         hint = did_you_mean(gate.name, [f"{_ATTRIBUTES}{path}.{metric}" for path in paths])
         yield Problem(f"unknown metric {gate.name!r}", hint=hint or "no rule covers this attribute")
+
+
+def _without_key(gates: Sequence[Gate], by: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for gates on slices by a key that the cases are not grouped by."""
+    for gate in gates:
+        for kind, end in zip(_OF_KEYS, ("=", ""), strict=True):
+            name = gate.name.removeprefix(kind)
+            if name == gate.name:
+                continue
+            known = any(name[2:].startswith(f"{key}{end}") for key in by) and name[0] == "["
+            if not known:
+                example = f'{kind}["{by[0] if by else "vendor"}{end and "=Acme"}"]'
+                yield Problem(
+                    f"unknown metric {gate.name!r}",
+                    hint=f"slices are by {', '.join(by)}, and are named as in {example}"
+                    if by
+                    else "set by (--by) to group the cases into slices",
+                )
 
 
 def _attribute(path: str) -> str:

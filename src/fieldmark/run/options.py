@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.data.files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.settings import RulesLike
+from fieldmark.run.settings import ConfidenceLike, RulesLike
 from fieldmark.values.text import did_you_mean
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.slices import SliceKey
 
 __all__ = [
     "AUTO",
@@ -26,6 +30,7 @@ __all__ = [
     "RunOptions",
     "options_of_run",
     "read_inputs",
+    "run_directories",
 ]
 
 PROCESSES: Final = "processes"
@@ -48,16 +53,16 @@ _NOT_RESUMABLE: Final = (
 _STORED: Final = {
     "score": (
         "truth", "candidate", "rules", "convention", "options", "match", "align", "scope", "depth",
-        "inputs", "at_least", "at_most", "values", "max_errors", "baseline", "max_drop",
+        "inputs", "at_least", "at_most", "values", "max_errors", "baseline", "max_drop", "by",
     ),
     "eval": (
         "file", "target", "only", "cases", "at_least", "at_most", "values", "max_errors",
-        "baseline", "max_drop",
+        "baseline", "max_drop", "by",
     ),
 }  # fmt: skip
 """The options that determine the results of a run and are stored in its manifest."""
 _PATHS: Final = ("truth", "candidate", "rules", "file", "baseline")
-_UNSTORED_INPUTS: Final = ("limits", "context")
+_UNSTORED_INPUTS: Final = ("limits", "context", "confidences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +71,11 @@ class RunOptions:
 
     A run compares `truth` and `candidate`, or runs an eval `file`: `target` selects one of its
     targets, `only` cases by tag and `cases` cases by id pattern. `at_least` and `at_most` are
-    limits on metrics, which may drop by `max_drop` compared with the `baseline`. With `out` the run
-    is saved; without `values`, it is saved without documents. An `engine` with `workers` processes
-    large inputs. `results` is the format of the results. With `allow_code`, rules may name
-    Python functions.
+    limits on metrics, which may drop by `max_drop` compared with the `baseline`. All metrics are
+    also computed for slices of the cases `by` tag, metadata or path. With `confidence`, the
+    confidences of predictions are read. With `out` the run is saved; without `values`, it is saved
+    without documents. An `engine` with `workers` processes large inputs. `results` is the format of
+    the results. With `allow_code`, rules may name Python functions.
     """
 
     truth: InputLike | None = None
@@ -90,6 +96,7 @@ class RunOptions:
     at_most: Mapping[str, float] = field(default_factory=dict)
     baseline: str | Path | None = None
     max_drop: Mapping[str, float] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
     max_errors: int | None = None
     values: bool = True
     out: str | Path | None = None
@@ -98,10 +105,11 @@ class RunOptions:
     offline: bool = False
     intervals: bool | None = None
     engine: str = PROCESSES
-    workers: int | str = 1
+    workers: int | str | None = None
     concurrency: int | None = None
     results: str = JSONL
     allow_code: bool = False
+    confidence: ConfidenceLike = None
 
     def __post_init__(self) -> None:
         if self.engine != PROCESSES:
@@ -116,17 +124,42 @@ class RunOptions:
             )
         if self.results == PARQUET and find_spec("pyarrow") is None:
             raise MissingExtra("writing Parquet", "tables")
-        if self.workers != AUTO and (not isinstance(self.workers, int) or self.workers < 1):
+        known = self.workers in (AUTO, None)
+        if not (known or (isinstance(self.workers, int) and self.workers >= 1)):
             message = f"workers must be {AUTO!r} or an integer of at least 1, got {self.workers!r}"
             raise ConfigError.of(message)
+        try:
+            keys = self.slice_keys
+        except OptionError as error:
+            raise ConfigError.of(f"by: {error.message}") from error
+        if hidden := [] if self.values else [key.text for key in keys if key.needs_values]:
+            raise ConfigError.of(
+                f"by: {hidden[0]!r} cannot be combined with a run without values, because values "
+                "are the names of its slices",
+                hint="slice by tag, or save values",
+            )
+
+    @property
+    def slice_keys(self) -> tuple[SliceKey, ...]:
+        """What the cases are grouped by."""
+        if not self.by:
+            return ()
+        from fieldmark.metrics.slices import parse_slice_keys  # only needed with slices
+
+        return parse_slice_keys(self.by)
 
     @property
     def worker_count(self) -> int:
-        """The number of worker processes on this machine."""
-        if isinstance(self.workers, int):
-            return self.workers
+        """The number of worker processes on this machine; by default, one."""
+        if self.workers is None or isinstance(self.workers, int):
+            return self.workers or 1
         available = getattr(os, "sched_getaffinity", None)
         return len(available(0)) if available else os.cpu_count() or 1
+
+    @property
+    def most_tasks(self) -> int | None:
+        """The most tasks that a cluster may run at the same time; by default, it decides."""
+        return self.workers if isinstance(self.workers, int) else None
 
     @property
     def wants_intervals(self) -> bool:
@@ -162,14 +195,18 @@ class RunOptions:
                 for key, value in asdict(self.inputs).items()
                 if key not in _UNSTORED_INPUTS
             }
+        if not self.by:
+            del values["by"]
+        if self.confidence is not None:
+            values["confidence"] = self.confidence
         return {name: cast("JsonValue", _to_json(value)) for name, value in values.items()}
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> RunOptions:
         """Return the options that were stored in a manifest."""
-        known = {name for names in _STORED.values() for name in names}
+        known = {"confidence", *(name for names in _STORED.values() for name in names)}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
-        for name in ("only", "cases"):
+        for name in ("only", "cases", "by"):
             values[name] = tuple(cast("list[str]", values.get(name, [])))
         values["inputs"] = read_inputs(cast("Mapping[str, object]", values.get("inputs", {})))
         return cls(**values)  # type: ignore[arg-type]
@@ -214,6 +251,27 @@ def options_of_run(path: str | Path, command: str) -> RunOptions:
     if manifest.options is None:
         raise ConfigError.of(f"{path} cannot be resumed", hint=_NOT_RESUMABLE)
     return RunOptions.from_stored(manifest.options)
+
+
+def run_directories(
+    parent: str | Path, names: Sequence[str], unnamed: str = "run"
+) -> list[str | Path]:
+    """Return a directory or URL below another for each run; names that are used again are numbered.
+
+    >>> [path.name for path in run_directories(Path("runs"), ["gpt 4", "gpt/4", "..."])]
+    ['gpt-4', 'gpt-4-2', 'run']
+    """
+    uses: Counter[str] = Counter()
+    directories: list[str | Path] = []
+    for shown in names:
+        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in shown)
+        name = plain.lstrip(".") or unnamed
+        uses[name] += 1
+        name = name if uses[name] == 1 else f"{name}-{uses[name]}"
+        directories.append(
+            f"{str(parent).rstrip('/')}/{name}" if is_url(parent) else Path(parent) / name
+        )
+    return directories
 
 
 def _functions_in(value: object) -> Iterator[Callable[..., object]]:

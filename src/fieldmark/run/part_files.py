@@ -26,13 +26,14 @@ from fieldmark.data.partitions import BlockRange, LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.case_sample import CaseSample, CaseSums, SampledCase
 from fieldmark.metrics.identity import canonical_sha256
-from fieldmark.metrics.tally import RunSums, Tally
+from fieldmark.metrics.tally import RunSums
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Rules
-from fieldmark.run.case_processor import RunTotals
+from fieldmark.run.case_processor import GroupTotals, RunTotals
+from fieldmark.run.options import RunOptions
 from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, Task
 from fieldmark.run.settings import Settings
 from fieldmark.store.disk import DISK, PART, write_atomic
@@ -230,7 +231,9 @@ def write_result(
     write_atomic(path.with_suffix(".json"), strict_json(document))
 
 
-def read_result(plan: RunPlan, number: int, settings: Settings, *, values: bool) -> PartitionResult:
+def read_result(
+    plan: RunPlan, number: int, settings: Settings, options: RunOptions
+) -> PartitionResult:
     """Read the result of a partition; its rows are read when they are consumed."""
     path = _file(plan.path, "results", number, "json")
     rows_path = path.with_suffix(".jsonl")
@@ -239,7 +242,7 @@ def read_result(plan: RunPlan, number: int, settings: Settings, *, values: bool)
         plan._check_own(fields)  # noqa: SLF001 - the same module
         own = fields.object("rows")
         rows = _Rows(rows_path, own.integer("bytes"), own.text("sha256"))
-        result = _result_from_json(fields, settings, values=values)
+        result = _result_from_json(fields, settings, options)
         return result._replace(rows=_read_rows(rows))
 
     return _parsed(path, parsed)
@@ -262,7 +265,6 @@ def _read_rows(rows: _Rows) -> Iterator[bytes]:
 
 def _result_to_json(result: PartitionResult, rules: Rules) -> JsonObject:
     totals, aligners = result.totals, _aligners(rules)
-    table, cells, sums = totals.tally.__getstate__()
     statistics = result.statistics
     document: dict[str, object] = {
         "number": result.number,
@@ -272,31 +274,62 @@ def _result_to_json(result: PartitionResult, rules: Rules) -> JsonObject:
         "tolerated": _plain(statistics.tolerated),
         "lists": {path: aligners.index(aligner) for path, aligner in result.lists.items()},
         "attributes": [[number, *astuple(each)] for number, each in result.attributes],
-        "table": list(map(astuple, table.attributes)),
+        "table": list(map(astuple, totals.tally.table.attributes)),
+        **_totals_to_json(totals),
+        "warnings": totals.warnings.state(),
+        "ids": list(result.ids),
+    }
+    if totals.slices is not None:
+        slices = totals.slices.slices.items()
+        document["slices"] = {name: _totals_to_json(each) for name, each in slices}
+    return cast("JsonObject", document)
+
+
+def _totals_to_json(totals: GroupTotals) -> JsonObject:
+    _, cells, sums = totals.tally.__getstate__()
+    document: dict[str, object] = {
         "cells": list(cells.items()),
         "sums": _plain(sums),
-        "warnings": totals.warnings.state(),
         "sample": None if totals.sample is None else _sample_to_json(totals.sample),
-        "ids": list(result.ids),
+        "confidence": None if totals.confidence is None else totals.confidence.state(),
     }
     return cast("JsonObject", document)
 
 
-def _result_from_json(fields: JsonFields, settings: Settings, *, values: bool) -> PartitionResult:
-    aligners = _aligners(settings.rules)
-    table = AttributeTable()
-    for each in fields.array("table"):
-        table.add(_attribute(each))
+def _restore_totals(totals: GroupTotals, fields: JsonFields, table: AttributeTable) -> None:
     cells: Counter[int] = Counter()
     for cell, times in (_numbers(each, 2) for each in fields.array("cells")):
         cells[cell] += times
     _check_cells(cells, table)
-    totals = RunTotals(table, values=values, sampled=False, rule_sets=settings.rule_sets)
-    totals.tally = Tally(table)
     totals.tally.__setstate__((table, cells, _rebuilt(RunSums(), fields.value["sums"])))
-    totals.warnings.restore(fields.array("warnings"))
     if fields.value["sample"] is not None:
         totals.sample = _sample_from_json(fields.object("sample"), table)
+    if fields.value["confidence"] is not None:
+        from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
+
+        totals.confidence = ConfidenceTally.restored(fields.array("confidence"))
+
+
+def _result_from_json(
+    fields: JsonFields, settings: Settings, options: RunOptions
+) -> PartitionResult:
+    aligners = _aligners(settings.rules)
+    table = AttributeTable()
+    for each in fields.array("table"):
+        table.add(_attribute(each))
+    totals = RunTotals(
+        table,
+        values=options.values,
+        sampled=False,
+        rule_sets=settings.rule_sets,
+        by=options.slice_keys,
+        confidences=settings.confidence is not None,
+    )
+    _restore_totals(totals, fields, table)
+    totals.warnings.restore(fields.array("warnings"))
+    if totals.slices is not None:
+        for name, own in fields.objects("slices"):
+            _restore_totals(totals.slices.totals(name), own, table)
     coverage = fields.object("coverage")
     return PartitionResult(
         number=fields.integer("number"),

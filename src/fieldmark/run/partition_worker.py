@@ -23,6 +23,7 @@ from fieldmark.wire.cases import CaseEncoder
 
 if TYPE_CHECKING:
     from fieldmark.data.partitions import Partition, PartitionOpener
+    from fieldmark.metrics.slices import SliceKey
     from fieldmark.run.evaluator_runner import EvaluatorRunner, EvaluatorState
 
 __all__ = [
@@ -89,6 +90,7 @@ class WorkerJob:
     values: bool = True
     keep_rows: bool = True
     sampled: bool = False
+    by: tuple[SliceKey, ...] = ()
 
     def check_readable(self) -> None:
         """Raise an error if this machine does not have the files that were opened elsewhere."""
@@ -209,7 +211,8 @@ class PartitionWorker:
                 if not is_list(attribute):
                     table.add(attribute)
             plan = compile_plan(job.settings.rules, table)
-        self._processor = CaseProcessor(plan, job.settings.convention)
+        rated = job.settings.confidence is not None
+        self._processor = CaseProcessor(plan, job.settings.convention, confidences=rated)
         numbers = RowNumbers(plan.table, job.seeds) if numbers is None else numbers
         self._encoder = CaseEncoder(numbers, values=job.values)
 
@@ -228,6 +231,8 @@ class PartitionWorker:
             sampled=job.sampled,
             threshold=self._threshold,
             rule_sets=job.settings.rule_sets,
+            by=job.by,
+            confidences=job.settings.confidence is not None,
         )
         ids: list[str] = []
         read: list[ReadStatistics] = []

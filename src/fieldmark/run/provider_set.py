@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar, cast
 
 from fieldmark.compare.provider_lookup import (
     find_functions,
@@ -16,13 +16,13 @@ from fieldmark.compare.provider_lookup import (
 )
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.identity import described
-from fieldmark.metrics.usage import merged_usage, total_spent, total_usage
+from fieldmark.metrics.usage import total_spent, total_usage
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
     from fieldmark.compare.semantic import SimilaritySource
-    from fieldmark.judges.llm.usage_log import Price, SpentChange, UsageLog
+    from fieldmark.judges.llm.usage_log import LlmCall, Price, SpentChange, UsageLog
     from fieldmark.metrics.summary import Summary
     from fieldmark.store.writer import RunDirectory
 
@@ -30,7 +30,6 @@ __all__ = ["ProviderSet", "RunUsageLog", "for_run"]
 
 _Thing = TypeVar("_Thing")
 _OFFLINE: Final = {"offline": True, "download": False}
-_REPLAYED: Final = ("replayed_calls", "replayed_cost")
 
 
 def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
@@ -133,70 +132,63 @@ class RunUsageLog:
     """Adds model usage to a summary, also that of earlier attempts, and writes it while it runs.
 
     What was paid is written with every call, so that a resumed run continues with the rest of its
-    budget; usage and cached responses are written with the rows that they belong to.
+    budget; a response is written after the rows that use it. Each response counts once.
     """
 
-    __slots__ = ("_before", "_models", "_removed", "_written")
+    __slots__ = ("_models", "_removed")
 
     def __init__(self, providers: ProviderSet, directory: RunDirectory | None) -> None:
         self._models = providers.metered
-        self._before: Sequence[JsonObject] = []
-        self._removed: list[JsonObject] = []
+        self._removed: list[_Usage] = []
         if directory is not None and self._models:
-            self._before = directory.read_usage_log()
             self._restore(directory)
             directory.after_rows = lambda: self._write(directory)
-        self._written = self._before
 
     def _restore(self, directory: RunDirectory) -> None:
-        """Add what earlier attempts paid to the usage logs, and write all further changes."""
+        """Add the calls of earlier attempts to the usage logs, and write all further changes."""
         before: dict[tuple[int, str, str], list[JsonObject]] = {}
-        for change in directory.read_spent():
-            number = change.get("number")
-            key = (number if isinstance(number, int) else -1, *_names(change))
-            before.setdefault(key, []).append(change)
+        for record in directory.read_spent():
+            number = record.get("number")
+            key = (number if isinstance(number, int) else -1, *_names(record))
+            before.setdefault(key, []).append(record)
         for number, model in enumerate(self._models):
-            log: UsageLog | None = getattr(model, "usage_log", None)
+            log = _log_of(model)
             if log is None:
                 continue
             named = _described(model)
-            log.restore(map(_change_from_json, before.pop((number, *_names(named)), [])))
-            price: Price = getattr(model, "price", lambda _: None)
-            log.write_change = partial(_append_change, directory, number, named, price)
+            _restore_log(log, before.pop((number, *_names(named)), []))
+            log.write_change = partial(_append_change, directory, number, named, _price_of(model))
         # Models of an earlier attempt that are no longer used, because changes were accepted.
-        for changes in before.values():
-            name, model_name = _names(changes[0])
-            total = total_spent(changes)
-            del total["asked"]
-            self._removed.append({"name": name, "model": model_name, **total, "replayed_cost": 0.0})
-
-    def _usage(self) -> list[JsonObject]:
-        now: list[JsonObject] = []
-        for model in self._models:
-            spent = model.spent()
-            replayed = {name: spent.get(name) for name in _REPLAYED}
-            now.append({**_described(model), **model.usage(), **replayed})
-        return merged_usage(self._before, now)
+        self._removed = list(map(_removed_usage, before.values()))
 
     def _write(self, directory: RunDirectory) -> None:
-        """Write the usage of the responses behind the rows that are on disk."""
-        now = self._usage()
-        if now != self._written:
-            directory.write_usage_log(now)
-            self._written = now
+        """Write the responses behind the rows that are on disk."""
+        for number, model in enumerate(self._models):
+            log = _log_of(model)
+            for call in () if log is None else log.take_new():
+                directory.append_spent(_response_to_json(number, model, call))
 
     def added_to(self, summary: Summary) -> Summary:
         """Return the summary with the usage of all responses, also before an interruption."""
-        usage = self._usage()
-        if not usage:
+        used = [
+            _Usage({**_described(each), **each.usage()}, {**_described(each), **each.spent()})
+            for each in self._models
+        ]
+        if not used:
             return summary
-        spent = [{**_described(each), **each.spent()} for each in self._models]
-        for each, total in zip(spent, usage[len(usage) - len(spent) :], strict=True):
-            each |= {name: total[name] for name in _REPLAYED}
-        used = [{name: each[name] for name in each if name not in _REPLAYED} for each in usage]
+        every = [*self._removed, *used]
         return replace(
-            summary, usage=total_usage(used), spent=total_spent([*self._removed, *spent])
+            summary,
+            usage=total_usage([each.usage for each in every]),
+            spent=total_spent([each.spent for each in every]),
         )
+
+
+class _Usage(NamedTuple):
+    """What the responses of a model cost, and what was paid for them."""
+
+    usage: JsonObject
+    spent: JsonObject
 
 
 def _once(models: Sequence[_Thing]) -> list[_Thing]:
@@ -217,6 +209,34 @@ def _names(record: JsonObject) -> tuple[str, str]:
     return str(record.get("name")), str(record.get("model"))
 
 
+def _log_of(model: object) -> UsageLog | None:
+    return getattr(model, "usage_log", None)
+
+
+def _price_of(model: object) -> Price:
+    price: Price = getattr(model, "price", lambda _: None)
+    return price
+
+
+def _restore_log(log: UsageLog, records: Sequence[JsonObject]) -> None:
+    calls = [call for each in records if (call := _response_from_json(each)) is not None]
+    log.restore(map(_change_from_json, records), calls)
+
+
+def _removed_usage(records: Sequence[JsonObject]) -> _Usage:
+    """Return the usage of a model that is no longer used; its prices are in the records."""
+    from fieldmark.judges.llm.usage_log import UsageLog
+
+    log = UsageLog()
+    _restore_log(log, records)
+    named: JsonObject = dict(zip(("name", "model"), _names(records[0]), strict=True))
+    responses = [each for each in records if "response" in each]
+    changes = [each for each in records if "response" not in each]
+    usage = {**log.usage(lambda _: None), "cost": total_usage(responses)["cost"]}
+    spent = {**log.spent(lambda _: None), "cost": total_spent(changes)["cost"]}
+    return _Usage({**named, **usage}, {**named, **spent, "replayed_cost": 0.0})
+
+
 def _append_change(
     directory: RunDirectory, number: int, named: JsonObject, price: Price, change: SpentChange
 ) -> None:
@@ -234,19 +254,46 @@ def _append_change(
     )
 
 
-def _change_from_json(change: JsonObject) -> SpentChange:
+def _change_from_json(record: JsonObject) -> SpentChange:
+    """Return a change of what was paid; a response is none."""
     from fieldmark.judges.llm.usage_log import SpentChange, TokenCount
 
     def count(name: str) -> int:
-        value = change.get(name)
+        value = record.get(name)
         return value if isinstance(value, int) else 0
 
     return SpentChange(
         requests=count("requests"),
         failed_requests=count("failed_requests"),
         tokens=TokenCount(count("input_tokens"), count("output_tokens")),
-        call=str(change.get("call") or ""),
+        call=str(record.get("call") or ""),
     )
+
+
+def _response_to_json(number: int, model: object, call: LlmCall) -> JsonObject:
+    from fieldmark.judges.llm.usage_log import TokenCount
+
+    cost = _price_of(model)(TokenCount(call.input_tokens, call.output_tokens))
+    response: JsonObject = {**call._asdict()}
+    return {"number": number, **_described(model), "cost": cost, "response": response}
+
+
+def _response_from_json(record: JsonObject) -> LlmCall | None:
+    """Return the call of a response; `None` for anything else."""
+    from fieldmark.judges.llm.usage_log import LlmCall
+
+    match record.get("response"):
+        case {
+            "id": str(identity),
+            "model": str(model),
+            "input_tokens": int(sent),
+            "output_tokens": int(received),
+            "measured": bool(measured),
+            "seconds": float() | int() | None as seconds,
+        }:
+            return LlmCall(identity, model, sent, received, measured, seconds)
+        case _:
+            return None
 
 
 def _name(provider: object) -> str:

@@ -43,12 +43,13 @@ from fieldmark.run.partition_worker import (
     group_tasks,
 )
 from fieldmark.run.process_pool import WorkersDiedError
+from fieldmark.run.ray_services import start_task
 from fieldmark.version import VERSION
 
 if TYPE_CHECKING:
     from ray import ObjectRef
 
-__all__ = ["can_join", "connection", "join_on_ray", "map_on_ray", "run_on_ray"]
+__all__ = ["connection", "join_on_ray", "map_on_ray", "run_on_ray", "why_not_joined"]
 
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
@@ -79,7 +80,7 @@ def run_on_ray(
     partitions: Iterable[NumberedPartition],
     *,
     engine: str,
-    workers: int | str,
+    workers: int | None,
 ) -> Iterator[PartitionResult]:
     """Yield the results of all partitions, in order.
 
@@ -117,7 +118,7 @@ def run_on_ray(
 
 
 def map_on_ray(
-    function: Callable[[_Item], _Value], items: Iterable[_Item], *, workers: int | str
+    function: Callable[[_Item], _Value], items: Iterable[_Item], *, workers: int | None
 ) -> Iterator[_Value]:
     """Yield the result of a function for each item, in order, within a `connection`.
 
@@ -136,16 +137,21 @@ def map_on_ray(
         yield _fetched(pending.popleft())
 
 
-def can_join(engine: str, stream: PairStream) -> bool:
-    """Return whether the rows of both sides can be joined by Ray Data."""
-    libraries = all(find_spec(name) is not None for name in ("pandas", "polars", "pyarrow"))
-    has_ids = stream.by_id and all(side.layout.id_key for side in stream.sides)
-    sources = [side.source for side in stream.sides]
-    lines = not any(each.is_table or is_compressed(Path(each.name)) for each in sources)
-    return libraries and has_ids and lines and "://" not in engine
+def why_not_joined(engine: str, stream: PairStream) -> str:
+    """Return why Ray Data cannot join the rows of both sides; empty if it can."""
+    if not (stream.by_id and all(side.layout.id_key for side in stream.sides)):
+        return "rows have no ids"
+    for source in (side.source for side in stream.sides):
+        if source.is_table or is_compressed(Path(source.name)):
+            return f"{source.name} is not an uncompressed JSONL file"
+    if "://" in engine:
+        return f"a client of {engine} cannot join them"
+    missing = [name for name in ("pandas", "polars", "pyarrow") if find_spec(name) is None]
+    extra = 'install "fieldmark[ray,tables]"'
+    return f"{', '.join(missing)} is missing; {extra}" if missing else ""
 
 
-def join_on_ray(stream: PairStream, size: int, *, workers: int | str) -> Partitions:
+def join_on_ray(stream: PairStream, size: int, *, workers: int | None) -> Partitions:
     """Divide a stream into partitions whose rows are in any order, within a `connection`.
 
     Ray Data joins the ids of both sides and sorts them by the order of the truth. Only the offsets
@@ -155,7 +161,7 @@ def join_on_ray(stream: PairStream, size: int, *, workers: int | str) -> Partiti
     return Partitions(opener, joined_partitions(_joined_lines(stream, workers), size))
 
 
-def _joined_lines(stream: PairStream, workers: int | str) -> Iterator[JoinedLine]:
+def _joined_lines(stream: PairStream, workers: int | None) -> Iterator[JoinedLine]:
     import pyarrow.compute as pc  # type: ignore[import-untyped]
     from ray import data
     from ray.exceptions import RayError
@@ -225,6 +231,7 @@ def _work(
         message = f"the workers have fieldmark {VERSION}, but the run was started with {version}"
         raise ConfigError.of(message, hint="install the same version on all nodes")
     worker = _worker_of(key, shared[0])
+    start_task(task[0][0])
     rows: list[bytes] = []
     with relaxed_gc():
         worker.start_over()
@@ -281,21 +288,21 @@ def _unfinished(pending: Iterable[_Result]) -> list[ObjectRef[PartitionResult]]:
     return ray.wait(results, num_returns=len(results), timeout=0, fetch_local=False)[1]
 
 
-def _most_running(workers: int | str) -> int:
+def _most_running(workers: int | None) -> int:
     """Return how many tasks may run at the same time; clusters may grow and shrink.
 
     A task for each core waits, so that no core is idle between two tasks and that a cluster grows.
     """
     import ray
 
-    if isinstance(workers, int):
+    if workers is not None:
         return workers
     cores = ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     return 2 * max(1, int(cores))
 
 
 @contextmanager
-def connection(engine: str, workers: int | str) -> Iterator[None]:
+def connection(engine: str, workers: int | None) -> Iterator[None]:
     """Join the cluster of the engine, or start one on this machine; keep an open connection."""
     # Nothing may leave this machine unless it is configured.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -310,7 +317,7 @@ def connection(engine: str, workers: int | str) -> Iterator[None]:
         # By default, Ray gives workers the lowest priority, so that any other process delays them.
         os.environ.setdefault("RAY_worker_niceness", "0")
         local = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-        local["num_cpus"] = workers if isinstance(workers, int) else None
+        local["num_cpus"] = workers
     # Ray gives a node 30 seconds to start, which is too short on a busy machine.
     for attempt in range(1 if address else _MAX_STARTS, 0, -1):
         try:

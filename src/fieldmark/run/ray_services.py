@@ -2,7 +2,8 @@
 
 Workers ask one actor, which passes their questions to the process that started the run. So rate
 limits, budgets, caches, credentials and programs are those of that process, and nothing is asked
-twice if a task is repeated.
+twice if a task is repeated. Responses of models are part of the usage when the results of their
+task have arrived, because a resumed run repeats all other tasks.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,12 +22,14 @@ from typing import Any, Final, NamedTuple, cast
 from fieldmark.compare.provider_lookup import with_sources
 from fieldmark.compare.semantic import SimilaritySource
 from fieldmark.evaluators.base import Score
+from fieldmark.judges.llm.usage_log import held_responses
+from fieldmark.judges.providers.similarity_memo import SimilarityMemo
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Similarity, TextPair
-from fieldmark.run.partition_worker import WorkerJob
+from fieldmark.run.partition_worker import PartitionResult, WorkerJob
 from fieldmark.run.process_pool import WorkersDiedError
 
-__all__ = ["Services", "open_services"]
+__all__ = ["Services", "open_services", "start_task"]
 
 _MAX_QUESTIONS: Final = 100_000
 """The maximum number of questions that wait for an answer."""
@@ -34,12 +38,14 @@ _MAX_QUESTIONS: Final = 100_000
 class _Question(NamedTuple):
     """What a worker asks: the number of a judge or a provider, and its argument.
 
-    Questions with the same `key` are the same, unless it is empty.
+    Questions with the same `key` are the same, unless it is empty. `task` is the first segment of
+    the task that asks.
     """
 
     number: int
     argument: object
     key: str = ""
+    task: int = 0
 
 
 class _Answer(NamedTuple):
@@ -109,10 +115,20 @@ class _RemoteSource:
         return cast("Sequence[Similarity]", found)
 
 
+_task = 0
+"""The first segment of the task that this process works on."""
+
+
+def start_task(segment: int) -> None:
+    """Note on which task this process works now, by its first segment."""
+    global _task  # noqa: PLW0603 - questions are asked by any thread
+    _task = segment
+
+
 def _ask(mailbox: Any, question: _Question) -> object:  # noqa: ANN401 - the handle of an actor
     import ray
 
-    answer = ray.get(mailbox.ask.remote(question))
+    answer = ray.get(mailbox.ask.remote(question._replace(task=_task)))
     if answer.error is not None:
         raise answer.error
     return answer.value
@@ -126,12 +142,17 @@ class Services:
         self._functions: list[Callable[[Any], object]] = list(job.scorers)
         self._pool = ThreadPoolExecutor(max(1, job.concurrency), "service")
         self._known: dict[tuple[int, str], Future[object]] = {}
+        self._responses: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
+        self._settled = 0
+        self._lock = threading.Lock()
         scorers = [_RemoteScorer(mailbox, number) for number in range(len(job.scorers))]
         sources: dict[int, SimilaritySource] = {}
 
         def remote(source: SimilaritySource) -> SimilaritySource:
             if id(source) not in sources:
-                sources[id(source)] = _RemoteSource(mailbox, len(self._functions))
+                # Worker processes have memos, because asking for what is known takes time, too.
+                asked = _RemoteSource(mailbox, len(self._functions))
+                sources[id(source)] = SimilarityMemo(asked)
                 self._functions.append(source.similarities)
             return sources[id(source)]
 
@@ -155,13 +176,32 @@ class Services:
 
     def _start(self, question: _Question) -> Future[object]:
         """Call the judge or the provider, unless the question of a lost worker is known."""
-        call, key = self._functions[question.number], (question.number, question.key)
+        key = question.number, question.key
         known = self._known.get(key)
         if known is None:
-            known = self._pool.submit(call, question.argument)
+            known = self._pool.submit(self._call, question)
             if question.key:
                 self._known[key] = known
         return known
+
+    def _call(self, question: _Question) -> object:
+        with held_responses() as responses:
+            try:
+                return self._functions[question.number](question.argument)
+            finally:
+                with self._lock:
+                    self._responses[question.task] += responses
+                    settled = self._settled
+                # A memo may have answered the same question of a repeated task earlier.
+                self._record(settled)
+
+    def _record(self, before: int | None = None) -> None:
+        """Record the responses of all tasks, or of those that start before a segment."""
+        with self._lock:
+            tasks = [each for each in sorted(self._responses) if before is None or each < before]
+            responses = [each for task in tasks for each in self._responses.pop(task)]
+        for record in responses:
+            record()
 
     def _sender(self, number: int) -> Callable[[Future[object]], None]:
         def send(done: Future[object]) -> None:
@@ -177,8 +217,8 @@ class Services:
 
         return send
 
-    def settle(self, ids: Iterable[str]) -> None:
-        """Forget the answers for cases whose results have arrived.
+    def settle(self, result: PartitionResult) -> None:
+        """Record the responses behind a result that has arrived, and forget its answers.
 
         If the actor was lost, these are errors of the run and not of the cases.
         """
@@ -190,9 +230,16 @@ class Services:
         except RayError as error:
             message = "the actor that passes questions to judges and models was lost"
             raise WorkersDiedError(f"{message}; resume the run") from error
-        for case_id in ids:
+        with self._lock:
+            self._settled = result.after
+        self._record(result.after)
+        for case_id in result.ids:
             for number in range(len(self._functions)):
                 self._known.pop((number, case_id), None)
+
+    def close(self) -> None:
+        """Record all other responses: if the run continues elsewhere, memos answer with them."""
+        self._record()
 
 
 @contextmanager
@@ -219,3 +266,4 @@ def open_services(job: WorkerJob) -> Iterator[Services]:
     finally:
         ray.kill(mailbox)
         thread.join()
+        services.close()

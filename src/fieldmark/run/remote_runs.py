@@ -19,7 +19,7 @@ from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock, directory_lock
 from fieldmark.store.notes import NOTES
-from fieldmark.store.writer import ATTRIBUTES, LOGS, MANIFEST, RESULTS, SUMMARY, TARGET_CACHE
+from fieldmark.store.writer import ATTRIBUTES, MANIFEST, RESULTS, SPENT_LOG, SUMMARY, TARGET_CACHE
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 
@@ -66,9 +66,8 @@ class RunUpload:
         if complete:
             for name in self._remote.list(_PARTS):
                 self._remote.remove(f"{_PARTS}/{name}")
-            for log in LOGS:
-                if (self.path / log).exists():
-                    self._remote.remove(log)
+            if (self.path / SPENT_LOG).exists():
+                self._remote.remove(SPENT_LOG)
 
     def add_rows(self, size: int, *, at_once: bool = False) -> None:
         """Upload the rows up to this size in bytes with their attributes, if it is time to."""
@@ -79,9 +78,8 @@ class RunUpload:
         if attributes != self._attributes:
             self._remote.write(ATTRIBUTES, attributes)
             self._attributes = attributes
-        for log in LOGS:
-            with suppress(FileNotFoundError):
-                self._remote.write(log, (self.path / log).read_bytes())
+        with suppress(FileNotFoundError):
+            self._remote.write(SPENT_LOG, (self.path / SPENT_LOG).read_bytes())
         with (self.path / RESULTS).open("rb") as file:
             while self._uploaded < size:
                 file.seek(self._uploaded)
@@ -94,7 +92,7 @@ class RunUpload:
         """Upload all files but the manifest."""
         for path in sorted(self.path.rglob("*")):
             name = path.relative_to(self.path).as_posix()
-            temporary = name in {MANIFEST, LOCK, *LOGS} or name.startswith(f"{TARGET_CACHE}/")
+            temporary = name in {MANIFEST, LOCK, SPENT_LOG} or name.startswith(f"{TARGET_CACHE}/")
             if path.is_file() and not temporary:
                 self._remote.upload(path, name)
 
@@ -122,7 +120,7 @@ def fetch_run(url: str) -> Path:
             if complete and _content(path / MANIFEST) == content:
                 return path
             _clear(path)
-            for name in (ATTRIBUTES, SUMMARY, NOTES, *LOGS):
+            for name in (ATTRIBUTES, SUMMARY, NOTES, SPENT_LOG):
                 remote.download(name, path / name)
             if complete:
                 remote.download(RESULTS, path / RESULTS)

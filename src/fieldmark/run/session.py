@@ -6,7 +6,7 @@ without evaluators is divided into partitions for several processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,7 +22,7 @@ from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import Summary, summarize
+from fieldmark.metrics.summary import Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
@@ -65,6 +65,7 @@ _OUTCOMES: Final = "outcomes"
 _LOCAL_FUNCTION: Final = (
     "the rules or evaluators contain a function that cannot be sent to other processes"
 )
+_NOT_JOINED: Final = "the rows of both files are not in the same order and cannot be joined"
 _KEPT: Final = f"its cases are kept in memory; {SAVE_HINT}"
 _UNNAMED: Final = (
     "the run can be resumed only in Python with the same rules, because a function has no name by "
@@ -125,7 +126,7 @@ def run_session(
                 raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
             from fieldmark.run.ray_engine import connection
 
-            stack.enter_context(connection(options.engine, options.workers))
+            stack.enter_context(connection(options.engine, options.most_tasks))
         directory = None
         if prepared.manifest is not None:
             from fieldmark.run.resume import open_run_directory
@@ -143,7 +144,7 @@ def run_session(
         prepared.check_end(summary)
         unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
         summary = prepared.gates.checked(
-            session.with_intervals(summary),
+            session.with_slices(session.with_intervals(summary)),
             max_errors=prepared.max_errors,
             unmet=unmet,
             values=options.values,
@@ -324,6 +325,11 @@ class _Session:
             warnings=(*structural, *self._warnings()),
         )
         summary = replace(summary, structural_warnings=structural)
+        if self._totals.confidence is not None and self._settings.confidence is not None:
+            options = self._settings.confidence
+            if options.scale is None:
+                options = replace(options, scale=self._stream.coverage.confidence_scale)
+            summary = with_confidence(summary, self._totals.confidence, options)
         return summary if self._regions is None else self._regions.added_to(summary)
 
     def with_intervals(self, summary: Summary) -> Summary:
@@ -334,6 +340,14 @@ class _Session:
 
         counting = self._settings.convention.counting
         return replace(summary, intervals=run_intervals(self._totals.sample, summary, counting))
+
+    def with_slices(self, summary: Summary) -> Summary:
+        """Return the summary with the metrics of all slices, if they are requested."""
+        totals = self._totals.slices
+        if totals is None:
+            return summary
+        slices = totals.summaries(summary, self._settings.convention)
+        return replace(summary, by=self._options.by, slices=slices)
 
     @property
     def lists(self) -> Mapping[str, Aligner]:
@@ -378,6 +392,7 @@ class _Session:
             *warnings.uncertain(),
             *([] if self._runner is None else self._runner.path_warnings()),
             *dict.fromkeys(unused),
+            *([] if self._totals.slices is None else self._totals.slices.warnings(list(facts))),
         )
 
     # --- one process ------------------------------------------------------------------------------
@@ -393,7 +408,10 @@ class _Session:
 
             safety = self._stack.enter_context(open_safety(self._settings.safety))
         convention = self._settings.convention
-        processor = CaseProcessor(self._plan, convention, self._own_plans, safety)
+        rated = self._settings.confidence is not None
+        processor = CaseProcessor(
+            self._plan, convention, self._own_plans, safety, confidences=rated
+        )
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
@@ -481,11 +499,14 @@ class _Session:
         read = _PartsRead()
         search_map = self._search_map()
         for careful in (False, True):
-            if careful and self._is_joined():
+            if careful and not self._why_not_joined():
                 found: Partitions | None = self._joined()
             else:
                 found = partition(self._stream, self._size, careful=careful, search_map=search_map)
             if found is None:
+                if self._options.engine != PROCESSES:
+                    reason = f"{_NOT_JOINED}: {self._why_not_joined()}"
+                    self.notes.append(f"compared in one process: {reason}")
                 return False
             job = WorkerJob(
                 opener=found.opener,
@@ -496,20 +517,25 @@ class _Session:
                 values=self._options.values,
                 keep_rows=self._rows is not None,
                 sampled=self._options.wants_intervals,
+                by=self._options.slice_keys,
             )
-            for result in self._partition_results(job, enumerate(found)):
-                if not (careful or result.in_step):
-                    self._forget_attributes()
-                    break
-                self._take(result)
-                read.add(result)
-            else:
-                if found.reason:
-                    self.notes.append(f"compared in one process: {found.reason}")
-                if not found.whole:
-                    return False
-                read.finish(self._stream)
-                return True
+            in_step = True
+            with closing(self._partition_results(job, enumerate(found))) as results:
+                for result in results:
+                    in_step = careful or result.in_step
+                    if not in_step:
+                        self._forget_attributes()
+                        break
+                    self._take(result)
+                    read.add(result)
+            if not in_step:
+                continue
+            if found.reason:
+                self.notes.append(f"compared in one process: {found.reason}")
+            if not found.whole:
+                return False
+            read.finish(self._stream)
+            return True
         return False
 
     def _search_map(self) -> SearchMap | None:
@@ -518,7 +544,7 @@ class _Session:
             return None
         from fieldmark.run.ray_engine import map_on_ray
 
-        return partial(map_on_ray, workers=self._options.workers)
+        return partial(map_on_ray, workers=self._options.most_tasks)
 
     def _forget_attributes(self) -> None:
         """Forget the attributes of the first segment, if its rows were not in the same order.
@@ -539,20 +565,22 @@ class _Session:
             values=self._options.values,
             sampled=self._options.wants_intervals,
             rule_sets=self._settings.rule_sets,
+            by=self._options.slice_keys,
+            confidences=self._settings.confidence is not None,
         )
 
-    def _is_joined(self) -> bool:
-        """Whether the rows of both sides are joined on a cluster, not by this process."""
+    def _why_not_joined(self) -> str:
+        """Return why the rows of both sides are not joined on a cluster; empty if they are."""
         if self._options.engine == PROCESSES:
-            return False
-        from fieldmark.run.ray_engine import can_join
+            return "there is no cluster"
+        from fieldmark.run.ray_engine import why_not_joined
 
-        return can_join(self._options.engine, self._stream)
+        return why_not_joined(self._options.engine, self._stream)
 
     def _joined(self) -> Partitions:
         from fieldmark.run.ray_engine import join_on_ray
 
-        return join_on_ray(self._stream, self._size, workers=self._options.workers)
+        return join_on_ray(self._stream, self._size, workers=self._options.most_tasks)
 
     def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
         """Take the results of all partitions, which are the whole run."""
@@ -564,7 +592,7 @@ class _Session:
 
     def _partition_results(
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
-    ) -> Iterator[PartitionResult]:
+    ) -> Generator[PartitionResult, None, None]:
         """Yield the results in order; this process does the first segment, workers the rest."""
         from fieldmark.run.partition_worker import open_worker
 
@@ -598,10 +626,10 @@ class _Session:
             return
         from fieldmark.run.ray_services import open_services
 
-        services = self._stack.enter_context(open_services(job))
-        for result in run_partitions(self._options, services.job, todo):
-            services.settle(result.ids)
-            yield result
+        with open_services(job) as services:
+            for result in run_partitions(self._options, services.job, todo):
+                services.settle(result)
+                yield result
 
     def _take(self, result: PartitionResult) -> None:
         self._totals.merge(result.totals)
@@ -645,7 +673,7 @@ class _PartsRead:
 
 def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine: str) -> str:
     """Return why a run cannot be divided by an engine; empty if it can."""
-    from fieldmark.data.partitions import why_indivisible
+    from fieldmark.data.partitions import single_row_group, why_indivisible
 
     settings, selection = prepared.settings, prepared.selection
     if prepared.target is not None:
@@ -674,4 +702,6 @@ def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engin
         pickle.dumps((settings, prepared.evaluators))
     except (pickle.PicklingError, TypeError, AttributeError):
         return _LOCAL_FUNCTION
-    return why_indivisible(prepared.stream)
+    reason = why_indivisible(prepared.stream)
+    # A run on this machine continues in one process, and a note says so.
+    return reason if reason or engine == PROCESSES else single_row_group(prepared.stream)

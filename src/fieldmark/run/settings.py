@@ -12,6 +12,7 @@ from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
 from fieldmark.metrics.identity import described
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
 
-__all__ = ["RulesLike", "Settings", "resolve_settings"]
+__all__ = ["ConfidenceLike", "RulesLike", "Settings", "resolve_confidence", "resolve_settings"]
 
 RulesLike: TypeAlias = (
     "Rules | LoadedRules | Mapping[str, object] | Sequence[object] | str | Path | None"
 )
 """Rules as an object, data that may contain functions, the path of a file, or none."""
+ConfidenceLike: TypeAlias = "bool | Mapping[str, object] | None"
+"""Whether confidences are read, or options for it as in a rules file."""
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
@@ -36,7 +39,8 @@ class Settings:
 
     `own_rules` are the rules of single cases by id. `evaluator_rules` are the rules of evaluators
     that other metrics come from, by name, and `evaluator_options` say which metrics those are.
-    `safety` judges the predictions of a run without evaluators.
+    `safety` judges the predictions of a run without evaluators. `confidence` says how the
+    confidences of predictions are read, if they are.
     """
 
     rules: Rules
@@ -47,6 +51,7 @@ class Settings:
     evaluator_rules: Mapping[str, Rules] = field(default_factory=dict)
     evaluator_options: JsonObject = field(default_factory=dict)
     safety: SafetyJudge | None = None
+    confidence: ConfidenceOptions | None = None
 
     def rules_of(self, case_id: str) -> Rules:
         """Return the rules of a case."""
@@ -85,11 +90,12 @@ def resolve_settings(
     scope: str | None = None,
     depth: str | None = None,
     allow_code: bool = False,
+    confidence: ConfidenceLike = None,
 ) -> Settings:
     """Resolve the rules and the convention; raise an error for invalid ones.
 
     The default convention is that of the rules, otherwise `confusion`. With `allow_code`, rules may
-    name Python functions.
+    name Python functions. `confidence` is added to that of the rules.
     """
     loaded = _load(rules, allow_code=allow_code)
     given = loaded.rules
@@ -115,7 +121,28 @@ def resolve_settings(
         gates=loaded.gates,
         warnings=tuple(map(str, loaded.warnings)),
         safety=cast("SafetyJudge | None", loaded.safety_judge),
+        confidence=resolve_confidence(confidence, loaded.confidence),
     )
+
+
+def resolve_confidence(
+    given: ConfidenceLike, own: ConfidenceOptions | None
+) -> ConfidenceOptions | None:
+    """Return how confidences are read: given options replace those of the rules."""
+    if given is None:
+        return own
+    if isinstance(given, bool):
+        return (own or ConfidenceOptions()) if given else None
+    from fieldmark.config.confidence import read_confidence
+    from fieldmark.config.context import Context
+    from fieldmark.config.located import locate
+
+    context = Context()
+    read = read_confidence(locate(given, context.problems), context)
+    context.problems.raise_any()
+    if own is None or read is None:
+        return read
+    return replace(own, **{name: getattr(read, name) for name in given})
 
 
 def _one_of(words: type[_Word], argument: str, word: str) -> _Word:

@@ -26,6 +26,7 @@ __all__ = [
     "InferRequest",
     "NoteRequest",
     "OutcomeQuery",
+    "RankQuery",
     "ReadingOptions",
     "RevisionQuery",
     "RulesBody",
@@ -276,6 +277,13 @@ class BatchRequest(
     values: Annotated[bool, Field(description="Whether to save both documents in the run.")] = True
     title: _Short = ""
     tags: Annotated[list[_Short], Field(max_length=20)] = []
+    by: Annotated[
+        list[_Short],
+        Field(
+            max_length=20,
+            description="What to slice by: tag, metadata.KEY, or paths of the ground truth.",
+        ),
+    ] = []
 
 
 class InferRequest(
@@ -408,6 +416,30 @@ class DiffQuery(_Query):
         Literal["given", "time"],
         Field(description="Compare `b` with `a`, or the newer of the two runs with the older."),
     ] = "given"
+
+
+class RankQuery(_Query):
+    """The runs of a ranking, and the metric that they are ranked by."""
+
+    run: Annotated[
+        list[Annotated[str, Field(max_length=100)]],
+        Field(min_length=2, max_length=50, description="A run; given at least twice."),
+    ]
+    metric: Annotated[
+        str | None,
+        Field(
+            max_length=300,
+            description="A headline metric, `predicted_mean_score` or `evaluators.NAME.mean_score`;"
+            " by default the primary metric of the convention.",
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        Field(description="Rank the shared cases of runs with different ground truth."),
+    ] = False
+    rescore: Annotated[
+        bool, Field(description="Apply the convention of the first run to all runs.")
+    ] = False
 
 
 class RevisionQuery(_Query):

@@ -34,6 +34,7 @@ __all__ = [
     "NotesResponse",
     "OutcomeListResponse",
     "PromptListResponse",
+    "RankResponse",
     "RunListResponse",
     "RunResponse",
     "StrategiesResponse",
@@ -308,8 +309,24 @@ class DiffResponse(_Open):
     metrics: dict[str, object]
     evaluators: dict[str, object]
     attributes: dict[str, object]
+    slices: dict[str, object]
     worse: _Objects
     improved: _Objects
+    notes: list[str]
+
+
+class RankResponse(_Open):
+    """The ranking of several runs, the best first, and the difference of every pair."""
+
+    metric: str
+    title: str
+    cases: int
+    best: list[str]
+    runs: _Objects
+    pairs: _Objects
+    attributes: _Objects
+    frontier: list[str] | None
+    warnings: list[str]
     notes: list[str]
 
 

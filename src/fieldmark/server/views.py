@@ -18,11 +18,13 @@ from fieldmark.report.html import cases
 from fieldmark.report.html.metrics import (
     attribute_lines,
     case_tiles,
+    confidence_view,
     detection_tables,
     domain_lines,
     evaluator_lines,
     has_rqs,
     metrics_view,
+    slice_lines,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.app_state import AppState
@@ -163,6 +165,8 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
         "detection": [each.to_json() for each in detection_tables(summary)],
+        "slices": state.redactor.redact(slice_lines(summary)),
+        "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
 

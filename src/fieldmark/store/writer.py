@@ -26,14 +26,12 @@ from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
     "ATTRIBUTES",
-    "LOGS",
     "LONGEST_ROW",
     "MANIFEST",
     "RESULTS",
     "SPENT_LOG",
     "SUMMARY",
     "TARGET_CACHE",
-    "USAGE_LOG",
     "RunCopy",
     "RunDirectory",
     "WholeResults",
@@ -44,10 +42,8 @@ MANIFEST: Final = "manifest.json"
 ATTRIBUTES: Final = "attributes.jsonl"
 RESULTS: Final = "results.jsonl"
 SUMMARY: Final = "summary.json"
-USAGE_LOG: Final = "usage.json"
 SPENT_LOG: Final = "spent.jsonl"
-LOGS: Final = (USAGE_LOG, SPENT_LOG)
-"""The files that only a run has that is not complete; then its summary contains them."""
+"""A file that only a run has that is not complete; then its summary contains the totals."""
 TARGET_CACHE: Final = "target-cache"
 LONGEST_ROW: Final = 256 << 20
 """The maximum size of a row: two documents of maximum size, with all outcomes."""
@@ -225,22 +221,8 @@ class RunDirectory:
         content = self._described(sorted(attributes, key=lambda each: each[0]))
         write_atomic(self.path / ATTRIBUTES, content, self._disk)
 
-    def write_usage_log(self, usage: Sequence[JsonObject]) -> None:
-        """Write the model usage so far, which a resumed run adds to its summary."""
-        content = pretty_json({"usage": list(usage)})
-        write_atomic(self.path / USAGE_LOG, content, self._disk)
-
-    def read_usage_log(self) -> list[JsonObject]:
-        """Return the model usage that was written before the run was interrupted."""
-        try:
-            log = read_json((self.path / USAGE_LOG).read_bytes())
-        except (OSError, ValueError):
-            return []
-        usage = log.get("usage") if isinstance(log, dict) else None
-        return [each for each in usage if isinstance(each, dict)] if isinstance(usage, list) else []
-
-    def append_spent(self, change: JsonObject) -> None:
-        """Append a change of what was paid for models; thread-safe.
+    def append_spent(self, record: JsonObject) -> None:
+        """Append a change of what was paid for models, or a response that rows use; thread-safe.
 
         It is not synchronized to disk, so it outlives this process, but not a power failure. Calls
         that end after the run was closed are not recorded.
@@ -252,23 +234,23 @@ class RunDirectory:
                 if self._spent < 0:
                     self._spent = self._disk.open_append(self.path / SPENT_LOG)
                 # The newline is first, so that it also ends a line that was not written completely.
-                self._disk.write(self._spent, b"\n" + strict_json(change))
+                self._disk.write(self._spent, b"\n" + strict_json(record))
             except OSError as error:
                 message = f"cannot write {self.path / SPENT_LOG}: {error.strerror}"
                 raise StorageError(message) from error
 
     def read_spent(self) -> list[JsonObject]:
-        """Return the changes that were written before the run was interrupted."""
+        """Return what was appended before the run was interrupted."""
         try:
             lines = (self.path / SPENT_LOG).read_bytes().split(b"\n")
         except OSError:
             return []
-        changes: list[JsonObject] = []
+        records: list[JsonObject] = []
         for line in filter(None, lines):
             with suppress(ValueError):
-                change = read_json(line)
-                changes += [change] if isinstance(change, dict) else []
-        return changes
+                record = read_json(line)
+                records += [record] if isinstance(record, dict) else []
+        return records
 
     def finish(
         self,
@@ -298,10 +280,9 @@ class RunDirectory:
         if self._copy is not None:
             self._copy.finish()
         self._write_manifest()
-        for log in LOGS:
-            if (self.path / log).exists():
-                with suppress(OSError):
-                    self._disk.remove(self.path / log)
+        if (self.path / SPENT_LOG).exists():
+            with suppress(OSError):
+                self._disk.remove(self.path / SPENT_LOG)
         if self.target_cache.exists():
             import shutil  # slow to import
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -471,3 +471,38 @@ def leaves(value: JsonValue, prefix: str = "") -> Iterator[tuple[str, JsonValue]
             )
         else:
             yield path or ROOT, item
+
+
+def nested_document(values: Iterable[tuple[str, JsonValue]]) -> JsonValue:
+    """Return the document that has these values at these paths; gaps in lists are closed.
+
+    >>> nested_document([("a[4].b", 1), ("a[2].b", 2), ("c", [])])
+    {'a': [{'b': 2}, {'b': 1}], 'c': []}
+    >>> nested_document([("$", 5)])
+    5
+    """
+    root: dict[Segment, object] = {}
+    for text, value in values:
+        if text == ROOT:
+            return value
+        *steps, last = parse_path(text).segments
+        place = root
+        for step in steps:
+            inner = place.setdefault(step, _Parts())
+            place = inner if isinstance(inner, _Parts) else {}
+        place.setdefault(last, value)
+    return _joined(root)
+
+
+class _Parts(dict[Segment, object]):
+    """The parts of a container by key or index, as opposed to a value that is an object."""
+
+
+def _joined(parts: Mapping[Segment, object]) -> JsonValue:
+    values = {
+        step: _joined(part) if isinstance(part, _Parts) else cast("JsonValue", part)
+        for step, part in parts.items()
+    }
+    if values and all(isinstance(step, int) for step in values):
+        return [value for _, value in sorted(values.items(), key=lambda each: cast("int", each[0]))]
+    return {str(step): value for step, value in values.items()}

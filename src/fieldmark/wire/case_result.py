@@ -26,10 +26,18 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.presence import is_present
 from fieldmark.values.strict_json import all_finite
 from fieldmark.wire.scores import evaluator_result_to_json
 
-__all__ = ["FLAGS", "NON_FINITE", "CaseResult", "FieldResult", "with_parsed_documents"]
+__all__ = [
+    "FLAGS",
+    "NON_FINITE",
+    "CaseResult",
+    "FieldResult",
+    "with_confidences",
+    "with_parsed_documents",
+]
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
 """The flags that a comparison may have."""
@@ -45,7 +53,7 @@ class FieldResult:
     """One field: its path, its outcome and both values.
 
     `candidate_path` differs from `path` if aligned list items have different indexes. `case_id` is
-    the id of its case.
+    the id of its case, and `confidence` that of the candidate, if it was read.
     """
 
     path: str
@@ -65,6 +73,7 @@ class FieldResult:
     flags: tuple[str, ...] = ()
     note: str = ""
     case_id: str = ""
+    confidence: float | None = None
 
     def finite(self) -> FieldResult:
         """Return the field with null for NaN and infinite numbers, and then a flag `non_finite`.
@@ -105,6 +114,7 @@ class FieldResult:
             "comparator": field.comparator,
             "flags": [*field.flags],
             "note": field.note,
+            **({} if field.confidence is None else {"confidence": field.confidence}),
             **values,
         }
 
@@ -115,8 +125,9 @@ class CaseResult:
 
     `overall` is the combined result of the evaluators, if the case has any. `has_values` is false
     for a stored case whose documents were not saved, and `non_finite` are the positions of the
-    fields of a stored case whose candidate was NaN or infinite. Fields are computed on access, so a
-    run pays only for what it uses.
+    fields of a stored case whose candidate was NaN or infinite. `confidences` are those of
+    the values of the candidate by position, `None` for a value without one, in a run with
+    confidences. Fields are computed on access, so a run pays only for what it uses.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -133,6 +144,7 @@ class CaseResult:
     overall: Score | None = field(default=None, repr=False)
     has_values: bool = field(default=True, repr=False)
     non_finite: frozenset[int] = field(default=frozenset(), repr=False)
+    confidences: Mapping[int, float | None] | None = field(default=None, repr=False)
 
     @property
     def expected(self) -> JsonValue | Missing:
@@ -158,6 +170,12 @@ class CaseResult:
     def tags(self) -> tuple[str, ...]:
         """The tags of the case."""
         return self.case.tags
+
+    @property
+    def metadata(self) -> JsonObject | None:
+        """The metadata of the case, if it was read and saved."""
+        context = self.case.context if self.has_values else None
+        return None if context is None else context.metadata
 
     @property
     def usage(self) -> JsonObject | None:
@@ -297,6 +315,7 @@ class CaseResult:
                 ),
                 note="" if comparison is None else comparison.note,
                 case_id=self.case.id,
+                confidence=self.confidences.get(position) if self.confidences else None,
             )
 
     def without_values(self) -> CaseResult:
@@ -308,7 +327,7 @@ class CaseResult:
         }
         return replace(
             self,
-            case=self.case._replace(expected=None, candidate=MISSING, note=""),
+            case=self.case._replace(expected=None, candidate=MISSING, note="", confidences=MISSING),
             has_values=False,
             outcomes=Outcomes(
                 outcomes.cells, comparisons, outcomes.items, fallback=outcomes.fallback
@@ -343,6 +362,7 @@ class CaseResult:
             "f1": self.f1,
             "errors_by_type": dict(self.errors_by_type),
             "quality": {**self.quality._asdict(), "flags": flags},
+            **({"metadata": self.metadata} if self.metadata else {}),
             **({} if self.usage is None else {"usage": self.usage}),
             **({"evaluator_results": evaluations} if evaluations else {}),
             "outcomes": [each.to_dict() for each in self.fields],
@@ -386,6 +406,42 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
     if document is MISSING or presence is Presence.ABSENT:
         return MISSING
     return document if path == ROOT else resolve(document, path)
+
+
+def with_confidences(result: CaseResult) -> CaseResult:
+    """Return a result with the confidence of each field that has a value in the candidate.
+
+    Aligned items have the confidences of the candidate's items. A field that is compared as a whole
+    has the lowest confidence of its parts, and none if a part has none. An empty list or object is
+    a value only if it has a confidence. The words of a text are one value, with the outcome of the
+    first one that does not match.
+    """
+    from fieldmark.compare.tokens import Tokens  # these are not needed by most runs
+    from fieldmark.values.confidence import least_confidence
+
+    given, candidate = result.case.confidences, result.case.candidate
+    found: dict[int, float | None] = {}
+    texts: dict[tuple[int, str], tuple[int, bool]] = {}
+    if not isinstance(given, Missing):
+        for position, record in enumerate(result.outcomes.records(result.attributes)):
+            place, presence = record.candidate_path, record.candidate_presence
+            comparator = result.attributes.attributes[record.attribute].comparator
+            if comparator == Tokens.name:
+                key, matched = (record.attribute, record.label), record.outcome is Outcome.MATCH
+                earlier, all_matched = texts.get(key, (-1, True))
+                if earlier >= 0 and (matched or not all_matched):
+                    continue
+                found.pop(earlier, None)
+                texts[key] = position, matched
+                # A word may be missing, but the text is not.
+                text = _value(candidate, place, Presence.VALUE)
+                presence = Presence.VALUE if is_present(text) else presence
+            if presence is not Presence.VALUE:
+                continue
+            confidence = least_confidence(_value(given, place, presence))
+            if confidence is not None or _value(candidate, place, presence) not in ([], {}):
+                found[position] = confidence
+    return replace(result, confidences=found)
 
 
 def with_parsed_documents(result: CaseResult) -> CaseResult:

@@ -42,6 +42,7 @@ _CONVENTIONS: Final = 8
 """The maximum number of conventions whose statistics are cached."""
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
+_NO_CONTEXT: Final = CaseContext()
 _COMMON: Final = (CaseInput.OK, "", "", (), None)
 """The input, note, source, tags and context of most cases."""
 _QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
@@ -83,6 +84,7 @@ class CaseEncoder:
                 and case[3:8] == _COMMON
                 and not (outcomes.fallback or each.non_finite or each.evaluator_results)
                 and each.overall is None
+                and each.confidences is None
             ):
                 documents = case.unparsed
                 record = self._record(each)
@@ -106,8 +108,11 @@ class CaseEncoder:
             parts += [b',"parsed_from":', strict_json(case.parsed_from)]
         if case.tags:
             parts += [b',"tags":', strict_json(case.tags)]
-        if case.context is not None and case.context.usage is not None:
-            parts += [b',"usage":', strict_json(case.context.usage)]
+        if case.context is not None:
+            if values and case.context.metadata:
+                parts += [b',"metadata":', strict_json(case.context.metadata)]
+            if case.context.usage is not None:
+                parts += [b',"usage":', strict_json(case.context.usage)]
         if outcomes.comparisons:
             comparisons = [
                 _comparison(position, each, notes=values)
@@ -118,6 +123,8 @@ class CaseEncoder:
             parts += [b',"items":', strict_json(self.numbers.items(outcomes.items))]
         if outcomes.fallback:
             parts.append(b',"fallback":true')
+        if result.confidences is not None:
+            parts += [b',"confidence":', strict_json([*map(list, result.confidences.items())])]
         if values:
             expected, candidate = case.unparsed or (case.expected, case.candidate)
             parts += [b',"expected":', _document_json(expected)]
@@ -245,6 +252,7 @@ def case_from_json(
         overall,
         "expected" in row,
         _positions(row.get("non_finite")),
+        _confidences(row.get("confidence"), len(cast("list[JsonValue]", row["cells"]))),
     )
 
 
@@ -252,8 +260,29 @@ def _positions(stored: JsonValue) -> frozenset[int]:
     return frozenset(stored) if _are_cells(stored) else frozenset()
 
 
+def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | None:
+    if stored is None:
+        return None
+    found: dict[int, float | None] = {}
+    for each in stored if isinstance(stored, list) else [stored]:
+        match each:
+            case [int(position), None] if 0 <= position < fields:
+                found[position] = None
+            case [int(position), float() | int() as confidence] if 0 <= position < fields:
+                if isinstance(confidence, bool) or not 0 <= confidence <= 1:
+                    raise ValueError("a confidence must be null or between 0 and 1")
+                found[position] = float(confidence)
+            case _:
+                raise ValueError("a confidence must have the position of a field")
+    return found
+
+
 def _case(row: JsonObject) -> Case:
-    tags, usage = row.get("tags"), row.get("usage")
+    tags, metadata, usage = row.get("tags"), row.get("metadata"), row.get("usage")
+    context = CaseContext(
+        metadata=metadata if isinstance(metadata, dict) else None,
+        usage=usage if isinstance(usage, dict) else None,
+    )
     return Case(
         id=str(row["case_id"]),
         expected=row.get("expected"),
@@ -262,7 +291,7 @@ def _case(row: JsonObject) -> Case:
         note=str(row.get("note", "")),
         parsed_from=str(row.get("parsed_from", "")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
-        context=CaseContext(usage=usage) if isinstance(usage, dict) else None,
+        context=context if context != _NO_CONTEXT else None,
     )
 
 

@@ -86,6 +86,11 @@ class RunDiff:
         """The mean score of every evaluator in both runs, with its difference."""
         return self.metrics.evaluators
 
+    @property
+    def slices(self) -> Mapping[str, MetricDifference]:
+        """The first metric of every slice in both runs, with its difference."""
+        return self.metrics.slices
+
     def note(self, metric: str) -> str:
         """Return in which run a metric is vacuous, or an empty string."""
         flagged = ["vacuous" in each.flags.get(metric, ()) for each in self.summaries]
@@ -182,6 +187,7 @@ class RunDiff:
             },
             "attributes": {name: self.to_json(each) for name, each in self.attributes.items()},
             "evaluators": {name: self.to_json(each) for name, each in self.evaluators.items()},
+            "slices": {name: self.to_json(each) for name, each in self.slices.items()},
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Final
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, run_failures
@@ -16,14 +16,19 @@ from fieldmark.metrics.summary import (
     Macro,
     Micro,
     QualitySummary,
+    RateVariations,
     RunIntervals,
     Summary,
+    Variation,
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth
 from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.confidence import ConfidenceSummary
 
 __all__ = [
     "attribute_to_json",
@@ -45,9 +50,35 @@ _VERDICTS: Final = {"pass": "passed", "partial": "partial", "fail": "failed"}
 
 def summary_to_json(summary: Summary) -> JsonObject:
     """Return the summary as JSON, in reading order."""
-    metrics: JsonObject = {
+    document: JsonObject = {
         "format": FORMAT,
         "convention": convention_to_json(summary.convention),
+        **_metrics_to_json(summary),
+        "evaluators": {name: evaluator_to_json(each) for name, each in summary.evaluators.items()},
+        **({"detection": summary.detection} if summary.detection else {}),
+        **({"usage": summary.usage} if summary.usage else {}),
+        **({"spent": summary.spent} if summary.spent else {}),
+        "gates": [gate_to_json(gate) for gate in summary.gates],
+        "passed": summary.passed,
+        "failures": [failure.value for failure in summary.failures],
+        "warnings": list(summary.warnings),
+        "structural_warnings": list(summary.structural_warnings),
+    }
+    if summary.intervals is not None:
+        document = with_intervals(document, summary.intervals)
+    if summary.by:
+        document["by"] = list(summary.by)
+        document["slices"] = {name: _slice_to_json(each) for name, each in summary.slices.items()}
+        document["groups"] = {
+            key: {"slices": each.slices, "mean": {**each.mean}, "deviation": {**each.deviation}}
+            for key, each in summary.group_means().items()
+        }
+    return document
+
+
+def _metrics_to_json(summary: Summary) -> JsonObject:
+    """Return the metrics that a run and its slices have."""
+    return {
         "cases": dict(summary.cases._asdict()),
         "verdicts": _verdicts_to_json(summary.verdicts),
         "micro": _micro_to_json(summary.micro),
@@ -61,16 +92,12 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "attributes": {path: attribute_to_json(each) for path, each in summary.attributes.items()},
         "errors_by_type": dict(summary.errors_by_type._asdict()),
         "quality": _quality_to_json(summary.quality),
-        "evaluators": {name: evaluator_to_json(each) for name, each in summary.evaluators.items()},
-        **({"detection": summary.detection} if summary.detection else {}),
-        **({"usage": summary.usage} if summary.usage else {}),
-        **({"spent": summary.spent} if summary.spent else {}),
-        "gates": [gate_to_json(gate) for gate in summary.gates],
-        "passed": summary.passed,
-        "failures": [failure.value for failure in summary.failures],
-        "warnings": list(summary.warnings),
-        "structural_warnings": list(summary.structural_warnings),
+        **_confidence_to_json(summary),
     }
+
+
+def _slice_to_json(summary: Summary) -> JsonObject:
+    metrics = _metrics_to_json(summary)
     return metrics if summary.intervals is None else with_intervals(metrics, summary.intervals)
 
 
@@ -78,22 +105,10 @@ def summary_from_json(value: JsonObject) -> Summary:
     """Parse a summary written by `summary_to_json`; an invalid one raises `ValueError`."""
     fields = JsonFields(value)
     check_format(value)
-    macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
-    cases = CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields))
+    summary = _metrics_from_json(fields, convention_from_json(fields.object("convention")))
     gates = tuple(_gate_from_json(each) for each in fields.array_of_objects("gates"))
-    return Summary(
-        convention=convention_from_json(fields.object("convention")),
-        cases=cases,
-        verdicts=_verdicts_from_json(fields.object("verdicts")),
-        micro=_micro_from_json(fields.object("micro")),
-        macro=Macro(
-            by_attribute=_mean_from_json(macro.object("by_attribute")),
-            by_case=_mean_from_json(macro.object("by_case")),
-        ),
-        mean_score=fields.optional_number("mean_score"),
-        attributes={path: _attribute_from_json(each) for path, each in attributes.items()},
-        errors_by_type=_errors_from_json(fields.object("errors_by_type")),
-        quality=_quality_from_json(fields.object("quality")),
+    return replace(
+        summary,
         evaluators={
             name: _evaluator_from_json(each) for name, each in fields.objects("evaluators")
         },
@@ -104,14 +119,63 @@ def summary_from_json(value: JsonObject) -> Summary:
         failures=fields.optional(
             lambda key: tuple(map(RunFailure, fields.texts(key))),
             "failures",
-            run_failures(cases, gates),
+            run_failures(summary.cases, gates),
         ),
         warnings=fields.texts("warnings"),
         structural_warnings=fields.optional(fields.texts, "structural_warnings", ()),
-        intervals=fields.optional(
-            lambda key: _intervals_from_json(fields.object(key), attributes), "intervals", None
+        by=fields.optional(fields.texts, "by", ()),
+        slices=fields.optional(
+            lambda key: {
+                name: _metrics_from_json(each, summary.convention)
+                for name, each in fields.objects(key)
+            },
+            "slices",
+            {},
         ),
     )
+
+
+def _metrics_from_json(fields: JsonFields, convention: AppliedConvention) -> Summary:
+    """Parse the metrics that a run and its slices have."""
+    macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
+    deviations = fields.optional(fields.object, "deviations", JsonFields({}))
+    return Summary(
+        convention=convention,
+        cases=CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields)),
+        verdicts=_verdicts_from_json(fields.object("verdicts")),
+        micro=_micro_from_json(fields.object("micro")),
+        macro=Macro(
+            by_attribute=_mean_from_json(macro.object("by_attribute")),
+            by_case=_mean_from_json(macro.object("by_case")),
+        ),
+        mean_score=fields.optional_number("mean_score"),
+        attributes={path: _attribute_from_json(each) for path, each in attributes.items()},
+        errors_by_type=_errors_from_json(fields.object("errors_by_type")),
+        quality=_quality_from_json(fields.object("quality")),
+        intervals=fields.optional(
+            lambda key: _intervals_from_json(fields.object(key), deviations, attributes),
+            "intervals",
+            None,
+        ),
+        confidence=_confidence_from_json(fields),
+    )
+
+
+def _confidence_to_json(summary: Summary) -> JsonObject:
+    """Return the confidences of the few runs that have any."""
+    if summary.confidence is None:
+        return {}
+    from fieldmark.wire.confidence import confidence_to_json
+
+    return {"confidence": confidence_to_json(summary.confidence)}
+
+
+def _confidence_from_json(fields: JsonFields) -> ConfidenceSummary | None:
+    if "confidence" not in fields.value:
+        return None
+    from fieldmark.wire.confidence import confidence_from_json
+
+    return confidence_from_json(fields.object("confidence"))
 
 
 def convention_to_json(convention: AppliedConvention) -> JsonObject:
@@ -208,25 +272,53 @@ def intervals_to_json(intervals: RunIntervals) -> JsonObject:
 
 
 def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
-    """Add `intervals` to a summary as JSON, and an `interval` to each attribute."""
+    """Add `intervals` and `deviations` to a summary as JSON, and both to each attribute."""
     attributes = summary.get("attributes")
     extended: JsonObject = {}
     for path, metrics in (attributes if isinstance(attributes, dict) else {}).items():
-        interval = intervals.attributes.get(path)
+        rates = intervals.attributes.get(path, RateVariations())._asdict()
         known = metrics if isinstance(metrics, dict) else {}
-        extended[path] = {**known, "interval": {"f1": None if interval is None else list(interval)}}
-    return {**summary, "attributes": extended, "intervals": intervals_to_json(intervals)}
+        extended[path] = {
+            **known,
+            "interval": {
+                name: each.interval and list(each.interval) for name, each in rates.items()
+            },
+            "deviation": {name: each.deviation for name, each in rates.items()},
+        }
+    return {
+        **summary,
+        "attributes": extended,
+        "intervals": intervals_to_json(intervals),
+        "deviations": {**intervals.deviations},
+    }
 
 
-def _intervals_from_json(fields: JsonFields, attributes: dict[str, JsonFields]) -> RunIntervals:
-    own = {path: each.object("interval") for path, each in attributes.items()}
+def _intervals_from_json(
+    fields: JsonFields, deviations: JsonFields, attributes: dict[str, JsonFields]
+) -> RunIntervals:
     return RunIntervals(
         metrics={name: fields.interval(name) for name in fields.value},
         attributes={
-            path: each.interval("f1")
-            for path, each in own.items()
-            if each.value.get("f1") is not None
+            path: found
+            for path, each in attributes.items()
+            if (found := _variations_from_json(each)) != RateVariations()
         },
+        deviations={name: deviations.number(name) for name in deviations.value},
+    )
+
+
+def _variations_from_json(fields: JsonFields) -> RateVariations:
+    """Parse the variation of the rates of an attribute; earlier versions stored that of F1 only."""
+    intervals = fields.object("interval")
+    deviations = fields.optional(fields.object, "deviation", JsonFields({}))
+    return RateVariations(
+        *(
+            Variation(
+                None if intervals.value.get(name) is None else intervals.interval(name),
+                deviations.optional(deviations.optional_number, name, None),
+            )
+            for name in _RATES
+        )
     )
 
 

@@ -79,17 +79,22 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "calibrate": ("none",),
     "compare": ({"a": 1}, {"a": 1}),
     "compare_many": ({"a": 1}, ROWS),
+    "consensus": ({"one": ROWS},),
     "diff": ("none", "none"),
     "evaluate": ({"tests": [{"expected": {"a": 1}, "candidate": {"a": 1}}]},),
+    "find_slices": ("none",),
     "improve": ("none",),
     "infer": (ROWS,),
     "label": ("none",),
     "lint": (ROWS,),
     "open_run": ("none",),
+    "power": ("none", 0.1),
+    "rank": (["none", "none"],),
     "rescore": ("none",),
     "rules_from": ({"type": "object", "properties": {"a": {"type": "string"}}},),
     "runs": (),
     "score": (ROWS, ROWS),
+    "score_many": (ROWS, {"one": ROWS, "two": ROWS}),
 }
 PARAMETERS = [
     pytest.param(name, parameter, id=f"{name}-{parameter}")

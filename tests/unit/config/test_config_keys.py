@@ -20,7 +20,7 @@ from fieldmark.registry import Plugin
 
 NATIVE = ("scope", "depth", "defaults", "fields", "empty_tokens", "empty_containers",
           "empty_blanks", "strict", "provider", "rules", "convention", "gates", "fuzzy_threshold",
-          "semantic_threshold", "safety")  # fmt: skip
+          "semantic_threshold", "safety", "confidence")  # fmt: skip
 
 
 def misspelled(key: str) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.metrics.usage import NO_USAGE, merged_usage, total_usage
+from fieldmark.metrics.usage import NO_USAGE, total_usage
 
 OPENAI = {
     "name": "openai",
@@ -42,31 +42,3 @@ def test_totals_over_providers(providers, totals):
 
 def test_empty_usage_has_all_keys():
     assert total_usage([]) == NO_USAGE
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "merged"),
-    [
-        pytest.param(
-            [OPENAI],
-            [OPENAI],
-            [{**OPENAI, "calls": 4, "input_tokens": 160, "cost": 1.0, "seconds": 3.0}],
-            id="same-providers-are-added",
-        ),
-        pytest.param([OPENAI], [LOCAL], [OPENAI, LOCAL], id="other-providers-are-listed"),
-        pytest.param(
-            [OPENAI], [{**OPENAI, "model": "n"}], [OPENAI, {**OPENAI, "model": "n"}],
-            id="another-model-is-another-provider",
-        ),
-        pytest.param([LOCAL], [LOCAL], [{**LOCAL, "calls": 2, "output_tokens": 18, "seconds": 1.0}],
-                     id="unknown-cost-stays-unknown"),
-        pytest.param(
-            [{"models": ["b"]}], [{"models": ["a", "b"]}], [{"models": ["a", "b"]}],
-            id="models-are-merged-and-sorted",
-        ),
-        pytest.param([{"models": ["b"]}], [{}], [{}], id="keys-of-the-resumed-run-only"),
-        pytest.param([], [OPENAI], [OPENAI], id="no-earlier-usage"),
-    ],
-)  # fmt: skip
-def test_usage_of_a_resumed_run(before, now, merged):
-    assert merged_usage(before, now) == merged

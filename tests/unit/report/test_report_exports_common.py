@@ -63,7 +63,8 @@ def test_tables_require_the_extra(ordinary, tmp_path, monkeypatch, write, module
 def test_without_values_the_value_columns_are_omitted(ordinary, tmp_path):
     write_outcomes_csv(ordinary.without_values(), tmp_path / "o.csv")
     write_parquet(ordinary.without_values(), tmp_path / "o.parquet")
-    expected = [name for name in FIELD_COLUMNS if name not in ("expected", "candidate", "note")]
+    hidden = ("expected", "candidate", "note", "metadata")
+    expected = [name for name in FIELD_COLUMNS if name not in hidden]
     assert list(read_csv(tmp_path / "o.csv")[0]) == [*expected, "convention"]
     assert pq.read_table(tmp_path / "o.parquet").column_names == expected
 

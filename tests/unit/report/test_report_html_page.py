@@ -14,9 +14,17 @@ import pytest
 import fieldmark as fm
 from fieldmark.api.report import html_report
 from fieldmark.report.html.embedding import embedded
-from fieldmark.report.html.page import LABEL_SCRIPTS, SCRIPTS, STYLES, script, style
+from fieldmark.report.html.page import (
+    LABEL_SCRIPTS,
+    LEADERBOARD_SCRIPTS,
+    SCRIPTS,
+    STYLES,
+    script,
+    style,
+)
 
 ASSETS = Path(fm.__file__).parent / "report" / "html" / "assets"
+PAGE_SCRIPTS = (SCRIPTS, LABEL_SCRIPTS, LEADERBOARD_SCRIPTS)
 NAUGHTY = json.loads(
     (Path(__file__).parents[2] / "data" / "naughty" / "strings.json").read_text("utf-8")
 )
@@ -100,19 +108,20 @@ def test_the_page_makes_no_requests(page):
      "DOMParser", "createContextualFragment", "fetch(", "XMLHttpRequest", "import(", "WebSocket"],
 )  # fmt: skip
 def test_the_script_never_parses_markup_or_sends_requests(word):
-    assert word.encode() not in script() + script(LABEL_SCRIPTS)
+    assert word.encode() not in script() + script(LABEL_SCRIPTS) + script(LEADERBOARD_SCRIPTS)
 
 
 def test_the_script_cannot_end_its_own_element():
-    for code in (script(), script(LABEL_SCRIPTS)):
+    for code in map(script, PAGE_SCRIPTS):
         assert not re.search(rb"</script|<!--|\]\]>", code, re.IGNORECASE)
     assert not re.search(rb"</style", style(), re.IGNORECASE)
 
 
 def test_every_asset_is_used_once_in_each_page():
-    names = [*SCRIPTS, *STYLES, *(name for name in LABEL_SCRIPTS if name not in SCRIPTS)]
+    names = {*STYLES, *(name for scripts in PAGE_SCRIPTS for name in scripts)}
     assert sorted(names) == sorted(each.name for each in ASSETS.iterdir())
-    assert len(set(LABEL_SCRIPTS)) == len(LABEL_SCRIPTS)
+    for each in (STYLES, *PAGE_SCRIPTS):
+        assert len(set(each)) == len(each)
 
 
 @pytest.mark.parametrize("asset", sorted(ASSETS.glob("*.js")), ids=lambda each: each.name)

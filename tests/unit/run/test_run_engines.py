@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
+from fieldmark.plan.kernel_walk import KernelWalk
+from fieldmark.plan.walk import Walk
 from fieldmark.run import options, ray_engine
 from fieldmark.run.options import RunOptions
 
@@ -40,6 +45,12 @@ def test_auto_is_one_worker_per_available_core(monkeypatch):
     monkeypatch.setattr(options.os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
     assert RunOptions(workers="auto").worker_count == 3
     assert RunOptions(workers=7).worker_count == 7
+    assert RunOptions().worker_count == 1
+
+
+@pytest.mark.parametrize(("workers", "most"), [(None, None), ("auto", None), (7, 7)])
+def test_cluster_uses_all_its_cores_unless_a_number_is_given(workers, most):
+    assert RunOptions(engine="ray", workers=workers).most_tasks == most
 
 
 EVAL = """
@@ -73,6 +84,12 @@ def with_target(folder):
     evaluated(folder)
 
 
+def of_one_row_group(folder):
+    for name in ("truth", "found"):
+        pq.write_table(pa.table({"id": ["1", "2"], "n": [1, 2]}), f"{name}.parquet")
+    fm.score("truth.parquet", "found.parquet", out="run", engine="ray")
+
+
 @pytest.mark.parametrize(
     ("start", "reason"),
     [
@@ -90,12 +107,41 @@ def with_target(folder):
             "the input is not a JSONL or Parquet file",
             id="in-memory",
         ),
+        pytest.param(of_one_row_group, "truth.parquet has a single row group", id="row-group"),
     ],
 )
 def test_run_that_cannot_be_distributed_says_so_before_it_starts(start, reason, folder):
     with pytest.raises(fm.ConfigError, match=f"cannot be distributed with engine ray: {reason}"):
         start(folder)
     assert not (folder / "run").exists()
+
+
+def sided(name, id_key="id", *, table=False):
+    layout = SimpleNamespace(id_key=id_key)
+    return SimpleNamespace(source=SimpleNamespace(name=name, is_table=table), layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("engine", "sides", "reason"),
+    [
+        ("ray", [sided("a.jsonl"), sided("b.jsonl")], ""),
+        ("ray", [sided("a.jsonl"), sided("b.jsonl", None)], "rows have no ids"),
+        ("ray", [sided("a.jsonl"), sided("b.jsonl.gz")], "b.jsonl.gz is not an uncompressed"),
+        ("ray", [sided("a.parquet", table=True), sided("b.jsonl")], "a.parquet is not an uncom"),
+        ("ray://head:1", [sided("a.jsonl"), sided("b.jsonl")], "a client of ray://head:1 cannot"),
+    ],
+)
+def test_rows_that_cannot_be_joined_have_a_reason(engine, sides, reason):
+    found = ray_engine.why_not_joined(engine, SimpleNamespace(by_id=True, sides=sides))
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+
+
+def test_libraries_that_joins_need_are_named(monkeypatch):
+    monkeypatch.setattr(ray_engine, "find_spec", lambda name: None if name == "polars" else name)
+    stream = SimpleNamespace(by_id=True, sides=[sided("a.jsonl"), sided("b.jsonl")])
+    expected = 'polars is missing; install "fieldmark[ray,tables]"'
+    assert ray_engine.why_not_joined("ray", stream) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +163,7 @@ def test_cluster_that_cannot_be_used_is_an_error(engine, starts, message, monkey
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with (
         pytest.raises(fm.ConfigError, match=message) as raised,
-        ray_engine.connection(engine, "auto"),
+        ray_engine.connection(engine, None),
     ):
         pass
     assert "details" not in str(raised.value)
@@ -136,7 +182,22 @@ def test_cluster_of_the_environment_is_used(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     with (
         pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"),
-        ray_engine.connection("ray", "auto"),
+        ray_engine.connection("ray", None),
     ):
         pass
     assert calls == ["10.0.0.1:6379"]
+
+
+def plans():
+    gc.collect()
+    return sum(isinstance(each, KernelWalk | Walk) for each in gc.get_objects())
+
+
+def test_plan_that_is_no_longer_used_is_freed(tmp_path):
+    """A worker of a cluster compiles a plan for each task."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text(LINES)
+    before = plans()
+    for _ in range(3):
+        fm.score(path, path)
+    assert plans() <= before

@@ -10,8 +10,10 @@ import pytest
 
 from fieldmark.compare.semantic import Semantic
 from fieldmark.evaluators.base import Score
+from fieldmark.judges.llm.usage_log import LlmCall, UsageLog, llm_threads
 from fieldmark.model.case import Case
 from fieldmark.model.rule import Rules
+from fieldmark.run import ray_services
 from fieldmark.run.partition_worker import WorkerJob
 from fieldmark.run.ray_services import Services, _Answer, _Mailbox, _Question
 from fieldmark.run.settings import resolve_settings
@@ -79,9 +81,58 @@ def test_question_of_a_repeated_task_is_answered_without_another_call(answers, m
     first, again = (ask(services, answers, number, question) for number in (1, 2))
     assert first == again == _Answer(Score(score=1.0, verdict=None))
     assert calls == ["a"]
-    services.settle(["a"])
+    services.settle(result(after=1, ids=["a"]))
     ask(services, answers, 3, question)
     assert calls == ["a", "a"]
+
+
+def result(*, after, ids=()):
+    return SimpleNamespace(after=after, ids=ids)
+
+
+def used(log):
+    return log.usage(lambda _: None)["calls"]
+
+
+def test_responses_count_when_the_results_of_their_task_have_arrived(answers, monkeypatch):
+    """A resumed run repeats the other tasks, and asks again."""
+    monkeypatch.setattr("ray.get", lambda _: None)
+    log = UsageLog()
+
+    def judge(case):
+        log.record_response(LlmCall(case.id, "m", 1, 1))
+        with llm_threads(1) as pool:
+            pool.submit(log.record_response, LlmCall(f"{case.id} again", "m", 1, 1)).result()
+        return Score(score=1.0, verdict=None)
+
+    services = opened(answers, [judge])
+    for number, task in enumerate((0, 2, 4)):
+        ask(services, answers, number, _Question(0, Case(str(task), {}, {}), str(task), task))
+    assert used(log) == 0
+    services.settle(result(after=2))
+    assert used(log) == 2
+    services.settle(result(after=4))
+    assert used(log) == 4
+    # The same question of a worker that was lost, whose task another one repeated.
+    ask(services, answers, 9, _Question(0, Case("late", {}, {}), "late", 2))
+    assert used(log) == 6
+    services.close()
+    assert used(log) == 8
+
+
+def test_task_of_a_question_is_the_one_that_the_worker_started(monkeypatch):
+    monkeypatch.setattr(ray_services, "_task", 0)
+    ray_services.start_task(12)
+    mailbox = SimpleNamespace(ask=SimpleNamespace(remote=lambda question: question))
+    asked = []
+
+    def get(question):
+        asked.append(question)
+        return _Answer("done")
+
+    monkeypatch.setattr("ray.get", get)
+    assert ray_services._ask(mailbox, _Question(0, CASE, CASE.id)) == "done"
+    assert asked == [_Question(0, CASE, CASE.id, task=12)]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +164,7 @@ def test_provider_is_asked_where_the_run_was_started(answers, monkeypatch):
     answers.ask = SimpleNamespace(remote=lambda question: question)
     pairs = [("one text", "another"), ("a", "b c")]
     assert [each.similarity for each in comparator.ask(pairs)] == [0.5, 0.5]
+    assert [each.similarity for each in comparator.ask(pairs[:1])] == [0.5]
     assert provider.calls == 1
     assert asked == [_Question(0, pairs)]
 

@@ -220,6 +220,11 @@ def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path
     assert (given["before"]["name"], given["after"]["name"]) == (second, first)
     assert [each["case_id"] for each in given["worse"]] == improved
     assert given["notes"] == [f"{second} is newer than {first}"]
+    ranked = get(writable_server, "/api/rank", run=[first, second], metric="micro_f1")
+    assert [(run["rank"], run["id"]) for run in ranked["runs"]] == [(1, second), (2, first)]
+    assert (ranked["title"], str(tmp_path) in json.dumps(ranked)) == ("micro F1", False)
+    runs = [tmp_path / "runs" / each for each in (first, second)]
+    assert ranked["pairs"] == fm.rank(runs, metric="micro_f1").to_dict()["pairs"]
     trend = get(writable_server, "/api/trend", metric="micro_f1")
     assert [step["run"] for step in trend["steps"]] == [first, second]
     assert (trend["metric"], trend["best"], trend["excluded"]) == ("micro_f1", second, 0)
@@ -305,9 +310,27 @@ def test_corrupt_run_is_listed_with_the_others(tmp_path):
     [
         "/api/runs?limit=0", "/api/runs?limit=501", "/api/runs?offset=-1", "/api/runs?surprise=1", "/api/runs?status=odd", "/api/health?x=1",
         "/api/jobs?x", "/api/runs/{run}/cases?sort=odd", "/api/runs/{run}/cases?limit=x", "/api/runs/{run}/cases/0", "/api/runs/{run}/cases/x",
-        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
+        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/rank?run={run}", "/api/rank", "/api/rank?run=a&run=b&x=1", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
     ],
 )  # fmt: skip
 def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811
     response = read_only_server.client.get(path.format(run=run))
     assert (response.status_code, error_code(response)) == (422, "invalid_request")
+
+
+def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa: F811
+    truth = [{"id": str(n), "vendor": "Acme" if n % 3 else "Bolt", "total": n} for n in range(90)]
+    found = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
+    run, other = (read_only_server.run(truth, found, by=["vendor"]) for _ in range(2))
+    summary = get(read_only_server, f"/api/runs/{run}")["summary"]
+    assert summary["slices"]["vendor=Bolt"]["micro"]["f1"] == 0.5
+    [weak] = get(read_only_server, f"/api/runs/{run}/slices")["slices"]
+    assert weak["text"] == "vendor = Bolt: F1 0.50 against 1.00, 30 cases"
+    difference = get(read_only_server, "/api/diff", a=run, b=other)["slices"]
+    assert difference["vendor=Bolt"]["word"] == "no difference"
+
+
+@pytest.mark.parametrize("by", [["a..b"], ["tag", "tag"], ["x" * 5000]])
+def test_batch_with_invalid_slices_is_rejected(read_only_server, by):  # noqa: F811
+    body = {"truth": {"rows": [{"id": "1"}]}, "candidate": {"rows": [{"id": "1"}]}, "by": by}
+    assert read_only_server.client.post("/api/batch", json=body).status_code == 422

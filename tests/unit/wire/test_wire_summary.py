@@ -20,8 +20,10 @@ from fieldmark.metrics.summary import (
     Macro,
     Micro,
     QualitySummary,
+    RateVariations,
     RunIntervals,
     Summary,
+    Variation,
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
@@ -149,7 +151,9 @@ def test_intervals_are_added_to_a_summary():
     low, high = written["attributes"]["items[].price"]["interval"]["f1"]
     assert low < plain["attributes"]["items[].price"]["f1"] < high
     assert written["intervals"]["mean_score"][0] < plain["mean_score"]
-    assert {key for key in written if key not in plain} == {"intervals"}
+    assert written["deviations"]["mean_score"] > 0
+    assert written["attributes"]["items[].price"]["deviation"]["f1"] > 0
+    assert {key for key in written if key not in plain} == {"intervals", "deviations"}
     assert written == summary_to_json(run)
 
 
@@ -231,17 +235,32 @@ SUMMARIES = st.builds(
     warnings=st.lists(NAMES).map(tuple),
 )
 INTERVALS = st.tuples(NUMBERS, NUMBERS)
+VARIATION = st.builds(Variation, st.none() | INTERVALS, OPTIONAL)
+VARIATIONS = st.builds(RateVariations, VARIATION, VARIATION, VARIATION).filter(
+    lambda each: each != RateVariations()
+)
+
+
+EMPTY = {
+    "evaluators": {}, "detection": {}, "usage": {}, "gates": (), "warnings": (),
+    "structural_warnings": (), "failures": (),
+}  # fmt: skip
 
 
 @given(SUMMARIES, st.data())
 def test_summary_is_read_back_as_written(summary, data):
     if data.draw(st.booleans()):
-        own = st.dictionaries(st.sampled_from(sorted(summary.attributes)), INTERVALS)
+        own = st.dictionaries(st.sampled_from(sorted(summary.attributes)), VARIATIONS)
         intervals = RunIntervals(
             metrics=data.draw(st.dictionaries(NAMES, INTERVALS)),
             attributes=data.draw(own) if summary.attributes else {},
+            deviations=data.draw(st.dictionaries(NAMES, NUMBERS)),
         )
         summary = replace(summary, intervals=intervals)
+        keys = data.draw(st.lists(NAMES, unique=True))
+        inner = replace(summary, convention=summary.convention, **EMPTY)
+        slices = {f"{key}={value}": inner for key in keys for value in ("", "x")}
+        summary = replace(summary, by=tuple(keys), slices=slices)
     written = json.dumps(summary_to_json(summary))
     read = summary_from_json(json.loads(written))
     assert read == summary

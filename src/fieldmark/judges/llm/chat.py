@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 from fieldmark.judges.http_client import excerpt
@@ -21,7 +20,7 @@ from fieldmark.judges.llm.connection import ChatConnection, ReplyFormat
 from fieldmark.judges.llm.images import Image
 from fieldmark.judges.llm.prompts import Prompt, data_block
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
-from fieldmark.judges.llm.usage_log import LlmCall
+from fieldmark.judges.llm.usage_log import LlmCall, llm_threads
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import plural
@@ -100,7 +99,7 @@ def grade_samples(
     missing = [repeat for repeat, response in enumerate(found) if response is None]
     if len(missing) > 1:
         threads = min(connection.concurrency, len(missing))
-        with ThreadPoolExecutor(threads, thread_name_prefix="fieldmark-llm") as pool:
+        with llm_threads(threads) as pool:
             requested = list(pool.map(request, missing))
     else:
         requested = list(map(request, missing))

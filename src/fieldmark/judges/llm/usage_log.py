@@ -3,13 +3,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from math import fsum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["BudgetExceededError", "LlmCall", "SpentChange", "TokenCount", "UsageLog"]
+__all__ = [
+    "BudgetExceededError",
+    "LlmCall",
+    "SpentChange",
+    "TokenCount",
+    "UsageLog",
+    "held_responses",
+    "llm_threads",
+]
+
+_Records: TypeAlias = "list[Callable[[], None]]"
+_HELD: Final[ContextVar[_Records | None]] = ContextVar("held_responses", default=None)
+
+
+@contextmanager
+def held_responses() -> Iterator[_Records]:
+    """Hold the responses that this thread receives; calling what is returned records them."""
+    records: _Records = []
+    before = _HELD.set(records)
+    try:
+        yield records
+    finally:
+        _HELD.reset(before)
+
+
+def llm_threads(number: int) -> ThreadPoolExecutor:
+    """Return threads for calls, whose responses are held if those of this thread are."""
+    return ThreadPoolExecutor(
+        number, "fieldmark-llm", initializer=_HELD.set, initargs=(_HELD.get(),)
+    )
 
 
 class LlmCall(NamedTuple):
@@ -62,8 +95,9 @@ class UsageLog:
     """The usage of one connection; thread-safe.
 
     The maximum cost of a call is reserved before the call, so a budget is never exceeded.
-    `write_change` receives every change of what was spent, so that a resumed run can `restore` it.
-    A call in flight counts with its maximum cost.
+    `write_change` receives every change of what was spent, and `take_new` returns the calls whose
+    responses were used, so that a resumed run can `restore` both. A call in flight counts with its
+    maximum cost.
     """
 
     def __init__(self) -> None:
@@ -74,15 +108,17 @@ class UsageLog:
         self._reserved = TokenCount()
         self._paid: set[str] = set()
         self._calls: dict[str, LlmCall] = {}
+        self._new: list[LlmCall] = []
         self.write_change: Callable[[SpentChange], None] = lambda _: None
 
     def __reduce__(self) -> tuple[type[UsageLog], tuple[()]]:
         # Every process has its own log.
         return UsageLog, ()
 
-    def restore(self, changes: Iterable[SpentChange]) -> None:
-        """Add what an interrupted run spent."""
+    def restore(self, changes: Iterable[SpentChange], calls: Iterable[LlmCall]) -> None:
+        """Add what an interrupted run spent, and the calls whose responses it used."""
         with self._settled:
+            self._calls.update((call.id, call) for call in calls)
             for change in changes:
                 self._requests += change.requests
                 self._failed += change.failed_requests
@@ -128,8 +164,23 @@ class UsageLog:
 
     def record_response(self, call: LlmCall) -> None:
         """Record the call that returned a response, which may come from the cache."""
+        held = _HELD.get()
+        if held is None:
+            self._record(call)
+        else:
+            held.append(partial(self._record, call))
+
+    def _record(self, call: LlmCall) -> None:
         with self._settled:
-            self._calls[call.id] = call
+            if call.id not in self._calls:
+                self._calls[call.id] = call
+                self._new.append(call)
+
+    def take_new(self) -> list[LlmCall]:
+        """Return the calls that were recorded since the last time."""
+        with self._settled:
+            new, self._new = self._new, []
+        return new
 
     def usage(self, price: Price) -> JsonObject:
         """Return the original cost of all responses, whether cached or not."""

@@ -6,7 +6,6 @@ import hashlib
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final, TypeVar
@@ -18,6 +17,7 @@ from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question, Unusabl
 from fieldmark.judges.llm.connection import Connection, GradingConnection, check_number
 from fieldmark.judges.llm.prompts import Prompt, form_prompt, meaning_prompt
 from fieldmark.judges.llm.response_cache import CachedResponse
+from fieldmark.judges.llm.usage_log import llm_threads
 from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
@@ -301,7 +301,7 @@ def _answer_in_batches(
             )
             if batches:
                 threads = min(connection.concurrency, len(batches))
-                pool = ThreadPoolExecutor(threads, thread_name_prefix="fieldmark-llm")
+                pool = llm_threads(threads)
                 try:
                     new = [answer for batch in pool.map(answer_batch, batches) for answer in batch]
                 finally:

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Final
 
-from fieldmark.compare.semantic import ask_provider
-from fieldmark.model.comparison import Provider, Similarity, TextPair
+from fieldmark.compare.semantic import SimilaritySource, ask_provider
+from fieldmark.model.comparison import Similarity, TextPair
 
 __all__ = ["SimilarityMemo"]
 
@@ -23,12 +23,12 @@ class SimilarityMemo:
 
     __slots__ = ("_known", "_lock", "_provider")
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: SimilaritySource) -> None:
         self._provider = provider
         self._known: dict[TextPair, Future[Similarity]] = {}
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type[SimilarityMemo], tuple[Provider]]:
+    def __reduce__(self) -> tuple[type[SimilarityMemo], tuple[SimilaritySource]]:
         # Every process has its own memo.
         return SimilarityMemo, (self._provider,)
 

@@ -24,6 +24,7 @@ from fieldmark.wire.scores import evaluator_result_to_json
 __all__ = [
     "CASE_COLUMNS",
     "CASE_LIST_COLUMNS",
+    "CONFIDENCE",
     "EVALUATOR_RESULTS",
     "FIELD_COLUMNS",
     "Cell",
@@ -48,6 +49,9 @@ Columns: TypeAlias = Mapping[str, ColumnType]
 EVALUATOR_RESULTS: Final = "evaluator_results"
 """The column with the results of all evaluators of a case."""
 
+CONFIDENCE: Final = "confidence"
+"""The column with the confidence of a field, in runs with confidences."""
+
 FIELD_COLUMNS: Final[Columns] = {
     "case_id": ColumnType.TEXT,
     "path": ColumnType.TEXT,
@@ -67,6 +71,7 @@ FIELD_COLUMNS: Final[Columns] = {
     "candidate": ColumnType.JSON,
     "note": ColumnType.TEXT,
     "tags": ColumnType.TAGS,
+    "metadata": ColumnType.JSON,
 }
 """The columns of a table of fields."""
 
@@ -91,13 +96,14 @@ CASE_COLUMNS: Final[Columns] = {
     "errors": ColumnType.INTEGER,
     "parsed_from": ColumnType.TEXT,
     "note": ColumnType.TEXT,
+    "metadata": ColumnType.JSON,
 }
 """The columns of a table of cases, without those of evaluators.
 
 `hallucination` is a number of fields, and `quality_hallucination` a share of keys.
 """
 
-_VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note"})
+_VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note", "metadata"})
 """The columns that may quote a document."""
 
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status", "vacuous")
@@ -107,11 +113,18 @@ _MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
 _SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 
 
-def field_columns(*, values: bool = True, evaluators: bool = False) -> Columns:
-    """Return the columns of a table of fields, with or without those that may quote a document."""
+def field_columns(
+    *, values: bool = True, evaluators: bool = False, confidence: bool = False
+) -> Columns:
+    """Return the columns of a table of fields, with or without those that may quote a document.
+
+    Runs with confidences and with evaluators have further columns.
+    """
     columns = {
         name: kind for name, kind in FIELD_COLUMNS.items() if values or name not in _VALUE_COLUMNS
     }
+    if confidence:
+        columns[CONFIDENCE] = ColumnType.NUMBER
     return {**columns, EVALUATOR_RESULTS: ColumnType.JSON} if evaluators else columns
 
 
@@ -150,6 +163,8 @@ def field_row(case: CaseResult, field: FieldResult) -> dict[str, Cell]:
         "candidate": field.candidate,
         "note": field.note,
         "tags": [*case.tags],
+        "metadata": case.metadata or MISSING,
+        CONFIDENCE: field.confidence,
     }
 
 
@@ -190,6 +205,7 @@ def case_row(case: CaseResult) -> dict[str, Cell]:
         "errors": stats.errors_count,
         "parsed_from": case.case.parsed_from,
         "note": case.case.note,
+        "metadata": case.metadata or MISSING,
         **{_score_column(each.name): each.score.score for each in case.evaluator_results},
         EVALUATOR_RESULTS: [*evaluator_rows(case)],
     }

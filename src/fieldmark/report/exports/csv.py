@@ -22,7 +22,11 @@ def write_outcomes_csv(run: ShownRun, out: Path) -> None:
 
     The results of evaluators are in the first row of each case.
     """
-    columns = field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
+    columns = field_columns(
+        values=run.has_values,
+        evaluators=bool(run.summary.evaluators),
+        confidence=run.summary.confidence is not None,
+    )
     convention = run.summary.convention.name
     rows = ([*row_cells(row, columns), convention] for row in field_rows(run))
     with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:

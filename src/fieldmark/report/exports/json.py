@@ -23,7 +23,7 @@ from fieldmark.wire.summary import summary_to_json
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
-_OF_CASE: Final = frozenset({"case_id", "tags"})
+_OF_CASE: Final = frozenset({"case_id", "tags", "metadata"})
 """The columns of fields that are the same in all fields of a case."""
 
 
@@ -69,11 +69,14 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
         document["parsed_from"] = read.parsed_from
     if case.tags:
         document["tags"] = list(case.tags)
+    if case.metadata:
+        document["metadata"] = case.metadata
     if case.outcomes.fallback:
         document["fallback"] = True
     if case.overall is not None:
         document |= _evaluations(case, case.overall)
-    columns = [name for name in field_columns(values=values) if name not in _OF_CASE]
+    known = field_columns(values=values, confidence=case.confidences is not None)
+    columns = [name for name in known if name not in _OF_CASE]
     outcomes: list[JsonValue] = []
     for field in case.iter_fields():
         row = field_row(case, field)

@@ -19,6 +19,7 @@ from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, run_verdict, tiles
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.run_text import confidence_tables
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
     AttributeRow,
@@ -30,7 +31,7 @@ from fieldmark.report.tables import (
     score_text,
     split_warnings,
 )
-from fieldmark.report.text_tables import counts_and_rates, headline
+from fieldmark.report.text_tables import counts_and_rates, headline, markdown_slices
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -88,7 +89,9 @@ def markdown(run: ShownRun) -> str:
         "",
         *_attributes(rows[:_ATTRIBUTES]),
         *_rest(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),
+        *markdown_slices(summary, top=_ATTRIBUTES),
         "",
+        *_confidence(summary),
         *_worst_cases(run),
         *warnings,
         *_rest(len(others) - _WARNINGS, "more warning"),
@@ -96,6 +99,20 @@ def markdown(run: ShownRun) -> str:
         f"Convention {in_code(summary.convention.name)}, run {in_code(run.name)}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _confidence(summary: Summary) -> Iterator[str]:
+    """Yield the tables of confidences that the terminal shows."""
+    if summary.confidence is None:
+        return
+    tables, remarks = confidence_tables(summary.confidence, top=_ATTRIBUTES)
+    for table in tables:
+        yield f"| {' | '.join(table.titles)} |"
+        yield f"|---|{'--:|' * (len(table.titles) - 1)}"
+        for name, *cells in table.rows:
+            yield f"| {' | '.join([in_code(name), *cells])} |"
+        yield ""
+    yield from (f"{text}\n" for text in remarks)
 
 
 def short_markdown(run: ShownRun) -> str:

@@ -52,7 +52,11 @@ def _schema(run: ShownRun) -> pa.Schema:
 
 
 def _columns(run: ShownRun) -> Columns:
-    return field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
+    return field_columns(
+        values=run.has_values,
+        evaluators=bool(run.summary.evaluators),
+        confidence=run.summary.confidence is not None,
+    )
 
 
 def _row_groups(run: ShownRun, schema: pa.Schema) -> Iterator[pa.Table]:

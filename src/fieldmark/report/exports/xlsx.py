@@ -29,9 +29,13 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
+    CONFIDENCE_COLUMNS,
     attribute_cells,
+    confidence_rows,
     gate_text,
     outcome_text,
+    slice_metrics,
+    slice_rows,
 )
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
@@ -61,6 +65,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9\[][ -^`-~]{0,1000}\Z")
 
 _MISTAKE_COLUMNS: Final = (
     "case_id", "path", "outcome", "reason", "similarity", "expected", "candidate", "note",
+    "confidence",
 )  # fmt: skip
 _EVALUATOR_COLUMNS: Final = (
     "case_id", "name", "type", "weight", "score", "verdict", "status", "vacuous", "reasoning",
@@ -75,6 +80,8 @@ _HEADINGS: Final = {
     "hallucination": "Extra",
     "format_error": "Wrong type",
     "quality_rqs": "RQS",
+    "auroc": "AUROC",
+    "ece": "ECE",
     **{name: name.upper() for name in ("tp", "tn", "fp", "fn", "f1")},
 }
 """Headings that are not the capitalized name of their column."""
@@ -88,12 +95,13 @@ _CASE_TOTALS: Final = {
 
 
 def write_xlsx(run: ShownRun, out: Path) -> None:
-    """Write sheets for the summary, attributes, cases and mistakes, and for evaluators if any."""
+    """Write sheets for the summary, attributes, cases and mistakes, and if any, for others."""
     try:
         from openpyxl import Workbook
     except ImportError as error:
         raise MissingExtra("writing XLSX", "tables") from error
-    known = field_columns(values=run.has_values)
+    rated = run.summary.confidence
+    known = field_columns(values=run.has_values, confidence=rated is not None)
     columns = [name for name in _MISTAKE_COLUMNS if name in known]
     cells = itemgetter(*columns)
     mistakes = (
@@ -114,6 +122,12 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
         book = Workbook(write_only=True)
         _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
         _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+        if run.summary.by:
+            names = slice_metrics(run.summary)
+            columns_of_slices = ("key", "value", "cases", names[0], "low", "high", *names[1:])
+            _sheet(book, "Slices", columns_of_slices, _slices(run.summary))
+        if rated is not None:
+            _sheet(book, "Confidence", CONFIDENCE_COLUMNS, confidence_rows(rated))
         _sheet(book, "Cases", of_cases, cases)
         _sheet(book, "Mistakes", columns, mistakes)
         if run.summary.evaluators:
@@ -173,6 +187,13 @@ def _text(sheet: object, text: str) -> WriteOnlyCell:
     cell.data_type = "s"
     cell.quotePrefix = True
     return cell
+
+
+def _slices(summary: Summary) -> Iterator[list[Cell]]:
+    for key, rows in slice_rows(summary).items():
+        for row in rows:
+            first, *others = row.metrics
+            yield [key, row.value, row.cases, first, *(row.interval or (None, None)), *others]
 
 
 def _metrics(summary: Summary) -> Iterator[list[Cell]]:

@@ -38,6 +38,7 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
             for group, metrics in (
                 ("evaluators", diff.evaluators),
                 ("attributes", diff.attributes),
+                ("slices", diff.slices),
             )
         },
         "worse": _cases(diff.worse, ranks),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from fieldmark.metrics.confidence import ConfidenceFigures
 from fieldmark.metrics.conventions import PrimaryScore
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
@@ -15,12 +16,13 @@ from fieldmark.metrics.headline import (
     flag_text,
 )
 from fieldmark.metrics.rates import Interval
-from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.summary import RateVariations, Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.shown_run import gates_failed_first
+from fieldmark.report.tables import slice_metrics, slice_rows
 from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -32,6 +34,7 @@ __all__ = [
     "Tile",
     "attribute_lines",
     "case_tiles",
+    "confidence_view",
     "detection_tables",
     "domain_lines",
     "evaluator_lines",
@@ -39,6 +42,7 @@ __all__ = [
     "has_rqs",
     "metrics_view",
     "run_verdict",
+    "slice_lines",
     "tiles",
     "trends",
     "verdict_counts",
@@ -59,6 +63,8 @@ COCO_METRICS: Final = {
     "ARlarge": "large regions",
 }
 """The COCO metrics and their meanings."""
+_RATED_ATTRIBUTES: Final = 60
+"""The number of attributes whose confidences are shown."""
 
 
 def metrics_view(summary: Summary) -> JsonObject:
@@ -217,11 +223,18 @@ def _capitalized(title: str) -> str:
 
 
 def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:
-    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator."""
+    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator.
+
+    The last part is an interval and a standard deviation of precision, recall and F1.
+    """
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
     for path, each in worst_attributes(summary.attributes):
-        interval = intervals.get(path)
+        rates = intervals.get(path, RateVariations())
+        interval = rates.f1.interval
+        variation: list[JsonValue] = [
+            [rate.interval and list(rate.interval), rate.deviation] for rate in rates
+        ]
         lines.append(
             [
                 path,
@@ -231,9 +244,40 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
                 list(each.errors_by_type),
                 each.errors,
                 comparators.get(path, ""),
+                variation,
             ]
         )
     return lines
+
+
+def slice_lines(summary: Summary) -> list[JsonValue]:
+    """Return a table for each key of slices: key, titles of metrics, rows and means.
+
+    A row is value, cases, metrics, interval of the first metric, notes and whether there are few
+    cases. The means over slices are number of slices, then mean and deviation of each metric.
+    """
+    names = slice_metrics(summary)
+    means = summary.group_means()
+    tables: list[JsonValue] = []
+    for key, rows in slice_rows(summary).items():
+        over = means[key]
+        lines: list[JsonValue] = [
+            [
+                row.value,
+                row.cases,
+                list(row.metrics),
+                None if row.interval is None else list(row.interval),
+                list(row.notes),
+                row.few,
+            ]
+            for row in rows
+        ]
+        spread: list[JsonValue] = [
+            [over.mean.get(name), over.deviation.get(name)] for name in names
+        ]
+        titles: list[JsonValue] = [_capitalized(METRIC_TITLES[name]) for name in names]
+        tables.append([key, titles, lines, [over.slices, spread]])
+    return tables
 
 
 def domain_lines(summary: Summary) -> list[JsonValue]:
@@ -320,6 +364,51 @@ def _detection_table(title: str, found: JsonObject) -> DetectionTable:
         ],
         classes,
     )
+
+
+def confidence_view(summary: Summary) -> JsonObject | None:
+    """Return the confidences of all fields and of the attributes with the most wrong values.
+
+    Each row has a name, counts, rates, bins of similar confidences, the curve of risk and coverage,
+    and the results for each target precision.
+    """
+    found = summary.confidence
+    if found is None:
+        return None
+    attributes = sorted(found.attributes.items(), key=lambda each: (-each[1].wrong, each[0]))
+    shown = [("", found.pooled), *attributes[:_RATED_ATTRIBUTES]]
+    return {
+        "documents": found.documents,
+        "targets": list[JsonValue](found.pooled.targets),
+        "rows": [_confidence_row(name, each) for name, each in shown],
+        "more": len(attributes) + 1 - len(shown),
+    }
+
+
+def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
+    own = figures
+    return [
+        name,
+        [own.fields, own.without_confidence, own.wrong],
+        [own.precision, own.mean_confidence, own.auroc, own.ece, own.brier],
+        [
+            [each.fields, each.confidence, each.precision, list(each.interval or (0.0, 1.0))]
+            for each in own.bins
+        ],
+        [[each.threshold, *(round(share, 5) for share in each[1:])] for each in own.curve],
+        {
+            key: [
+                each.threshold,
+                each.coverage,
+                each.precision,
+                each.lower_bound,
+                each.documents,
+                each.perfect,
+                each.note,
+            ]
+            for key, each in own.targets.items()
+        },
+    ]
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -1,4 +1,4 @@
-"""The report page and the page for labeling: markup, styles, scripts and data in a single file.
+"""The pages of reports, rankings and labeling: markup, styles, scripts and data in a single file.
 
 Data is embedded as JSON in elements that browsers do not execute, and the script displays it as
 text nodes, never as markup. The content security policy allows only this script and this style.
@@ -20,8 +20,21 @@ from fieldmark.report.html.view import RunView
 from fieldmark.values.json_text import strict_json
 from fieldmark.version import VERSION
 from fieldmark.wire.label import Label
+from fieldmark.wire.leaderboard import Leaderboard, metric_title
 
-__all__ = ["LABEL_SCRIPTS", "SCRIPTS", "STYLES", "label_page", "page", "script", "style"]
+__all__ = [
+    "LABEL_SCRIPTS",
+    "LEADERBOARD",
+    "LEADERBOARD_SCRIPTS",
+    "SCRIPTS",
+    "STYLES",
+    "label_page",
+    "leaderboard_data",
+    "leaderboard_page",
+    "page",
+    "script",
+    "style",
+]
 
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
@@ -43,10 +56,24 @@ SCRIPTS: Final = (
     "comparison.js",
     "method.js",
     "detection.js",
+    "slices.js",
+    "confidence.js",
     "theme.js",
     "app.js",
 )
 """In dependency order."""
+LEADERBOARD: Final = "leaderboard.js"
+"""The components of a ranking, for its report and the web application."""
+LEADERBOARD_SCRIPTS: Final = (
+    "dom.js",
+    "labels.js",
+    "bars.js",
+    "table.js",
+    "values.js",
+    "theme.js",
+    LEADERBOARD,
+    "leaderboard_page.js",
+)
 LABEL_SCRIPTS: Final = (
     "dom.js",
     "labels.js",
@@ -90,6 +117,20 @@ def page(view: RunView) -> bytes:
         {b"run": embedded(view.run), b"opened": b"{%s}" % opened},
         b"The same metrics are in summary.json in the run directory.",
     )
+
+
+def leaderboard_page(board: Leaderboard) -> bytes:
+    """Return a page with the ranking of several runs."""
+    return _whole(
+        LEADERBOARD_SCRIPTS,
+        {b"board": embedded(leaderboard_data(board))},
+        b"`fieldmark rank --format json` prints the same metrics.",
+    )
+
+
+def leaderboard_data(board: Leaderboard) -> JsonObject:
+    """Return a ranking with the title of its metric, for scripts."""
+    return {**board.to_dict(), "title": metric_title(board.metric)}
 
 
 def label_page(title: str, labels: Sequence[Label]) -> bytes:

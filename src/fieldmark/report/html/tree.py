@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +12,7 @@ from operator import is_
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.nearest import nearest_counterparts
+from fieldmark.compare.tokens import Tokens
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
@@ -29,6 +31,8 @@ from fieldmark.wire.case_result import FLAGS, CaseResult
 __all__ = ["CaseTree", "ItemKey", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
 
 _ITEMS: Final = re.compile(r"\[\]")
+_WORD_TEXTS: Final = {Outcome.OMISSION: "missing", Outcome.HALLUCINATION: "extra"}
+_NAMED_WORDS: Final = 5
 _Side = JsonValue | Missing
 _ItemPair: TypeAlias = "tuple[ItemPlace | None, ItemPlace | None]"
 """The indexes or keys of two aligned items, or `None` for a side without a counterpart."""
@@ -59,6 +63,7 @@ class NodeComparison(NamedTuple):
     reason: str
     flags: tuple[str, ...]
     note: str
+    confidence: float | None = None
 
 
 class TreeNode(NamedTuple):
@@ -79,7 +84,7 @@ class TreeNode(NamedTuple):
         found = self.comparison or ()
         comparison: JsonObject = {
             letter: list(value) if isinstance(value, tuple) else value
-            for letter, value in zip("qsrfn", found, strict=False)
+            for letter, value in zip("qsrfnc", found, strict=False)
             if value not in (None, "", ())
         }
         key: JsonValue
@@ -102,7 +107,7 @@ class CaseTree(NamedTuple):
 
 def case_tree(case: CaseResult) -> CaseTree:
     """Return both documents as one tree, or one node per outcome if they were not saved."""
-    graded = case.convention.counting.graded
+    graded, rated = case.convention.counting.graded, case.confidences or {}
     if case.expected is MISSING and case.candidate is MISSING:
         nodes = [
             TreeNode(
@@ -110,12 +115,12 @@ def case_tree(case: CaseResult) -> CaseTree:
                 int(each.outcome),
                 HIDDEN,
                 HIDDEN,
-                _comparison(each.comparison, graded=graded),
+                _comparison(each.comparison, rated.get(position), graded=graded),
             )
-            for each in case.outcomes.records(case.attributes)
+            for position, each in enumerate(case.outcomes.records(case.attributes))
         ]
         return CaseTree(nodes, [])
-    found = _place_outcomes(case.outcomes, case.attributes)
+    found = _place_outcomes(case.outcomes, case.attributes, rated)
     documents = case.expected, case.candidate
     builder = _TreeBuilder(found, case.attributes, documents, graded=graded)
     root = builder.node("", _Place(""), *documents)
@@ -142,6 +147,7 @@ class _PlaceOutcome(NamedTuple):
     outcome: Outcome
     attribute: int
     comparison: Comparison | None
+    confidence: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +162,15 @@ class _PlacedOutcomes:
     inner: set[str] = field(default_factory=set)
 
 
-def _place_outcomes(block: Outcomes, table: AttributeTable) -> _PlacedOutcomes:
-    """Assign every outcome to its place; if several have the same place, the first one counts."""
+def _place_outcomes(
+    block: Outcomes, table: AttributeTable, confidences: Mapping[int, float | None]
+) -> _PlacedOutcomes:
+    """Assign every outcome to its place; if several have the same place, the first one counts.
+
+    The words of a text are summed up as one outcome.
+    """
     found = _PlacedOutcomes()
+    words: dict[_Place, list[_PlaceOutcome]] = {}
     items: dict[str, _ItemPair] = {}
     marks = iter(block.items)
     upcoming = next(marks, None)
@@ -170,14 +182,49 @@ def _place_outcomes(block: Outcomes, table: AttributeTable) -> _PlacedOutcomes:
         number = cell >> CELL_BITS
         attribute = table.path(number)
         place = _Place(attribute, _enclosing_items(attribute, items) if items else ())
-        outcome = _PlaceOutcome(fact_of(cell).outcome, number, block.comparisons.get(position))
+        outcome = _PlaceOutcome(
+            fact_of(cell).outcome,
+            number,
+            block.comparisons.get(position),
+            confidences.get(position),
+        )
         found.outcomes.setdefault(place, outcome)
+        if table.attributes[number].comparator == Tokens.name:
+            words.setdefault(place, []).append(outcome)
         seen.add(attribute)
     while upcoming is not None:
         _enter_items(upcoming, items, found)
         upcoming = next(marks, None)
     found.inner.update(*map(_ancestors, seen))
+    found.outcomes.update((place, _summed(own)) for place, own in words.items() if len(own) > 1)
     return found
+
+
+def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
+    """Return the outcome of a text for people: a match if all of its words match."""
+    counts = Counter(each.outcome for each in words)
+    if len(counts) == 1:
+        [outcome] = counts
+        note = ""
+    else:
+        outcome = Outcome.WRONG_VALUE
+        parts = [f"{counts[Outcome.MATCH]} match"]
+        for kind, text in _WORD_TEXTS.items():
+            notes = [
+                each.comparison.note for each in words if each.outcome is kind and each.comparison
+            ]
+            named = ", ".join(note.removeprefix("word ") for note in notes[:_NAMED_WORDS] if note)
+            parts += [f"{counts[kind]} {text}{named and f' ({named})'}"] if counts[kind] else []
+        note = f"words: {', '.join(parts)}"
+    wrong = counts.total() - counts[Outcome.MATCH]
+    f1 = 2 * counts[Outcome.MATCH] / (2 * counts[Outcome.MATCH] + wrong)
+    comparison = Comparison(matched=not wrong, score=f1, similarity=f1, note=note)
+    rated = (each.confidence for each in words if each.confidence is not None)
+    return words[0]._replace(
+        outcome=outcome,
+        comparison=comparison if note else None,
+        confidence=next(rated, None),
+    )
 
 
 def _enter_items(mark: ItemMark, items: dict[str, _ItemPair], found: _PlacedOutcomes) -> None:
@@ -250,7 +297,7 @@ class _TreeBuilder:
             own = self._found.outcomes.get(name)
             if own is not None and not all(map(is_, self._values(name), (expected, candidate))):
                 own = None
-        outcome, number, comparison = own or (None, None, None)
+        outcome, number, comparison, confidence = own or (None, None, None, None)
         if own is not None:
             self._seen.add(name)
         if isinstance(expected, list | dict) or isinstance(candidate, list | dict):
@@ -268,7 +315,8 @@ class _TreeBuilder:
         else:
             sides = encode_pair(expected, candidate)
             mark = NOT_COMPARED if mark is None else mark
-        return TreeNode(key, mark, *sides, _comparison(comparison, graded=self._graded), members)
+        shown = _comparison(comparison, confidence, graded=self._graded)
+        return TreeNode(key, mark, *sides, shown, members)
 
     def _keys(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
         if self._is_map(place):
@@ -334,10 +382,10 @@ class _TreeBuilder:
 
     def elsewhere(self) -> Iterator[TreeNode]:
         """Yield outcomes of fields that are in neither document or have another name."""
-        for place, (outcome, _, comparison) in self._found.outcomes.items():
+        for place, (outcome, _, comparison, confidence) in self._found.outcomes.items():
             shown = comparison is not None or outcome not in _NOTHING_TO_SHOW
             if shown and place not in self._seen:
-                found = _comparison(comparison, graded=self._graded)
+                found = _comparison(comparison, confidence, graded=self._graded)
                 values = (MISSING, MISSING) if place.items else self._values(place)
                 known = values != (MISSING, MISSING)
                 sides = encode_pair(*values) if known else (HIDDEN, HIDDEN)
@@ -355,10 +403,12 @@ class _TreeBuilder:
 _NOTHING_TO_SHOW: Final = frozenset({Outcome.BOTH_EMPTY, Outcome.IGNORED})
 
 
-def _comparison(comparison: Comparison | None, *, graded: bool) -> NodeComparison | None:
+def _comparison(
+    comparison: Comparison | None, confidence: float | None, *, graded: bool
+) -> NodeComparison | None:
     """Return what a comparator found; without partial credit, the outcome says it all."""
     if comparison is None:
-        return None
+        return None if confidence is None else NodeComparison(None, None, "", (), "", confidence)
     similarity, score = comparison.similarity, comparison.score
     return NodeComparison(
         similarity=None if similarity is None else round(similarity, 4),
@@ -366,4 +416,5 @@ def _comparison(comparison: Comparison | None, *, graded: bool) -> NodeCompariso
         reason="" if comparison.reason is None else comparison.reason.value,
         flags=tuple(name for name in FLAGS if getattr(comparison, name)),
         note=truncate(comparison.note),
+        confidence=confidence,
     )

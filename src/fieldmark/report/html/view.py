@@ -13,10 +13,12 @@ from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
+    confidence_view,
     detection_tables,
     domain_lines,
     evaluator_lines,
     metrics_view,
+    slice_lines,
     trends,
 )
 from fieldmark.report.html.mistake_groups import MistakeGroups
@@ -83,6 +85,8 @@ def view_of(
     }
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
+        "slices": slice_lines(summary),
+        "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }

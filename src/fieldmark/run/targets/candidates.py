@@ -13,7 +13,8 @@ from queue import SimpleQueue
 from typing import Final, TypeAlias, cast
 
 from fieldmark.config.eval_spec import Target
-from fieldmark.data.inputs import Inputs, Role
+from fieldmark.data.input_warnings import warn_confidences
+from fieldmark.data.inputs import Coverage, Inputs, Role
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
@@ -25,6 +26,7 @@ from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.targets.cache import TargetCache
 from fieldmark.run.targets.target import TargetCall, TargetResponse, TargetSource
+from fieldmark.values.confidence import ConfidenceReader
 
 __all__ = ["ThreadPool", "produce_candidates", "target_request"]
 
@@ -87,8 +89,11 @@ def produce_candidates(
     """
     source = cast("TargetSource", target.source)
     used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
-    read = candidate_reader(reading or Inputs(), used_dialect)
-    repaired = 0
+    reading = reading or Inputs()
+    read = candidate_reader(reading, used_dialect)
+    rated = None if reading.confidences is None else ConfidenceReader(reading.confidences)
+    coverage = Coverage()
+    finish = partial(_produced_case, dialect=used_dialect, read=read, warn=warn)
     size = max(1, target.concurrency)
     with source.opened(target.timeout) as call_once, closing(ThreadPool(size)) as pool:
         call = _with_retries(call_once, max(0, target.retries), backoff or Backoff(), pool)
@@ -102,15 +107,23 @@ def produce_candidates(
             task = partial(call, target_request(case)) if needed else None
             waiting.append((case, None if task is None else pool.submit(task)))
             if len(waiting) >= size * _CASES_PER_THREAD:
-                produced = _produced_case(*waiting.popleft(), used_dialect, read, warn)
-                repaired += produced.parsed_from == REPAIRED
-                yield produced
+                yield _counted(finish(*waiting.popleft()), rated, coverage)
         while waiting:
-            produced = _produced_case(*waiting.popleft(), used_dialect, read, warn)
-            repaired += produced.parsed_from == REPAIRED
-            yield produced
-    if repaired:
-        warn(warn_repaired(repaired))
+            yield _counted(finish(*waiting.popleft()), rated, coverage)
+    if coverage.repaired:
+        warn(warn_repaired(coverage.repaired))
+    for text in warn_confidences(coverage):
+        warn(text)
+
+
+def _counted(case: Case, rated: ConfidenceReader | None, coverage: Coverage) -> Case:
+    """Return a case with its candidate separated from its confidences, if they are read."""
+    coverage.repaired += case.parsed_from == REPAIRED
+    candidate = case.candidate
+    if rated is None or candidate is MISSING or case.confidences is not MISSING:
+        return case
+    document, confidences = coverage.separated(rated.read(candidate))
+    return case._replace(candidate=document, confidences=confidences)
 
 
 def target_request(case: Case) -> JsonObject:

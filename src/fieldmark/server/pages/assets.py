@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from fieldmark.report.html.page import SCRIPTS, style
+from fieldmark.report.html.page import LEADERBOARD, SCRIPTS, style
 from fieldmark.server.api_errors import ApiError, ErrorCode
 
 __all__ = ["Asset", "asset", "router"]
@@ -70,7 +70,9 @@ def asset(name: str) -> Asset:
 def _report_module() -> bytes:
     """Bundle the components of the report into one module that exports all definitions."""
     assets = files("fieldmark.report.html") / "assets"
-    parts = b"\n".join((assets / name).read_bytes() for name in SCRIPTS if name != _ENTRY)
+    parts = b"\n".join(
+        (assets / name).read_bytes() for name in (*SCRIPTS, LEADERBOARD) if name != _ENTRY
+    )
     names = sorted(
         {
             word.split(b"=")[0].strip()

@@ -76,6 +76,12 @@ def diff(page: PageDependency) -> HTMLResponse:
     return page("runs", "Compare two runs", script="diff.js", data={})
 
 
+@router.get("/rank")
+def rank(page: PageDependency) -> HTMLResponse:
+    """Rank several runs."""
+    return page("runs", "Rank runs", script="rank.js", data={})
+
+
 def error_page(error: ApiError, page: PageRenderer) -> HTMLResponse:
     """Return a page with an error message."""
     content = (

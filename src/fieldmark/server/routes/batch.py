@@ -48,6 +48,7 @@ async def start_batch(request: BatchRequest, state: StateDependency) -> ApiRespo
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
     resolve_settings(rules, convention=request.convention, options=request.options)
     read_inputs(request.inputs.model_dump())
+    RunOptions(by=tuple(request.by), values=request.values)
     batch = _Batch(request, state)
     try:
         await anyio.to_thread.run_sync(batch.copy_inputs)
@@ -128,6 +129,7 @@ class _Batch:
             at_least=request.gates.min,
             at_most=request.gates.max,
             values=request.values,
+            by=tuple(request.by),
             out=run,
         )
         result = score_with(options, progress=report_progress)

@@ -1,4 +1,4 @@
-"""`/api/runs`, `/api/trend` and `/api/diff`: runs, their notes, and comparisons."""
+"""`/api/runs`, `/api/trend`, `/api/diff` and `/api/rank`: runs, their notes, and comparisons."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from fastapi.responses import Response
 
 from fieldmark.api.diff import diff as diff_runs
 from fieldmark.api.improve import improve as improve_run
+from fieldmark.api.rank import rank
 from fieldmark.api.report import html_report
 from fieldmark.api.runs import RunList, annotate, remove_run
+from fieldmark.api.slices import find_slices
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.page import leaderboard_data
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.request_models import DiffQuery, NoteRequest, RunQuery, TrendQuery
+from fieldmark.server.request_models import DiffQuery, NoteRequest, RankQuery, RunQuery, TrendQuery
 from fieldmark.server.response_models import (
     AttributeListResponse,
     DiffResponse,
     NotesResponse,
+    RankResponse,
     RunListResponse,
     RunResponse,
     TrendResponse,
@@ -91,6 +95,23 @@ async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDepende
     return ApiResponse(await state.run_evaluation(_diff, query, state))
 
 
+@router.get("/rank", response_model=RankResponse, responses=errors(404, 422, 429))
+async def rank_runs(query: Annotated[RankQuery, Query()], state: StateDependency) -> ApiResponse:
+    """Rank several runs over the cases that all of them have, and test every pair."""
+    return ApiResponse(await state.run_evaluation(_rank, query, state))
+
+
+def _rank(query: RankQuery, state: AppState) -> JsonValue:
+    runs = [state.catalog.open(run) for run in query.run]
+    ranking = rank(runs, metric=query.metric, force=query.force, rescore=query.rescore)
+    # The name of a run in the web application is the name of its directory.
+    ids = {str(run.path): run.path.name for run in runs}
+    found = leaderboard_data(ranking)
+    for line in cast("list[JsonObject]", found["runs"]):
+        line["id"] = ids[str(line.pop("path"))]
+    return state.redactor.redact(found)
+
+
 def _diff(query: DiffQuery, state: AppState) -> JsonValue:
     before, after = state.catalog.open(query.a), state.catalog.open(query.b)
     if query.order == "time" and is_older(after, before):
@@ -125,6 +146,13 @@ async def get_recommendations(run: str, state: StateDependency) -> ApiResponse:
     """Return what to fix first: attributes by potential gain, and groups of similar mistakes."""
     found = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
     return ApiResponse(found.to_dict())
+
+
+@router.get("/runs/{run}/slices", responses=errors(404, 422, 429))
+async def get_weak_slices(run: str, state: StateDependency) -> ApiResponse:
+    """Return the slices that are significantly weaker than the other cases, the weakest first."""
+    found = await state.run_evaluation(lambda: find_slices(_finished_run(state, run)[0]))
+    return ApiResponse(state.redactor.redact(found.to_dict()))
 
 
 @router.get(

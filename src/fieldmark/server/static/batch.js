@@ -16,6 +16,7 @@ const start = button("Compare", startBatch, { class: "primary", id: "start", dis
 const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional description", autocomplete: "off" });
 const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"], ["group_by", "none"], ["sheet", "the first"]].map(([name, fallback]) =>
   [name, el("input", { type: "text", id: name, placeholder: fallback, maxlength: "200", autocomplete: "off", spellcheck: "false" })]));
+const by = el("input", { type: "text", id: "by", placeholder: "tag, metadata.KEY or path", maxlength: "1000", autocomplete: "off", spellcheck: "false" });
 const choices = { preset: "", candidate_json: "only" };
 const repair = el("input", { type: "checkbox", id: "repair" });
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
@@ -80,7 +81,7 @@ async function startBatch() {
   try {
     const job = await request("/api/batch", { method: "POST", body: {
       truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), rules: drafts.fileOf(draft),
-      inputs, values: values.checked, title: title.value.trim(),
+      inputs, values: values.checked, title: title.value.trim(), by: by.value.split(",").map((key) => key.trim()).filter(Boolean),
     } });
     showJob(job);
     listen();
@@ -185,7 +186,7 @@ replace(document.getElementById("app"),
     labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
     picker("Exported by", "preset", [["", "no other tool"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
-    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet)),
+    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by)),
   el("p", { class: "form-note" }, el("label", null, repair, " Repair model output that is almost JSON; such predictions are counted")),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
   el("p", { class: "form-note rules-line" }, `${drafts.origin(page.strategies)}Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),

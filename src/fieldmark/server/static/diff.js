@@ -50,7 +50,7 @@ function retry(options) {
 
 function view(found) {
   const named = (changes) => Object.entries(changes).map(([name, change]) => ({ name, ...change }));
-  const shown = { ...found, metrics: named(found.metrics), evaluators: named(found.evaluators), attributes: named(found.attributes) };
+  const shown = { ...found, metrics: named(found.metrics), evaluators: named(found.evaluators), attributes: named(found.attributes), slices: named(found.slices) };
   const linkTo = ({ case_id: id }) => `/runs/${state.b}?text=${encodeURIComponent(id)}#cases`;
   return [comparisonHead(shown), comparisonParts(shown, linkTo).map(({ id, title, lead, node }) => section(id, title, lead, node))];
 }

@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, replace, section, shown, tileGrid, verdictPanel, whole } from "./report.js";
+import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
 
 const page = data("page");
@@ -61,6 +61,24 @@ function recommendations() {
   return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first.", list);
 }
 
+function weakSlices() {
+  const list = el("div");
+  async function load() {
+    replace(list, el("p", { class: "quiet", role: "status" }, "Searching…"));
+    try {
+      const found = await request(`/api/runs/${run.id}/slices`);
+      const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
+      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, p_adjusted: p }) => el("li", null, el("bdi", { class: "literal" }, shown(text)), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
+        : el("p", null, "No slice is significantly weaker than the other cases."),
+      el("p", { class: "quiet" }, searched), found.notes.map((note) => el("p", { class: "quiet" }, shown(note))));
+    } catch (error) {
+      replace(list, problem(error));
+    }
+  }
+  replace(list, button("Find weak slices", load, { id: "find-slices" }));
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases.", list);
+}
+
 drawTags();
 const app = document.getElementById("app");
 if (!page.tiles) {
@@ -70,7 +88,9 @@ if (!page.tiles) {
   replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
+    page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
-    recommendations(), attributeSection(view), caseList(run.id, page));
+    page.confidence && confidenceSection(page),
+    weakSlices(), recommendations(), attributeSection(view), caseList(run.id, page));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

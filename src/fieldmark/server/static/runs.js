@@ -14,6 +14,7 @@ const requestRuns = lastRequest(), requestTrend = lastRequest();
 const selected = [];
 const hidden = new Set();
 const compare = button("Compare selected runs", () => { location.href = `/diff${query({ a: selected[0], b: selected[1], order: "time" })}`; }, { id: "compare", disabled: true });
+const rank = button("Rank selected runs", () => { location.href = `/rank?${new URLSearchParams(selected.map((run) => ["run", run]))}`; }, { id: "rank", disabled: true });
 
 async function draw() {
   const offset = Number(state.offset) || 0;
@@ -67,8 +68,8 @@ function selectRun(id, checked) {
   const index = selected.indexOf(id);
   if (checked && index < 0) selected.push(id);
   if (!checked && index >= 0) selected.splice(index, 1);
-  while (selected.length > 2) selected.shift();
   compare.disabled = selected.length !== 2;
+  rank.disabled = selected.length < 2;
   draw();
 }
 
@@ -127,9 +128,9 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("run-filter").focus(); }
 });
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "All runs of this workspace, newest first. Select two runs to compare them."),
+  el("p", { class: "lead" }, "All runs of this workspace, newest first. Select two runs to compare them, or several to rank them."),
   errors,
-  el("div", { class: "controls" }, search("Search", "title, id, input or tag", set("text"), { id: "run-filter", value: state.text }), statusBox, conventionBox, compare, number),
+  el("div", { class: "controls" }, search("Search", "title, id, input or tag", set("text"), { id: "run-filter", value: state.text }), statusBox, conventionBox, compare, rank, number),
   list, pages,
   section("trend", "Trend", "A metric over the runs with the same ground truth, rules and convention as one run.", el("div", { class: "controls" }, metricBox, seriesBox, metricNames), chart));
 draw();

@@ -7,7 +7,9 @@ function start() {
   const sections = [
     ["overview", "Overview", () => overview(run)],
     ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run)]] : []),
+    ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
+    ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],

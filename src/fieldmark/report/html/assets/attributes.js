@@ -5,10 +5,16 @@ function isVacuous([, [tp, , fp, fn], [, , f1]]) {
   return f1 !== null && !(tp || fp || fn);
 }
 
+// The confidence interval of a rate; its standard deviation is shown on hover.
+function spreadNode(spread) {
+  const [interval, deviation] = spread || [];
+  return interval && el("span", { class: "interval", title: `95% confidence interval${deviation === null ? "" : `; standard deviation ${rate(deviation)}`}` }, `${rate(interval[0], 2)}${DASH}${rate(interval[1], 2)}`);
+}
+
 function attributeSection(run) {
   const trends = run.trends && new Map(run.trends.attributes);
   const count = (place) => ({ numeric: true, value: (row) => row[1][place], cell: (row) => row[1][place] ? whole(row[1][place]) : el("span", { class: "zero" }, "0") });
-  const share = (place) => ({ numeric: true, value: (row) => row[2][place], cell: (row) => rate(row[2][place]) });
+  const share = (place) => ({ numeric: true, value: (row) => row[2][place], cell: (row) => [rate(row[2][place]), spreadNode(row[7] && row[7][place])] });
   const table = sortableTable({
     caption: "Attributes", step: 25, empty: "No attributes match the filter.",
     columns: [
@@ -20,7 +26,7 @@ function attributeSection(run) {
       { name: "fn", label: "FN", hint: "False negatives: expected, but wrong or missing", ...count(3) },
       { name: "precision", label: "Precision", ...share(0) },
       { name: "recall", label: "Recall", ...share(1) },
-      { name: "f1", label: "F1", numeric: true, value: (row) => row[2][2], cell: (row) => [el("span", { class: "f1" }, rate(row[2][2])), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), row[3] && el("span", { class: "interval" }, `${rate(row[3][0], 2)}${DASH}${rate(row[3][1], 2)}`)] },
+      { name: "f1", label: "F1", numeric: true, value: (row) => row[2][2], cell: (row) => [el("span", { class: "f1" }, rate(row[2][2])), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), spreadNode(row[7] && row[7][2])] },
       { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(isVacuous(row) ? null : row[2][2], row[3]) },
       ...(trends ? [{ name: "trend", label: "Trend", css: "bar-cell", cell: (row) => trends.has(row[0]) && trendLine(trends.get(row[0])) }] : []),
       { name: "mistakes", label: "Mistakes", value: (row) => row[4].reduce((all, number) => all + number, row[5]), cell: (row) => [mistakeChips(row[4]), row[5] > 0 && mark(ERROR, { count: row[5] })] },

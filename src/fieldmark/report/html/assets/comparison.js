@@ -41,14 +41,15 @@ function comparisonParts(found, linkTo) {
     { id: "worse", title: `Cases that got worse (${whole(cases.worse)})`, lead: listedText(worse, cases.worse), node: changedCases("Cases that got worse", worse, linkTo, "No case got worse.") },
     { id: "improved", title: `Cases that improved (${whole(cases.improved)})`, lead: listedText(improved, cases.improved), node: changedCases("Cases that improved", improved, linkTo, "No case improved.") },
   ];
-  const ranked = [...found.attributes].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || (one.delta ?? 0) - (two.delta ?? 0));
+  const ranked = (rows) => [...rows].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || (one.delta ?? 0) - (two.delta ?? 0));
   // Unless RQS is the primary metric, it is shown only if a judge evaluated safety.
   const judged = found.metrics.some(({ name }) => name === "safety");
   const metrics = found.metrics.filter(({ name }, place) => name !== "rqs" || place === 0 || judged);
   return [...changed,
     { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", metricLabel) },
     ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", (name) => name, { grouped: true }) }] : []),
-    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: changedMetrics("Attributes of both runs", ranked, "Attribute", (name) => name, { grouped: true }) },
+    ...(found.slices.length ? [{ id: "slices", title: "Slices", lead: `${metricLabel(found.conclusion.metric)} per slice of the cases. p-values are adjusted for the number of slices.`, node: changedMetrics("Slices of both runs", ranked(found.slices), "Slice", (name) => name, { grouped: true }) }] : []),
+    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: changedMetrics("Attributes of both runs", ranked(found.attributes), "Attribute", (name) => name, { grouped: true }) },
   ];
 }
 

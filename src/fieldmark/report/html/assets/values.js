@@ -86,5 +86,6 @@ function comparisonText(comparison) {
   if (comparison.s !== undefined) parts.push(`score ${rate(comparison.s)}`);
   if (comparison.f) parts.push(...comparison.f);
   if (comparison.n) parts.push(comparison.n);
+  if (comparison.c !== undefined) parts.push(`confidence ${rate(comparison.c, 4)}`);
   return parts.join(" · ");
 }

@@ -1,0 +1,158 @@
+"""A search for slices of the cases whose metrics are worse than those of all other cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from fieldmark.metrics.rates import f1
+from fieldmark.metrics.significance import ALPHA, holm
+from fieldmark.metrics.slices import TAG
+from fieldmark.metrics.worst_first import sortable
+from fieldmark.model.counts import Counts
+
+if TYPE_CHECKING:
+    from fieldmark.values.arrays import Floats
+
+__all__ = ["MIN_CASES", "FoundSlices", "SearchedCase", "WeakSlice", "find_weak_slices"]
+
+MIN_CASES: Final = 20
+"""The default minimum number of cases of a slice."""
+_MAX_SLICES: Final = 300
+"""The maximum number of single slices; the largest are searched."""
+
+Condition: TypeAlias = tuple[str, str]
+"""A key and a value."""
+
+
+class SearchedCase(NamedTuple):
+    """The values of a case by key, its counts and its F1, which is defined.
+
+    A case without a key is in the slice without a value, except for tags.
+    """
+
+    features: Mapping[str, Sequence[str]]
+    counts: Counts
+    f1: float
+
+
+class WeakSlice(NamedTuple):
+    """A slice that is significantly worse than the other cases.
+
+    `f1` and `others` are the micro F1 of its cases and of all others. `same` are other slices with
+    exactly the same cases.
+    """
+
+    conditions: tuple[Condition, ...]
+    cases: int
+    f1: float
+    others: float
+    p: float
+    adjusted: float
+    same: tuple[tuple[Condition, ...], ...] = ()
+
+
+class FoundSlices(NamedTuple):
+    """The significantly weak slices, the lowest F1 first, and the number of tested slices."""
+
+    slices: tuple[WeakSlice, ...]
+    tested: int
+
+
+def find_weak_slices(
+    cases: Sequence[SearchedCase], *, min_cases: int = MIN_CASES, alpha: float = ALPHA
+) -> FoundSlices:
+    """Test all slices by one key or two, and return those that are weaker than the other cases.
+
+    The test is Fisher's exact test, one-sided, of the share of cases whose F1 is below that of all
+    cases together. A slice by two keys must also be weaker than the rest of each of its two single
+    slices. P-values are Holm-adjusted for all tested slices, which holds for any dependence between
+    them: if the values are unrelated to the scores, nothing is found with a probability of at least
+    1 - alpha.
+    """
+    import numpy as np
+    from scipy.stats import hypergeom
+
+    masks = _single_slices(cases, min_cases)
+    if not masks:
+        return FoundSlices((), 0)
+    names = list(masks)
+    member = np.stack([masks[name][0] for name in names], axis=1)
+    counts = np.array([(each.counts.tp, each.counts.fp, each.counts.fn) for each in cases], float)
+    sums = counts.sum(axis=0)
+    overall = f1(*map(float, sums)) or 0.0
+    below = np.array([sortable(each.f1 - overall) < 0 for each in cases], np.float64)
+    # Cell (i, j) is about the cases of both slices i and j; (i, i) is about slice i alone.
+    size, low = member.T @ member, member.T @ (member * below[:, None])
+    tp, fp, fn = (member.T @ (member * column[:, None]) for column in counts.T)
+    inside, outside = f1(tp, fp, fn), f1(sums[0] - tp, sums[1] - fp, sums[2] - fn)
+    alone, alone_low = np.diag(size), np.diag(low)
+    first, second = np.triu_indices(len(names), 1)
+    enough = size[first, second] >= min_cases
+    for parent in (first, second):
+        enough &= alone[parent] - size[first, second] >= min_cases
+    first, second = first[enough], second[enough]
+    both, both_low = size[first, second], low[first, second]
+    # The probabilities of at least as many cases below among those of the slice.
+    singles = np.asarray(hypergeom.sf(alone_low - 1, len(cases), below.sum(), alone))
+    p = {(place, place): float(each) for place, each in enumerate(singles)}
+    if len(both):
+        weakest = np.asarray(hypergeom.sf(both_low - 1, len(cases), below.sum(), both))
+        for parent in (first, second):
+            against = hypergeom.sf(both_low - 1, alone[parent], alone_low[parent], both)
+            weakest = np.maximum(weakest, against)
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        p |= dict(zip(pairs, weakest.tolist(), strict=True))
+    found: list[WeakSlice] = []
+    for (one, other), adjusted in holm(p).items():
+        if adjusted > alpha or not inside[one, other] < outside[one, other]:
+            continue
+        single = one == other
+        found.append(
+            WeakSlice(
+                conditions=(names[one],) if single else (names[one], names[other]),
+                cases=int(size[one, other]),
+                f1=float(inside[one, other]),
+                others=float(outside[one, other]),
+                p=p[one, other],
+                adjusted=adjusted,
+                same=tuple((name,) for name in masks[names[one]][1]) if single else (),
+            )
+        )
+    found.sort(key=lambda each: (sortable(each.f1), each.conditions))
+    return FoundSlices(tuple(found), len(p))
+
+
+def _single_slices(
+    cases: Sequence[SearchedCase], min_cases: int
+) -> dict[Condition, tuple[Floats, list[Condition]]]:
+    """Return the cases of each slice by one key, and other slices that have the same cases."""
+    import numpy as np
+
+    distinct: dict[str, dict[str, list[int]]] = {}
+    for place, case in enumerate(cases):
+        for key, texts in case.features.items():
+            known = distinct.setdefault(key, {})
+            for text in texts:
+                known.setdefault(text, []).append(place)
+    for key, known in distinct.items():
+        if key != TAG:
+            known[""] = sorted(set(range(len(cases))).difference(*known.values()))
+    found = [
+        ((key, value), places)
+        for key, values in sorted(distinct.items())
+        for value, places in values.items()
+        if min_cases <= len(places) <= len(cases) - min_cases
+    ]
+    found.sort(key=lambda each: -len(each[1]))
+    same: dict[bytes, Condition] = {}
+    masks: dict[Condition, tuple[Floats, list[Condition]]] = {}
+    for condition, places in found[:_MAX_SLICES]:
+        mask = np.zeros(len(cases))
+        mask[places] = 1
+        first = same.setdefault(mask.tobytes(), condition)
+        if first == condition:
+            masks[condition] = mask, []
+        else:
+            masks[first][1].append(condition)
+    return masks

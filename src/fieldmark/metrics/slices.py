@@ -1,0 +1,132 @@
+"""Slices: groups of cases by tag, by metadata, or by a value of the expected document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from fieldmark.errors import ConfigError, OptionError
+from fieldmark.model.case import Case
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import parsed
+from fieldmark.values.json_text import strict_json
+from fieldmark.values.paths import Path, PathError, parse_configured_path, resolve
+from fieldmark.values.presence import is_blank
+from fieldmark.values.text import shorten
+
+__all__ = [
+    "MAX_SLICES",
+    "METADATA",
+    "NO_VALUE",
+    "TAG",
+    "SliceKey",
+    "check_slice_count",
+    "parse_slice_keys",
+    "slice_text",
+    "value_texts",
+]
+
+TAG: Final = "tag"
+MAX_SLICES: Final = 1_000
+"""The maximum number of slices of a run, so that its summary stays readable."""
+METADATA: Final = "metadata."
+_MAX_LENGTH: Final = 200
+NO_VALUE: Final = "(none)"
+"""The name for people of the slice of cases without a value."""
+
+
+class SliceKey(NamedTuple):
+    """What cases are grouped by, as it was written; `path` is `None` for tags."""
+
+    text: str
+    path: Path | None = None
+    in_metadata: bool = False
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether the names of its slices are values of documents or metadata."""
+        return self.path is not None
+
+    def names(self, case: Case) -> list[str]:
+        """Return the slices of a case; a case without a value is in a slice of its own.
+
+        >>> [key] = parse_slice_keys(["vendor.country"])
+        >>> key.names(Case("1", {"vendor": {"country": "DE"}})), key.names(Case("2", {}))
+        (['vendor.country=DE'], ['vendor.country='])
+        """
+        return [f"{self.text}={text}" for text in self._texts(case) or ("",)]
+
+    def _texts(self, case: Case) -> Sequence[str]:
+        if self.path is None:
+            return value_texts(list(case.tags))
+        if not self.in_metadata:
+            document = parsed(case.expected if case.unparsed is None else case.unparsed[0])
+        else:
+            document = MISSING if case.context is None else (case.context.metadata or MISSING)
+        return value_texts(MISSING if document is MISSING else resolve(document, self.path))
+
+
+def value_texts(value: JsonValue | Missing) -> list[str]:
+    """Return the names of a value in slices: of a scalar, or of each scalar in a list.
+
+    Empty values and objects have none. Numbers are the same if they are equal.
+
+    >>> value_texts("Acme"), value_texts([2024.0, 7, True]), value_texts(" "), value_texts({})
+    (['Acme'], ['2024', '7', 'true'], [], [])
+    """
+    items = value if isinstance(value, list) else [value]
+    found: dict[str, None] = {}
+    for item in items:
+        if isinstance(item, str):
+            if not is_blank(item):
+                found[shorten(item, _MAX_LENGTH)] = None
+        elif isinstance(item, bool | int | float):
+            whole = isinstance(item, float) and item.is_integer()
+            found[strict_json(int(item) if whole else item).decode()] = None
+    return list(found)
+
+
+def parse_slice_keys(texts: Iterable[str]) -> tuple[SliceKey, ...]:
+    """Parse what cases are grouped by: `tag`, `metadata.KEY`, or a path of the expected document.
+
+    A path in brackets, such as `["tag"]`, is always one of the document.
+    """
+    keys: list[SliceKey] = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise OptionError("by", f"expected strings, got {type(text).__name__}")
+        if text in [key.text for key in keys]:
+            raise OptionError("by", f"duplicate {text!r}")
+        if text == TAG:
+            keys.append(SliceKey(text))
+            continue
+        in_metadata = text.startswith(METADATA)
+        try:
+            path = parse_configured_path(text.removeprefix(METADATA))
+        except PathError as error:
+            raise OptionError("by", error.message) from None
+        if path.is_pattern:
+            raise OptionError("by", f"{text!r} must name one field, without wildcards")
+        keys.append(SliceKey(text, path, in_metadata))
+    return tuple(keys)
+
+
+def check_slice_count(names: Iterable[str], keys: Sequence[SliceKey]) -> None:
+    """Raise an error that names the key with the most slices if there are too many."""
+    named = list(names)
+    if len(named) <= MAX_SLICES:
+        return
+    most = max(keys, key=lambda key: sum(name.startswith(f"{key.text}=") for name in named))
+    raise ConfigError.of(
+        f"by: more than {MAX_SLICES:,} slices, most of them by {most.text!r}",
+        hint="choose a key with fewer distinct values",
+    )
+
+
+def slice_text(key: str, value: str) -> str:
+    """Return the name of a slice for people.
+
+    >>> slice_text("vendor", "Acme"), slice_text("vendor", "")
+    ('vendor = Acme', 'vendor = (none)')
+    """
+    return f"{key} = {value or NO_VALUE}"

@@ -1,0 +1,227 @@
+// The ranking of several runs: intervals, pairwise tests, attributes, and cost against quality.
+
+const BOARD_STEPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+const BOARD_ROW = 26, MAX_TICKS = 6, MAX_RUN_COLUMNS = 8, MAX_WINNERS = 3;
+const PLOT_HEIGHT = 320, PLOT_BOTTOM = 44;
+
+function leaderboardHead(board) {
+  const best = board.runs.filter((run) => run.best);
+  const others = best.slice(1);
+  return [
+    board.warnings.map((text) => el("p", { class: "notice" }, shown(text))),
+    el("p", { class: "conclusion headline", id: "conclusion" }, best.length ? ["Best: ", el("bdi", null, shown(best[0].name))] : `No run has a ${board.title}`),
+    others.length > 0 && el("p", null, board.runs[1].rank === 1 ? "Equal or not significantly worse: " : "Not significantly worse: ",
+      others.map((run, place) => [place > 0 && ", ", el("bdi", null, shown(run.name))])),
+    el("p", { class: "quiet" }, `${board.title}${board.less_is_better ? ", lower is better," : ""} over ${plural(board.cases, "shared case")}; ${plural(board.pairs.length, "pair")} tested, Holm-adjusted p of at most ${board.alpha}; convention ${board.convention}`),
+    board.notes.map((text) => el("p", { class: "quiet" }, shown(text))),
+  ];
+}
+
+// The parts as {id, title, lead, node}; `linkTo` returns the address of a run, or null.
+function leaderboardParts(board, linkTo) {
+  const parts = [{
+    id: "ranking", title: "Ranking", lead: "The best run first, with 95% confidence intervals. Filled dots cannot be told from the best.",
+    node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
+  }, {
+    id: "pairs", title: "Pairs", lead: "The difference of the run of the row from that of the column, and its adjusted p-value. Colors mark significant differences.",
+    node: pairMatrix(board),
+  }];
+  if (board.attributes.length > 1) {
+    parts.push({ id: "wins", title: "Attributes", lead: winsText(board), node: el("div", null, el("figure", { class: "panel" }, winBars(board)), attributeRanking(board)) });
+  }
+  if (board.frontier) {
+    parts.push({ id: "frontier", title: "Cost and quality", lead: "For the runs on the line, no other run is at least as good and as cheap.", node: el("div", null, el("figure", { class: "panel" }, frontierPlot(board)), costTable(board)) });
+  }
+  return parts;
+}
+
+// Ticks at round values that enclose all intervals.
+function boardTicks(board) {
+  const values = board.runs.flatMap((run) => [run.value, ...(run.interval || [])]).filter((value) => value !== null);
+  const [least, most] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
+  const step = BOARD_STEPS.find((each) => Math.ceil(most / each) - Math.floor(least / each) <= MAX_TICKS) || 1;
+  const first = Math.floor(least / step + 1e-9), last = Math.max(Math.ceil(most / step - 1e-9), first + 1);
+  return Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step);
+}
+
+// Horizontal positions are percentages, so that the chart has any width and its dots stay round.
+function intervalChart(board) {
+  const ticks = boardTicks(board), low = ticks[0], high = ticks[ticks.length - 1];
+  const height = board.runs.length * BOARD_ROW;
+  const x = (value) => `${(1 + (value - low) / (high - low) * 98).toFixed(3)}%`;
+  const line = (css, from, to, top, bottom) => svg("line", { class: css, x1: x(from), x2: x(to), y1: top, y2: bottom });
+  const label = `${board.title} of ${plural(board.runs.length, "run")} with confidence intervals. The table below contains the same data.`;
+  const picture = svg("svg", { class: "board-chart", height, role: "img", "aria-label": label }, ticks.map((value) => line("board-grid", value, value, 0, height)));
+  board.runs.forEach((run, place) => {
+    if (run.value === null) return;
+    const y = place * BOARD_ROW + BOARD_ROW / 2;
+    const [from, to] = run.interval || [run.value, run.value];
+    picture.append(svg("g", { class: run.best ? "board-run best" : "board-run" },
+      svg("title", null, `${run.name}: ${rate(run.value)}${run.interval ? ` (${rate(from)} to ${rate(to)})` : ""}`),
+      line("board-interval", from, to, y, y), line("board-interval", from, from, y - 5, y + 5), line("board-interval", to, to, y - 5, y + 5),
+      svg("circle", { class: "board-dot", cx: x(run.value), cy: y, r: 5 })));
+  });
+  return el("div", { class: "board-grid-columns" },
+    el("ol", { class: "board-names", "aria-hidden": "true" }, board.runs.map((run) => el("li", { title: run.name }, el("bdi", null, shown(run.name))))),
+    el("div", { class: "board-picture" }, picture, el("div", { class: "board-axis quiet", "aria-hidden": "true" }, ticks.map((value) => el("span", null, tickText(value))))));
+}
+
+function runCell(run, linkTo) {
+  const href = linkTo && linkTo(run);
+  const name = el("bdi", { class: "literal" }, shown(run.name));
+  return [href ? el("a", { href }, name) : name, run.note && [" ", el("span", { class: "tile-note" }, run.note)]];
+}
+
+function pairOf(board, one, other) {
+  const [first, second] = [Math.min(one, other), Math.max(one, other)].map((place) => board.runs[place].name);
+  const found = board.pairs.find((pair) => pair.first === first && pair.second === second);
+  return one < other ? found : { ...found, delta: found.delta === null ? null : -found.delta, better: found.worse, worse: found.better };
+}
+
+function isTold(pair) {
+  return pair.word === "better" || pair.word === "worse";
+}
+
+function pText(pair) {
+  return pair.word === "too few cases to tell" ? "too few" : pair.p_adjusted < 0.001 ? "<0.001" : rate(pair.p_adjusted);
+}
+
+function money(value) {
+  return value === null || value === undefined ? DASH : value >= 1 ? value.toFixed(2) : value.toPrecision(3);
+}
+
+function rankingTable(board, linkTo) {
+  const place = (run) => board.runs.indexOf(run);
+  const unread = (run) => run.cases.missing + run.cases.unparseable;
+  const some = (test) => board.runs.some(test);
+  const optional = [
+    [board.attributes.length > 1, { name: "wins", label: "Wins", numeric: true, hint: "attributes in which only this run has the highest F1", value: (run) => run.wins, cell: (run) => whole(run.wins) }],
+    [board.attributes.length > 1, { name: "ties", label: "Ties", numeric: true, hint: "attributes in which some, but not all, others have it too", value: (run) => run.ties, cell: (run) => whole(run.ties) }],
+    [true, { name: "perfect", label: "Perfect", numeric: true, hint: "cases without a mistake", value: (run) => run.cases.perfect, cell: (run) => whole(run.cases.perfect) }],
+    [some(unread), { name: "missing", label: "No prediction", numeric: true, value: unread, cell: (run) => whole(unread(run)) }],
+    [some((run) => run.cases.left_out), { name: "left_out", label: "Left out", numeric: true, hint: "cases that not all runs have", value: (run) => run.cases.left_out, cell: (run) => whole(run.cases.left_out) }],
+  ];
+  const toBest = (run) => (place(run) === 0 ? null : pairOf(board, place(run), 0));
+  const table = sortableTable({
+    caption: "Ranking", step: 50,
+    columns: [
+      { name: "run", label: "Run", value: (run) => run.name, cell: (run) => runCell(run, linkTo) },
+      { name: "rank", label: "Rank", numeric: true, value: (run) => -run.rank, cell: (run) => whole(run.rank) },
+      { name: "value", label: board.title, numeric: true, value: (run) => run.value, cell: (run) => el("span", { class: "f1" }, rate(run.value)) },
+      { name: "range", label: "95% CI", cell: (run) => (run.interval ? el("span", { class: "nowrap" }, `${rate(run.interval[0])} to ${rate(run.interval[1])}`) : DASH) },
+      { name: "delta", label: "To best", numeric: true, value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? signed(toBest(run).delta) : DASH) },
+      { name: "p", label: "p adjusted", numeric: true, cell: (run) => (toBest(run) ? pText(toBest(run)) : DASH) },
+      { name: "best", label: "Best", value: (run) => Number(run.best), cell: (run) => (run.best ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
+      ...optional.filter(([used]) => used).map(([, column]) => column),
+    ],
+  });
+  table.show(board.runs);
+  return table.node;
+}
+
+function pairMatrix(board) {
+  const heads = board.runs.map((run, place) => el("th", { scope: "col", class: "numeric", title: run.name }, whole(place + 1), spoken(` ${run.name}`)));
+  const rows = board.runs.map((run, one) => el("tr", null,
+    el("th", { scope: "row" }, `${one + 1} `, el("bdi", { class: "literal" }, shown(run.name))),
+    board.runs.map((_, other) => {
+      if (one === other) return el("td", { class: "numeric quiet" }, DASH);
+      const pair = pairOf(board, one, other);
+      const gain = board.less_is_better ? -pair.delta : pair.delta;
+      const css = isTold(pair) ? (gain > 0 ? "better" : "worse") : "";
+      const text = `${run.name} and ${board.runs[other].name}: ${whole(pair.better)} cases better, ${whole(pair.worse)} worse`;
+      return el("td", { class: `numeric pair ${css && `pair-${css}`}`, title: text },
+        el("span", { class: css }, isTold(pair) && (gain > 0 ? "▲ " : "▼ "), signed(pair.delta)), el("span", { class: "detail" }, pText(pair)));
+    })));
+  return el("div", { class: "table" }, el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Pairs" },
+    el("table", { class: "board-matrix" }, el("caption", { class: "spoken" }, "Differences and adjusted p-values of all pairs"),
+      el("thead", null, el("tr", null, el("th", { scope: "col" }, "Run"), heads)), el("tbody", null, rows))));
+}
+
+function winsText(board) {
+  const equal = board.attributes.filter(({ best }) => best.length === board.runs.length).length;
+  return `F1 by attribute, the largest difference first. In ${plural(equal, "attribute")} of ${whole(board.attributes.length)}, all runs are equal. Wins are not tested for significance.`;
+}
+
+function winBars(board) {
+  return barList(board.runs.map((run) => ({
+    name: el("bdi", { title: run.name }, shown(run.name)),
+    parts: [["match", run.wins, "wins"], ["tn", run.ties, "ties"]],
+    number: `${plural(run.wins, "win")}, ${plural(run.ties, "tie")}`,
+  })));
+}
+
+function attributeRanking(board) {
+  const wide = board.runs.length > MAX_RUN_COLUMNS;
+  const spread = ({ f1 }) => Math.max(...f1) - Math.min(...f1);
+  const leaders = ({ best }) => (best.length === board.runs.length ? "all" : `${best.slice(0, MAX_WINNERS).join(", ")}${best.length > MAX_WINNERS ? ` and ${best.length - MAX_WINNERS} more` : ""}`);
+  const columns = wide ? [
+    { name: "most", label: "Best", numeric: true, value: ({ f1 }) => Math.max(...f1), cell: ({ f1 }) => rate(Math.max(...f1)) },
+    { name: "least", label: "Worst", numeric: true, value: ({ f1 }) => Math.min(...f1), cell: ({ f1 }) => rate(Math.min(...f1)) },
+    { name: "leaders", label: "Highest in", cell: (row) => shown(leaders(row)) },
+  ] : board.runs.map((run, place) => ({
+    name: `run-${place}`, label: run.name, numeric: true, value: ({ f1 }) => f1[place],
+    cell: ({ f1, best }) => (best.length < board.runs.length && best.includes(run.name) ? el("strong", { class: "better nowrap" }, "✓ ", rate(f1[place])) : rate(f1[place])),
+  }));
+  const table = sortableTable({
+    caption: "F1 by attribute", step: 15,
+    columns: [
+      { name: "attribute", label: "Attribute", value: (row) => row.attribute, cell: (row) => pathText(row.attribute) },
+      ...columns,
+      { name: "spread", label: "Difference", numeric: true, value: spread, cell: (row) => rate(spread(row)) },
+    ],
+  });
+  table.show(board.attributes);
+  return table.node;
+}
+
+function costOf(run) {
+  return run.usage ? run.usage.cost_per_case : null;
+}
+
+function tickText(value) {
+  return value.toFixed(3).replace(/0$/, "");
+}
+
+function frontierPlot(board) {
+  const known = board.runs.filter((run) => run.value !== null && costOf(run) !== null);
+  const most = Math.max(...known.map(costOf)) || 1;
+  const ticks = boardTicks(board), low = ticks[0], high = ticks[ticks.length - 1];
+  const share = (cost) => 12 + cost / most * 80;
+  const x = (cost) => `${share(cost).toFixed(3)}%`;
+  const y = (value) => 12 + (1 - (value - low) / (high - low)) * (PLOT_HEIGHT - PLOT_BOTTOM - 12);
+  const label = `${board.title} against cost per case of ${plural(known.length, "run")}. The table below contains the same data.`;
+  const line = board.frontier.map((name) => known.find((run) => run.name === name)).filter(Boolean);
+  return [svg("svg", { class: "board-plot", height: PLOT_HEIGHT, role: "img", "aria-label": label },
+    ticks.map((value) => [
+      svg("line", { class: "board-grid", x1: "11%", x2: "100%", y1: y(value), y2: y(value) }),
+      svg("text", { x: "10%", y: y(value) + 4, "text-anchor": "end" }, tickText(value)),
+    ]),
+    [0, 0.5, 1].map((part) => svg("text", { x: x(most * part), y: PLOT_HEIGHT - 26, "text-anchor": "middle" }, part ? money(most * part) : "0")),
+    svg("text", { x: "52%", y: PLOT_HEIGHT - 6, "text-anchor": "middle" }, "cost per case"),
+    line.slice(1).map((run, place) => svg("line", { class: "board-frontier", x1: x(costOf(line[place])), y1: y(line[place].value), x2: x(costOf(run)), y2: y(run.value) })),
+    known.map((run) => {
+      const right = share(costOf(run)) < 55;
+      return svg("g", { class: run.frontier ? "board-run best" : "board-run" },
+        svg("title", null, `${run.name}: ${rate(run.value)} at ${money(costOf(run))} per case`),
+        svg("circle", { class: "board-dot", cx: x(costOf(run)), cy: y(run.value), r: 5 }),
+        svg("text", { x: x(costOf(run)), dx: right ? 10 : -10, y: y(run.value) + 4, "text-anchor": right ? "start" : "end" }, run.name.length > 24 ? `${run.name.slice(0, 23)}…` : run.name));
+    })),
+  el("figcaption", { class: "quiet" }, `${board.title} against cost. Filled dots are on the cost-quality frontier.`)];
+}
+
+function costTable(board) {
+  const rows = board.runs.filter((run) => run.usage);
+  const cost = (name, label, hint) => ({ name, label, hint, numeric: true, value: (run) => run.usage[name], cell: (run) => money(run.usage[name]) });
+  const table = sortableTable({
+    caption: "Cost and response time", step: 50,
+    columns: [
+      { name: "run", label: "Run", value: (run) => run.name, cell: (run) => runCell(run, null) },
+      { name: "value", label: board.title, numeric: true, value: (run) => run.value, cell: (run) => rate(run.value) },
+      cost("cost", "Cost", "of all shared cases"), cost("cost_per_case", "Per case"), cost("cost_per_correct", "Per correct", "cost of all cases for each case without a mistake"),
+      cost("seconds", "Seconds", "mean response time"), cost("seconds_p95", "p95", "95th percentile of response times"),
+      { name: "frontier", label: "Frontier", value: (run) => Number(run.frontier), cell: (run) => (run.frontier === null ? DASH : run.frontier ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
+    ],
+  });
+  table.show(rows);
+  return table.node;
+}
