@@ -35,10 +35,9 @@ BROKEN = {
     "room-for-all-children": ("size_t capacity = node->capacity ? 2 * node->capacity : 8;", "size_t capacity = 8;"),
     "failed-allocation": ("if (document == NULL) {\n        return NULL;", "if (0) {\n        return NULL;"),
     "end-of-a-known-key": ("reader->end - reader->at > (Py_ssize_t)known->length + 1", "1"),
-    "room-for-bounds-of-texts": ("column->bounds = TAKE(search, float, pairs)", "column->bounds = TAKE(search, float, pairs - 1)"),
+    "room-for-bounds-of-texts": ("column->bounds = TAKE(search, float, pairs)", "column->bounds = TAKE(search, float, pairs / 2)"),
     "room-for-near-items": ("search->near = TAKE(search, uint32_t, others)", "search->near = TAKE(search, uint32_t, others / 2)"),
-    "room-for-letters": ("take(search, column->number, sizeof *column->letters)", "take(search, column->number - 1, sizeof *column->letters)"),
-    "room-for-grouped-numbers": ("Leaf **leaves = TAKE(search, Leaf *, search->number)", "Leaf **leaves = TAKE(search, Leaf *, search->number / 2)"),
+    "room-for-letters": ("take(search, column->number, sizeof *column->letters)", "take(search, column->number / 2, sizeof *column->letters)"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip
 """Bounds checks, and the replacement that removes each of them."""

@@ -2400,7 +2400,7 @@ take(Search *search, size_t number, size_t size)
         search->space_used += units;
         return taken;
     }
-    block = PyMem_Malloc(sizeof *block + units * unit);
+    block = PyMem_Malloc(sizeof *block + number * size);
     if (block == NULL) {
         PyErr_NoMemory();
         return NULL;
