@@ -16,7 +16,7 @@ Problems in the compared documents are results, never exceptions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = [
     "ConfigError",
@@ -34,8 +34,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """A file and, if known, a line and a column, both counted from 1."""
 
     file: str = ""
@@ -57,8 +56,7 @@ def with_hint(message: str, hint: str) -> str:
     return f"{message}; {hint}" if hint else message
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One problem of a configuration: what is wrong, where, and what to do about it."""
 
     message: str

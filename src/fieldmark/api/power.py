@@ -14,7 +14,7 @@ from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.metrics.power import POWER, gate_size
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.metrics.summary import RunIntervals
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import shorten
 from fieldmark.wire.power import GatePower
 from fieldmark.wire.summary import summary_to_json

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeAlias, TypeVar
 
 import click
+from click import formatting
 from click.core import ParameterSource
 
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
@@ -25,6 +29,20 @@ CommandDecorator: TypeAlias = Callable[[Callable[..., object]], Callable[..., ob
 _MAX_OPTION_WIDTH: Final = 28
 """The help of a longer option starts on the next line."""
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
+_MIN_WIDTH: Final = 50
+_MAX_WIDTH: Final = 80
+
+
+def _help_width() -> int:
+    """Return the width that click would use; it loads many modules to find the terminal's."""
+    try:
+        columns = int(os.environ.get("COLUMNS", "0"))
+    except ValueError:
+        columns = 0
+    if columns <= 0 and sys.__stdout__ is not None:
+        with suppress(OSError, ValueError):
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+    return max(min(columns or _MAX_WIDTH, _MAX_WIDTH) - 2, _MIN_WIDTH)
 
 
 class GroupedOption(click.Option):
@@ -71,6 +89,8 @@ class HelpCommand(click.Command):
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help page."""
+        if ctx.terminal_width is None and formatting.FORCED_WIDTH is None:
+            ctx.terminal_width = _help_width()
         return super().get_help(ctx).replace(_NO_BREAK, " ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -181,7 +181,7 @@ def rethrow_with_options() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        problems = [replace(each, hint=with_options(each.hint)) for each in error.problems]
+        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
         raise ConfigError(problems) from error
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
 from math import isfinite
-from typing import TypeGuard, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from fieldmark.errors import OptionError, with_hint
-from fieldmark.values.numbers import Number, exact_fraction, is_finite
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from fieldmark.values.numbers import Number
 
 __all__ = [
     "check_flag",
@@ -41,6 +45,8 @@ def checked_amount(option: str, value: object) -> Fraction:
     """Return the exact amount; raise an error unless it is finite and not negative."""
     if not _is_number(value) or value < 0:
         raise OptionError(option, f"must be a non-negative number, got {value!r}")
+    from fieldmark.values.numbers import exact_fraction
+
     return exact_fraction(value)
 
 

@@ -22,7 +22,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.rule import Rule
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = [

@@ -5,7 +5,7 @@ Nothing is run or imported, and only files below the directory of the file are r
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -113,4 +113,4 @@ def _kind_of(located: Located, file: str) -> FileKind:
 
 
 def _problem_to_json(problem: Problem) -> JsonValue:
-    return {"message": problem.message, "hint": problem.hint, **asdict(problem.location)}
+    return {"message": problem.message, "hint": problem.hint, **problem.location._asdict()}

@@ -16,8 +16,7 @@ from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.numbers import is_finite
-from fieldmark.values.strict_json import first_repeated
+from fieldmark.values.strict_json import first_repeated, is_finite
 
 __all__ = [
     "MAX_EXAMPLES",

@@ -31,9 +31,9 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.canonical import canonical_text
-from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import path_key
 from fieldmark.values.plain_json import plain_json
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import shorten
 
 __all__ = [

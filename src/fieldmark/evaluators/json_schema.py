@@ -21,8 +21,8 @@ from fieldmark.evaluators.base import (
 )
 from fieldmark.evaluators.schema_cost import SchemaCost, check_schema, pattern_bytes
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import ROOT, join
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import plural, replace_surrogates
 
 __all__ = ["Draft", "JsonSchema", "SchemaError", "SchemaErrors", "SchemaRunner"]

@@ -37,7 +37,7 @@ from fieldmark.judges.redaction import Redactor
 from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 
 __all__ = ["CodeJudge", "JudgeProtocol"]
 

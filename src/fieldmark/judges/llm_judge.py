@@ -39,9 +39,9 @@ from fieldmark.metrics.identity import describe
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.equality import equal
-from fieldmark.values.numbers import is_finite
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
+from fieldmark.values.strict_json import is_finite
 
 __all__ = ["Criterion", "JudgedUnit", "LlmJudge", "SampleAggregation", "read_criteria"]
 

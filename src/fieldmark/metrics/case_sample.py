@@ -12,7 +12,6 @@ from zlib import crc32
 
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
 from fieldmark.metrics.quality import quality_metrics
-from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
@@ -33,7 +32,7 @@ _SAMPLED: Final = 2_048
 """The maximum size of a sample, which estimates the variation of a metric to within 2 percent."""
 
 _INT64: Final = "q"
-_ONCE: Final = array(_INT64, [1])
+_ONCE: Final = array(_INT64, [1] * SMALL_CASE)
 _BITS: Final = 32
 _MIX: Final = 0x9E3779B1
 """Multiplying by it breaks up the regularity of a checksum."""
@@ -102,11 +101,6 @@ def case_sums(stats: CaseStats) -> CaseSums:
     return CaseSums(*first, *second, *stats.quality, *safety, *rated)
 
 
-def _packed(cells: list[int]) -> array[int]:
-    """Return cells as an array."""
-    return array(_INT64, kernel.pack(cells) if COMPILED else cells)
-
-
 def steps(score: float) -> int:
     """Return a score in steps."""
     return round(score * STEP)
@@ -120,8 +114,8 @@ class SampledCase(NamedTuple):
 
     draw: int
     id: str
-    cells: array[int]
-    times: array[int]
+    cells: Sequence[int]
+    times: Sequence[int]
     sums: CaseSums
 
 
@@ -181,16 +175,21 @@ class CaseSample:
         limit = 1 << self._threshold.bits
         further: list[SampledCase] = []
         draws = [crc32(each.encode("utf-8", "surrogatepass")) * _MIX & 0xFFFFFFFF for each in ids]
+        sums: dict[int, CaseSums] = {}  # many cases share their statistics
         for place, draw in enumerate(draws):
             if draw >= limit:
                 continue
-            block = blocks[place]
-            if len(block.cells) <= SMALL_CASE:
-                cells, times = _packed(block.cells), _ONCE * len(block.cells)
+            block, own = blocks[place], stats[place]
+            cells: Sequence[int] = block.cells
+            if len(cells) <= SMALL_CASE:
+                times = _ONCE[: len(cells)]
             else:
-                counted = Counter(block.cells) if block.times is None else block.times
+                counted = Counter(cells) if block.times is None else block.times
                 cells, times = array(_INT64, counted), array(_INT64, counted.values())
-            further.append(SampledCase(draw, ids[place], cells, times, case_sums(stats[place])))
+            summed = sums.get(id(own))
+            if summed is None:
+                summed = sums[id(own)] = case_sums(own)
+            further.append(SampledCase(draw, ids[place], cells, times, summed))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:

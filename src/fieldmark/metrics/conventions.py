@@ -13,7 +13,7 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = [

@@ -267,7 +267,10 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
                 for place, (one, other) in enumerate(cells)
                 if one >> _OUTCOME_SHIFT != other >> _OUTCOME_SHIFT
             ]
-            paths = [each.path for each in old.records(before.table)] if changed else []
+            if old.items and changed:
+                paths = [each.path for each in old.records(before.table)]
+            else:  # without list items, attributes are paths
+                paths = [before.table.path(cell >> CELL_BITS) for cell in old.cells]
             return [
                 FieldChange(paths[place], *(_LABELS[each & FACT_MASK] for each in cells[place]))
                 for place in changed

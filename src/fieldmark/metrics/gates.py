@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
 __all__ = [

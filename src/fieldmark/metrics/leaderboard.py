@@ -39,7 +39,7 @@ from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Bytes, Floats

@@ -8,7 +8,6 @@ something is wrong, undefined only if there is nothing to count.
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
 
 from fieldmark.metrics.conventions import (
@@ -34,7 +33,7 @@ __all__ = [
     "wilson",
 ]
 
-NORMAL_QUANTILE: Final = NormalDist().inv_cdf((1 + 0.95) / 2)
+NORMAL_QUANTILE: Final = 1.9599639845400536
 """The two-sided quantile of the normal distribution for 95% confidence."""
 
 Interval: TypeAlias = tuple[float, float]

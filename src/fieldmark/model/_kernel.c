@@ -28,6 +28,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <structmember.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { DONE = 1, TO_PYTHON = 0, FAILED = -1 };
 
@@ -50,16 +54,52 @@ static uint64_t
 hash_bytes(const Byte *bytes, size_t length)
 {
     uint64_t hash = seed + length, word;
-    for (; length >= sizeof word; bytes += sizeof word, length -= sizeof word) {
-        memcpy(&word, bytes, sizeof word);
-        hash = mixed(hash, word);
+    uint32_t first, last;
+    if (length >= sizeof word) {
+        const Byte *end = bytes + length - sizeof word; /* the last word may overlap */
+        for (; bytes < end; bytes += sizeof word) {
+            memcpy(&word, bytes, sizeof word);
+            hash = mixed(hash, word);
+        }
+        memcpy(&word, end, sizeof word);
+        return mixed(hash, word);
+    }
+    if (length >= sizeof first) {
+        memcpy(&first, bytes, sizeof first);
+        memcpy(&last, bytes + length - sizeof last, sizeof last);
+        return mixed(hash, (uint64_t)first << 32 | last);
     }
     if (length > 0) {
-        word = 0;
-        memcpy(&word, bytes, length);
-        hash = mixed(hash, word);
+        first = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[length / 2] << 8 | bytes[length - 1];
+        return mixed(hash, first);
     }
     return hash;
+}
+
+/* Whether bytes are the same, which are few. */
+static int
+are_same_bytes(const Byte *one, const Byte *other, size_t length)
+{
+    uint64_t word, other_word;
+    if (length >= sizeof word) {
+        size_t last = length - sizeof word;
+        for (size_t i = 0; i < last; i += sizeof word) {
+            memcpy(&word, one + i, sizeof word);
+            memcpy(&other_word, other + i, sizeof word);
+            if (word != other_word) {
+                return 0;
+            }
+        }
+        memcpy(&word, one + last, sizeof word);
+        memcpy(&other_word, other + last, sizeof word);
+        return word == other_word;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (one[i] != other[i]) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* A hash that is the same for equal numbers, such as 1 and 1.0. */
@@ -112,11 +152,26 @@ typedef struct {
     Py_ssize_t depth, key_characters, path_characters, line_bytes;
 } Limits;
 
+/* A key that was read before, which is probably followed by the same key as then. */
+typedef struct {
+    const Byte *text; /* in an earlier line of the block, with a quote behind it */
+    uint64_t hash;
+    uint32_t length;
+    uint8_t flags;
+    uint8_t next; /* the number of the key that followed it, or 0 */
+} KnownKey;
+
+#define MOST_KNOWN 63    /* keys; as many as there are bits for the keys of an object */
+#define KNOWN_PLACES 128 /* a power of two */
+
 typedef struct {
     const Byte *begin; /* of the line */
     const Byte *at;
     const Byte *end;
     Limits limits;
+    KnownKey known[MOST_KNOWN + 1]; /* the first stands for the start of a line */
+    uint8_t known_places[KNOWN_PLACES];
+    uint8_t known_number, last_known;
     uint64_t paths;      /* characters of the paths of all values */
     uint64_t deviations; /* from what orjson would write */
     uint64_t long_reals; /* which may be such deviations */
@@ -169,7 +224,7 @@ end_token(Reader *reader, Token *token)
 static void
 skip_blanks(Reader *reader)
 {
-    while (reader->at < reader->end
+    while (reader->at < reader->end && *reader->at <= ' '
            && (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r'
                || *reader->at == '\n')) {
         reader->at++;
@@ -309,10 +364,11 @@ static void
 skip_letters(Reader *reader, int *flags)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t word, marked = 0;
-    while (marked == 0 && reader->end - reader->at >= (Py_ssize_t)sizeof word) {
+    const Byte *at = reader->at, *end = reader->end;
+    uint64_t word, marked = 0, filled = 0;
+    while (marked == 0 && end - at >= (Py_ssize_t)sizeof word) {
         int letters = sizeof word;
-        memcpy(&word, reader->at, sizeof word);
+        memcpy(&word, at, sizeof word);
         marked = (word & EACH_BYTE(0x80u)) | bytes_below(word, ' ')
                  | bytes_below(word ^ EACH_BYTE('"'), 1) | bytes_below(word ^ EACH_BYTE('\\'), 1);
         word ^= EACH_BYTE(' ');
@@ -320,9 +376,11 @@ skip_letters(Reader *reader, int *flags)
             letters = __builtin_ctzll(marked) / 8;
             word &= ((uint64_t)1 << 8 * letters) - 1;
         }
-        *flags |= word != 0;
-        reader->at += letters;
+        filled |= word;
+        at += letters;
     }
+    *flags |= filled != 0;
+    reader->at = at;
 #else
     (void)reader;
     (void)flags;
@@ -388,15 +446,19 @@ convert_real(const Byte *start, size_t length, double *number)
 static Py_ssize_t
 read_digits(Reader *reader, uint64_t *number, Py_ssize_t *significant)
 {
-    const Byte *start = reader->at;
-    while (reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9') {
-        if (*significant < MOST_WHOLE_DIGITS) {
-            *number = *number * 10 + (uint64_t)(*reader->at - '0');
+    const Byte *start = reader->at, *at = start, *end = reader->end;
+    uint64_t total = *number;
+    Py_ssize_t used = *significant;
+    for (; at < end && (Byte)(*at - '0') < 10; at++) {
+        if (used < MOST_WHOLE_DIGITS) {
+            total = total * 10 + (Byte)(*at - '0');
         }
-        *significant += *number > 0;
-        reader->at++;
+        used += total > 0;
     }
-    return reader->at - start;
+    *number = total;
+    *significant = used;
+    reader->at = at;
+    return at - start;
 }
 
 /* Read the fraction and the exponent of a number; `digits` are those before the point. */
@@ -607,12 +669,73 @@ check_keys(Reader *reader, Py_ssize_t place, uint32_t count)
     return DONE;
 }
 
+/* The number of a known key, which is remembered if it is new; 0 if there are too many. */
+static uint8_t
+know_key(Reader *reader, const Byte *text, size_t length, uint64_t hash, int flags)
+{
+    size_t place = (size_t)hash & (KNOWN_PLACES - 1);
+    uint8_t number = reader->known_places[place];
+    while (number != 0) {
+        const KnownKey *known = &reader->known[number];
+        if (known->hash == hash && known->length == length
+            && are_same_bytes(known->text, text, length)) {
+            return number;
+        }
+        place = (place + 1) & (KNOWN_PLACES - 1);
+        number = reader->known_places[place];
+    }
+    if (reader->known_number == MOST_KNOWN) {
+        return 0;
+    }
+    number = ++reader->known_number;
+    reader->known[number] = (KnownKey){text, hash, (uint32_t)length, (uint8_t)flags, 0};
+    reader->known_places[place] = number;
+    return number;
+}
+
+/* Read a key of an object and the colon after it into a token without a value; `number` is that of
+   a known key, or 0. */
+static int
+read_key(Reader *reader, Token *token, uint8_t *number, int *is_wide)
+{
+    const KnownKey *known = &reader->known[ *number = reader->known[reader->last_known].next];
+    const Byte *text;
+    size_t length;
+    int flags;
+    skip_blanks(reader);
+    text = reader->at + 1;
+    if (*number > 0 && reader->end - reader->at > (Py_ssize_t)known->length + 1
+        && *reader->at == '"' && are_same_bytes(text, known->text, known->length + 1)) {
+        length = known->length;
+        flags = known->flags;
+        reader->at += length + 2;
+        token->key_hash = known->hash;
+    } else {
+        if (reader->at >= reader->end || *reader->at != '"' || !read_text(reader, &flags)
+            || (flags & ESCAPED)) {
+            return TO_PYTHON;
+        }
+        length = (size_t)(reader->at - text) - 1;
+        token->key_hash = hash_bytes(text, length);
+        *number = know_key(reader, text, length, token->key_hash, flags);
+        reader->known[reader->last_known].next = *number;
+    }
+    reader->last_known = *number;
+    token->key = (uint32_t)(text - reader->begin);
+    token->key_length = (uint32_t)length;
+    *is_wide = flags & WIDE;
+    return (Py_ssize_t)length <= reader->limits.key_characters && skip(reader, ':') ? DONE
+                                                                                    : TO_PYTHON;
+}
+
 static int
 read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
 {
     Py_ssize_t place = add_token(reader, IS_OBJECT);
-    uint64_t sum = 0; /* of the hashes of members, so that their order does not matter */
+    uint64_t sum = 0;  /* of the hashes of members, so that their order does not matter */
+    uint64_t seen = 0; /* a bit for each known key */
     uint32_t count = 0;
+    int all_known = 1;
     if (place < 0) {
         return FAILED;
     }
@@ -620,33 +743,25 @@ read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
     if (!skip(reader, '}')) {
         do {
             size_t member = reader->number;
-            const Byte *key;
-            size_t length;
-            uint64_t hash;
-            int flags, done;
-            Token *token;
-            skip_blanks(reader);
-            key = reader->at + 1;
-            if (reader->at >= reader->end || *reader->at != '"' || !read_text(reader, &flags)) {
+            Token key, *token;
+            uint8_t number;
+            int is_wide, done = read_key(reader, &key, &number, &is_wide);
+            if (done != DONE || (number > 0 && (seen >> number & 1))) {
                 return TO_PYTHON;
             }
-            length = (size_t)(reader->at - key) - 1;
-            if ((flags & ESCAPED) || (Py_ssize_t)length > reader->limits.key_characters
-                || !skip(reader, ':')) {
-                return TO_PYTHON;
-            }
-            hash = hash_bytes(key, length);
-            done = read_value(reader, depth, path + length + 1);
+            seen |= (uint64_t)1 << number;
+            all_known &= number > 0;
+            done = read_value(reader, depth, path + key.key_length + 1);
             if (done != DONE) {
                 return done;
             }
             token = &reader->tokens[member];
-            token->key = (uint32_t)(key - reader->begin);
-            token->key_length = (uint32_t)length;
-            token->key_hash = hash;
-            sum += mixed(hash, token->hash);
+            token->key = key.key;
+            token->key_length = key.key_length;
+            token->key_hash = key.key_hash;
+            sum += mixed(key.key_hash, token->hash);
             inherit(&reader->tokens[place], token);
-            reader->tokens[place].flags |= flags & WIDE;
+            reader->tokens[place].flags |= is_wide;
             count++;
         } while (skip(reader, ','));
         if (!skip(reader, '}')) {
@@ -656,7 +771,7 @@ read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
     reader->tokens[place].is.count = count;
     reader->tokens[place].hash = mixed(5, sum);
     end_token(reader, &reader->tokens[place]);
-    return check_keys(reader, place, count);
+    return all_known ? DONE : check_keys(reader, place, count);
 }
 
 /* Read a value that is inside `depth` containers less than the limit. */
@@ -695,6 +810,7 @@ read_line(Reader *reader, const Byte *begin, const Byte *end)
     reader->begin = reader->at = begin;
     reader->end = end;
     reader->number = 0;
+    reader->last_known = 0;
     reader->paths = reader->deviations = reader->long_reals = 0;
     if (end - begin > reader->limits.line_bytes || end - begin > LONGEST_LINE) {
         return TO_PYTHON;
@@ -1294,8 +1410,7 @@ typedef struct {
     PyObject *fold;             /* folded */
     PyObject *child, *item;     /* "child", "item" */
     PyObject *any_index;        /* -1 */
-    PyObject *cells, *items;    /* "cells", "items" */
-    PyObject *comparisons;      /* "comparisons" */
+    Py_ssize_t slots[5];        /* where Outcomes have what `make_outcomes` sets */
     PyObject *extra;            /* ("extra",) */
     int with_extras;
     Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
@@ -1423,7 +1538,8 @@ has_key(const Node *node, const Byte *bytes, const Token *token)
 {
     return node->key_hash == token->key_hash
            && PyBytes_GET_SIZE(node->key) == (Py_ssize_t)token->key_length
-           && memcmp(PyBytes_AS_STRING(node->key), bytes + token->key, token->key_length) == 0;
+           && are_same_bytes((const Byte *)PyBytes_AS_STRING(node->key), bytes + token->key,
+                             token->key_length);
 }
 
 /* The first document with this key: create the node below it (`AttributeNode.child`). */
@@ -1505,8 +1621,9 @@ typedef struct {
     const Walker *walker;
     const Document *expected, *candidate;
     PyObject *outcomes;
-    PyObject *cells; /* of the outcomes */
-    PyObject *items; /* of the outcomes */
+    PyObject *cells; /* of the outcomes, like the next two */
+    PyObject *comparisons;
+    PyObject *items;
 } Pair;
 
 /* Presence, or UNKNOWN for text that may be white space beyond ASCII. */
@@ -1651,7 +1768,7 @@ compare_exactly(const Pair *pair, const Node *node, const Token *expected, const
 {
     static const Byte kinds[] = {0, 1, 1, 2, 2, 3}; /* `kind_of`, by type */
     int is_same_kind = kinds[expected->type] == kinds[candidate->type], equal = 0, done = FAILED;
-    PyObject *comparisons, *place;
+    PyObject *place;
     if (is_same_kind && expected->type == IS_TEXT) {
         int is_variant = (expected->flags | candidate->flags) & VARIANT;
         equal = are_same_text(pair, expected, candidate) ? 1 : is_variant ? -1 : 0;
@@ -1663,15 +1780,13 @@ compare_exactly(const Pair *pair, const Node *node, const Token *expected, const
     if (equal != 0) {
         return equal < 0 ? TO_PYTHON : append_match(pair, node);
     }
-    comparisons = PyObject_GetAttr(pair->outcomes, pair->walker->comparisons);
     place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
-    if (comparisons != NULL && place != NULL
-        && PyObject_SetItem(comparisons, place,
-                            is_same_kind ? pair->walker->different : pair->walker->wrong_type)
+    if (place != NULL
+        && PyDict_SetItem(pair->comparisons, place,
+                          is_same_kind ? pair->walker->different : pair->walker->wrong_type)
                == 0) {
         done = append_cell(pair, node->base | pair->walker->facts[is_same_kind ? 16 : 17]);
     }
-    Py_XDECREF(comparisons);
     Py_XDECREF(place);
     return done;
 }
@@ -1862,7 +1977,7 @@ static int
 is_same_key(const Byte *bytes, const Token *one, const Byte *other_bytes, const Token *other)
 {
     return one->key_hash == other->key_hash && one->key_length == other->key_length
-           && memcmp(bytes + one->key, other_bytes + other->key, one->key_length) == 0;
+           && are_same_bytes(bytes + one->key, other_bytes + other->key, one->key_length);
 }
 
 /* The member with the key of a token in another document, or NULL. */
@@ -2162,6 +2277,8 @@ typedef struct {
     const Byte *text;
     uint32_t length;
     uint32_t path;         /* the number of its key among the keys of all leaves */
+    uint32_t owner;        /* the place of its item among those of its side */
+    uint32_t text_number;  /* of its text among the different ones at its path on its side */
     Byte letters[CLASSES]; /* how often its text has letters of each class, at most 255 times */
 } Leaf;
 
@@ -2170,6 +2287,7 @@ typedef struct {
     uint32_t number;
     uint32_t *graded; /* the leaves that can be similar without being equal, as they are summed */
     uint32_t graded_number;
+    uint64_t paths; /* a bit for each path that it has */
 } Item;
 
 /* A key of leaves, and the rule that applies to it. */
@@ -2179,12 +2297,34 @@ typedef struct {
     int sides;        /* 1: the expected items have such leaves, 2: the candidate items */
     Node *rule;       /* or NULL */
     PyObject *leaves; /* what the rule replaces its leaves with, or NULL */
+    int only_odd;     /* it replaces only those that are odd */
+    Leaf **grouped;   /* numbers that it replaces */
+    double *firsts;   /* with these */
+    size_t grouped_number;
 } Path;
 
-/* Text that is not part of a document. */
+/* The different texts at one path, and what is known about their similarity. `own` is the text of
+   the expected item at hand, or NULL, and `own_bounds` are its bounds. */
+typedef struct {
+    const Leaf *own;
+    float *own_bounds;
+    Byte (*letters)[CLASSES]; /* of the texts of the candidate items */
+    int32_t *lengths;         /* of the same texts */
+    float *shares;            /* of one letter in each of them */
+    uint32_t number;          /* of them */
+    uint32_t expected_number; /* of those of the expected items */
+    uint32_t *numbers;        /* of the texts of candidate items; `number` without one */
+    float *bounds;            /* upper bounds: a row of texts for each expected text, and 0 */
+    uint16_t *distances;      /* of the same pairs, plus 1; 0 if unknown; NULL if not kept */
+    uint8_t *has_bounds;      /* by expected text; NULL if there is only one row */
+    const Leaf *row;          /* the text of that row */
+    uint64_t characters;
+} Column;
+
+/* Memory that is freed with the search; a small one needs no more than `space`. */
 typedef struct Block {
     struct Block *next;
-    Byte bytes[];
+    max_align_t bytes[];
 } Block;
 
 typedef struct {
@@ -2192,14 +2332,15 @@ typedef struct {
     uint32_t place, other; /* among the rest */
 } Edge;
 
-/* An upper bound on the similarity of two items. */
-typedef struct {
-    double most;          /* the sum over their leaves */
-    uint32_t equal, both; /* leaves that are equal for certain, and at the same path */
-} Bound;
-
 #define WORD 64
 #define MOST_PATTERNS 8
+#ifdef __SANITIZE_ADDRESS__ /* finds accesses beyond the end of an array, if it is alone */
+#define UNUSABLE_SPACE (SPACE / sizeof(max_align_t))
+#else
+#define UNUSABLE_SPACE 0
+#endif
+#define SPACE 12288           /* bytes */
+#define MOST_BOUNDS (1 << 20) /* pairs of texts whose similarities are kept */
 
 /* The places of each letter in the text of a leaf, for its edit distances to many others. */
 typedef struct {
@@ -2217,27 +2358,63 @@ typedef struct {
     uint32_t *graded;
     Byte *characters;
     Block *blocks;
+    size_t space_used;
     Py_UCS4 wide[MOST_WIDE]; /* the characters beyond ASCII, by their numbers */
     size_t wide_number;
     double character_pairs;
     Path paths[MOST_PATHS];
     size_t path_number;
-    int by_rules;  /* leaves are compared by their rules (`RuledLeaf`) */
-    Bound *bounds; /* of the expected item at hand with each candidate item */
+    int by_rules;    /* leaves are compared by their rules (`RuledLeaf`) */
+    Column *columns; /* by path; without texts where one side has none */
+    uint32_t *order; /* the paths of texts, those with short ones first */
+    uint32_t order_number;
+    const Leaf **first; /* the first candidate leaf of each bucket that is no text, or NULL */
+    const Leaf **next;  /* the one after each leaf */
+    size_t mask;
+    int is_indexed;    /* whether there is any such leaf */
+    float *most;       /* upper bounds of the expected item at hand with each candidate item */
+    float *settled;    /* the part of them that is exact */
+    uint32_t smallest; /* the least number of leaves of a candidate item */
+    float *equal;      /* the number of leaves that are equal and not graded */
+    uint32_t *near;    /* the candidate items that may be similar enough */
+    uint32_t near_number;
     Pattern *patterns;
     Edge *edges;
     size_t edge_number, edge_capacity;
+    max_align_t space[SPACE / sizeof(max_align_t)];
 } Search;
+
+/* Memory for a search, or NULL for an error. */
+static void *
+take(Search *search, size_t number, size_t size)
+{
+    size_t unit = sizeof(max_align_t), units;
+    Block *block;
+    if (number > (PY_SSIZE_T_MAX - sizeof *block - unit) / size) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    units = (number * size + unit - 1) / unit;
+    if (units <= SPACE / unit - search->space_used) {
+        void *taken = &search->space[search->space_used];
+        search->space_used += units;
+        return taken;
+    }
+    block = PyMem_Malloc(sizeof *block + number * size);
+    if (block == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    block->next = search->blocks;
+    search->blocks = block;
+    return block->bytes;
+}
+
+#define TAKE(search, type, number) ((type *)take(search, number, sizeof(type)))
 
 static void
 free_search(Search *search)
 {
-    PyMem_Free(search->items);
-    PyMem_Free(search->leaves);
-    PyMem_Free(search->graded);
-    PyMem_Free(search->characters);
-    PyMem_Free(search->bounds);
-    PyMem_Free(search->patterns);
     while (search->blocks != NULL) {
         Block *block = search->blocks;
         search->blocks = block->next;
@@ -2268,6 +2445,8 @@ path_of(Search *search, const Byte *bytes, const Token *token, size_t guess)
     search->paths[search->path_number].sides = 0;
     search->paths[search->path_number].rule = NULL;
     search->paths[search->path_number].leaves = NULL;
+    search->paths[search->path_number].only_odd = 0;
+    search->paths[search->path_number].grouped_number = 0;
     return (uint32_t)search->path_number++;
 }
 
@@ -2326,17 +2505,14 @@ static int
 set_text(Search *search, Leaf *leaf, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    Block *block;
+    Byte *letters;
     if (length > LONGEST_TEXT) {
         return TO_PYTHON;
     }
-    block = PyMem_Malloc(sizeof *block + (size_t)length);
-    if (block == NULL) {
-        PyErr_NoMemory();
+    letters = TAKE(search, Byte, (size_t)length);
+    if (letters == NULL) {
         return FAILED;
     }
-    block->next = search->blocks;
-    search->blocks = block;
     for (Py_ssize_t i = 0; i < length; i++) {
         Py_UCS4 letter = PyUnicode_READ_CHAR(text, i);
         if (letter >= FIRST_WIDE) {
@@ -2352,9 +2528,9 @@ set_text(Search *search, Leaf *leaf, PyObject *text)
             }
             letter = (Py_UCS4)(FIRST_WIDE + number);
         }
-        block->bytes[i] = (Byte)letter;
+        letters[i] = (Byte)letter;
     }
-    leaf->text = block->bytes;
+    leaf->text = letters;
     leaf->length = (uint32_t)length;
     set_letters(leaf);
     return DONE;
@@ -2388,8 +2564,8 @@ set_number(Leaf *leaf, double number)
 
 /* `leaves_of` for a flat object; empty values are no leaves. */
 static int
-add_leaves(Search *search, Item *item, const Document *document, const Token *object, int side,
-           Leaf **leaves, Byte **characters)
+add_leaves(Search *search, Item *item, uint32_t owner, const Document *document,
+           const Token *object, int side, Leaf **leaves, Byte **characters)
 {
     const Byte *bytes = BYTES(document);
     const Token *member = object + 1;
@@ -2402,6 +2578,7 @@ add_leaves(Search *search, Item *item, const Document *document, const Token *ob
             continue;
         }
         leaf->token = token;
+        leaf->owner = owner;
         leaf->hash = token->hash;
         leaf->number = 0.0;
         leaf->length = 0;
@@ -2459,16 +2636,14 @@ make_search(Search *search)
     if (search->character_pairs > MOST_CHARACTER_PAIRS) {
         return TO_PYTHON;
     }
-    search->items = PyMem_New(Item, number);
-    search->leaves = PyMem_New(Leaf, leaves);
-    search->graded = PyMem_New(uint32_t, leaves);
-    search->characters = PyMem_New(Byte, characters[0] + characters[1]);
-    if (search->items == NULL || search->leaves == NULL || search->graded == NULL
-        || search->characters == NULL) {
-        PyErr_NoMemory();
-        return FAILED;
-    }
-    return DONE;
+    search->items = TAKE(search, Item, number);
+    search->leaves = TAKE(search, Leaf, leaves);
+    search->graded = TAKE(search, uint32_t, leaves);
+    search->characters = TAKE(search, Byte, characters[0] + characters[1]);
+    return search->items == NULL || search->leaves == NULL || search->graded == NULL
+                   || search->characters == NULL
+               ? FAILED
+               : DONE;
 }
 
 static int
@@ -2483,7 +2658,7 @@ read_leaves(Search *search)
         for (uint32_t j = 0; j < side->rest_number; j++) {
             const Token *object = side->items[side->rest[j]];
             int done =
-                add_leaves(search, item, side->document, object, 1 + i, &leaves, &characters);
+                add_leaves(search, item, j, side->document, object, 1 + i, &leaves, &characters);
             if (done != DONE) {
                 return done;
             }
@@ -2521,7 +2696,7 @@ leaf_value(const Search *search, const Leaf *leaf)
 static int
 by_size(const void *one, const void *other)
 {
-    double left = *(const double *)one, right = *(const double *)other;
+    double left = (*(Leaf *const *)one)->number, right = (*(Leaf *const *)other)->number;
     return (left > right) - (left < right);
 }
 
@@ -2546,64 +2721,155 @@ may_be_date(const Leaf *leaf)
     return leaf->length > 4 && leaf->text[4] == '-';
 }
 
-/* `Fuzzy.item_leaves` for text that it does not change: 1, or 0 to ask it. */
+/* `Fuzzy.item_leaves` for text that it does not change: 1, or 0 to ask it, with `only_odd` about
+   odd text only, because it treats texts one by one unless one may be a date. */
 static int
-are_normalized(const Search *search, size_t path)
+are_normalized(const Search *search, size_t path, int *only_odd)
 {
+    int normalized = 1;
+    *only_odd = 1;
     for (size_t i = 0; i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
-            if (leaf->path == path
-                && (leaf->token->type != IS_TEXT || may_be_date(leaf) || is_odd(leaf))) {
-                return 0;
+            if (leaf->path == path) {
+                *only_odd &= leaf->token->type == IS_TEXT && !may_be_date(leaf);
+                normalized &= *only_odd && !is_odd(leaf);
             }
         }
     }
-    return 1;
+    return normalized;
 }
 
 #define LIMIT_MARGIN (1 + 0x1p-20) /* as in values/numbers.py */
 #define SMALLEST_LIMIT 1e-300
 
-/* `Tolerance.groups` for numbers of which no two are close: 1, or 0 to ask it; -1 for an error. */
+/* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
+   error. The comparator decides if floats are too close to the limit. */
 static int
-are_distant(const Search *search, size_t path, const Node *rule)
+is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *candidate)
 {
-    double *numbers = PyMem_New(double, search->number), largest = 1.0, limit;
-    size_t count = 0;
-    int distant = 1;
-    if (numbers == NULL) {
-        PyErr_NoMemory();
+    const Node *rule = search->paths[expected->path].rule;
+    double size = fabs(expected->number), gap = fabs(expected->number - candidate->number);
+    double limit = rule->relative * size, slack;
+    PyObject *value, *other, *found = NULL;
+    int matched = -1;
+    if (gap == 0.0) {
+        return 1;
+    }
+    limit = size == 0.0 ? rule->at_zero : limit > rule->absolute ? limit : rule->absolute;
+    slack = (size + fabs(candidate->number) + limit) * SLACK + TINY;
+    if (gap + slack < limit || gap > limit + slack) {
+        return gap < limit;
+    }
+    value = leaf_value(search, expected);
+    other = value == NULL ? NULL : leaf_value(search, candidate);
+    if (other != NULL) {
+        found = PyObject_CallFunctionObjArgs(rule->rule_compare, value, other, NULL);
+    }
+    if (found != NULL && PyTuple_Check(found) && PyTuple_GET_SIZE(found) > 0) {
+        matched = PyObject_IsTrue(PyTuple_GET_ITEM(found, 0)); /* Comparison.matched */
+    } else if (found != NULL) {
+        PyErr_SetString(PyExc_TypeError, "a comparator must return a comparison");
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(other);
+    Py_XDECREF(found);
+    return matched;
+}
+
+/* Replace a number that is in the group of others (`Tolerance.groups`): 1, 0 if it is close to some
+   of them only, or -1 for an error. The leaves of the group are in order, and there are `size`. */
+static int
+join_group(const Search *search, Leaf **group, size_t *size, Leaf *leaf)
+{
+    int near = 0, both = 1;
+    for (size_t i = 0; i < *size; i++) {
+        int one = is_within_tolerance(search, group[i], leaf);
+        int other = one < 0 ? one : is_within_tolerance(search, leaf, group[i]);
+        if (other < 0) {
+            return -1;
+        }
+        near |= one | other;
+        both &= one & other;
+    }
+    if (near && !both) {
+        return 0;
+    }
+    *size = both ? *size : 0;
+    group[(*size)++] = leaf;
+    return 1;
+}
+
+/* `NumericTolerance.item_leaves`: give numbers within the tolerance of each other the same value; 0
+   to ask it, and -1 for an error. */
+static int
+group_numbers(Search *search, size_t path)
+{
+    const Node *rule = search->paths[path].rule;
+    Leaf **leaves = TAKE(search, Leaf *, search->number);
+    Leaf **group = TAKE(search, Leaf *, search->number);
+    size_t count = 0, size = 0;
+    double limit, *firsts;
+    int distant = 1, joined = 1;
+    if (leaves == NULL || group == NULL) {
         return -1;
     }
-    for (size_t i = 0; distant && i < search->number; i++) {
+    for (size_t i = 0; i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
-            const Leaf *leaf = &item->leaves[k];
+            Leaf *leaf = &item->leaves[k];
             if (leaf->path == path) {
-                distant &= leaf->token->type == IS_WHOLE || leaf->token->type == IS_REAL;
-                numbers[count++] = leaf->number;
+                if (leaf->token->type != IS_WHOLE && leaf->token->type != IS_REAL) {
+                    return 0;
+                }
+                leaves[count++] = leaf;
             }
         }
     }
-    qsort(numbers, distant ? count : 0, sizeof *numbers, by_size);
-    for (size_t i = 0; distant && i < count; i++) {
-        largest = fabs(numbers[i]) > largest ? fabs(numbers[i]) : largest;
+    if (count == 0) {
+        return 1;
     }
-    limit = rule->relative * largest;
-    limit = rule->absolute > limit ? rule->absolute : limit;
-    limit = (SMALLEST_LIMIT > limit ? SMALLEST_LIMIT : limit) * LIMIT_MARGIN;
+    qsort(leaves, count, sizeof *leaves, by_size);
+    limit = fmax(1.0, fmax(fabs(leaves[0]->number), fabs(leaves[count - 1]->number)));
+    limit = fmax(fmax(rule->relative * limit, rule->absolute), SMALLEST_LIMIT) * LIMIT_MARGIN;
     for (size_t i = 1; distant && i < count; i++) {
-        distant = numbers[i] == numbers[i - 1] || numbers[i] - numbers[i - 1] > limit;
+        double gap = leaves[i]->number - leaves[i - 1]->number;
+        distant = gap == 0.0 || gap > limit;
     }
-    PyMem_Free(numbers);
-    return distant;
+    if (distant) {
+        return 1;
+    }
+    firsts = TAKE(search, double, count);
+    if (firsts == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; joined > 0 && i < count; i++) {
+        if (i == 0 || leaves[i]->number != leaves[i - 1]->number) {
+            joined = join_group(search, group, &size, leaves[i]);
+        }
+        firsts[i] = group[0]->number;
+    }
+    if (joined == 0) {
+        search->by_rules = 1;
+    }
+    search->paths[path].grouped = leaves;
+    search->paths[path].firsts = firsts;
+    search->paths[path].grouped_number = count;
+    return joined < 0 ? -1 : 1;
 }
 
-/* The values of all leaves at a path; NULL without an error if one is a boolean. */
+/* Whether a leaf is at a path, and odd if only such are wanted. */
+static int
+is_asked(const Leaf *leaf, size_t path, int only_odd)
+{
+    return leaf->path == path && (!only_odd || is_odd(leaf));
+}
+
+/* The values of all leaves at a path, or of the odd ones; NULL without an error if one is a
+   boolean. */
 static PyObject *
-path_values(const Search *search, size_t path)
+path_values(const Search *search, size_t path, int only_odd)
 {
     PyObject *values = PyList_New(0);
     for (size_t i = 0; values != NULL && i < search->number; i++) {
@@ -2611,7 +2877,7 @@ path_values(const Search *search, size_t path)
         for (uint32_t k = 0; values != NULL && k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (leaf->path != path) {
+            if (!is_asked(leaf, path, only_odd)) {
                 continue;
             }
             value = leaf->token->type < IS_WHOLE ? NULL : leaf_value(search, leaf);
@@ -2630,7 +2896,7 @@ static int
 ask_rule(Search *search, size_t place)
 {
     Path *path = &search->paths[place];
-    PyObject *values = path_values(search, place), *told;
+    PyObject *values = path_values(search, place, path->only_odd), *told;
     if (values == NULL) {
         return PyErr_Occurred() ? FAILED : TO_PYTHON;
     }
@@ -2661,7 +2927,7 @@ replace_leaves(Search *search, size_t place)
         for (uint32_t k = 0; done == DONE && k < item->number; k++) {
             Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (leaf->path != place) {
+            if (!is_asked(leaf, place, search->paths[place].only_odd)) {
                 continue;
             }
             value = PyList_GET_ITEM(leaves, next++);
@@ -2741,15 +3007,15 @@ check_rules(Search *search)
             return TO_PYTHON;
         }
         path->rule = child;
-        if (child->keeps_text && are_normalized(search, i)) {
+        if (child->keeps_text && are_normalized(search, i, &path->only_odd)) {
             continue;
         }
         if (child->absolute >= 0.0) {
-            int distant = are_distant(search, i, child);
-            if (distant < 0) {
+            int grouped = group_numbers(search, i);
+            if (grouped < 0) {
                 return FAILED;
             }
-            if (distant) {
+            if (grouped) {
                 continue;
             }
         }
@@ -2762,6 +3028,9 @@ check_rules(Search *search)
         const Path *path = &search->paths[i];
         if (search->by_rules && path->rule != NULL && !can_apply(search, i)) {
             return TO_PYTHON;
+        }
+        for (size_t k = 0; !search->by_rules && k < path->grouped_number; k++) {
+            set_number(path->grouped[k], path->firsts[k]);
         }
         if (path->leaves != NULL && (!search->by_rules || path->rule->keeps_text)) {
             done = replace_leaves(search, i);
@@ -2935,21 +3204,6 @@ set_pattern(Pattern *pattern, const Leaf *leaf)
     }
 }
 
-/* A lower bound on the edit distance of two texts: the letters of the longer one that the other
-   does not have. */
-static uint32_t
-least_distance(const Leaf *one, const Leaf *other)
-{
-    uint32_t different = 0, excess;
-    excess =
-        one->length > other->length ? one->length - other->length : other->length - one->length;
-    for (int i = 0; i < CLASSES; i++) {
-        int gap = (int)one->letters[i] - (int)other->letters[i];
-        different += (uint32_t)(gap < 0 ? -gap : gap);
-    }
-    return (different > excess ? different + excess : 2 * excess) / 2;
-}
-
 /* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`. It is less
    than `least` if that is certain, and below -1 for an error. */
 static double
@@ -2968,7 +3222,7 @@ text_similarity(const Search *search, const Leaf *one, const Leaf *other, Patter
         return 0.0;
     }
     if (shorter->length <= WORD) {
-        double limit = ceil((1.0 - least) * (double)longer->length);
+        double limit = (1.0 - least) * (double)longer->length + 1.0; /* rounded up */
         uint32_t most = limit < 0.0                      ? 0
                         : limit < (double)longer->length ? (uint32_t)limit
                                                          : longer->length;
@@ -3015,40 +3269,6 @@ is_equal_leaf(const Leaf *one, const Leaf *other)
     return one->number == other->number;
 }
 
-/* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
-   error. The comparator decides if floats are too close to the limit. */
-static int
-is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *candidate)
-{
-    const Node *rule = search->paths[expected->path].rule;
-    double size = fabs(expected->number), gap = fabs(expected->number - candidate->number);
-    double limit = rule->relative * size, slack;
-    PyObject *value, *other, *found = NULL;
-    int matched = -1;
-    if (gap == 0.0) {
-        return 1;
-    }
-    limit = size == 0.0 ? rule->at_zero : limit > rule->absolute ? limit : rule->absolute;
-    slack = (size + fabs(candidate->number) + limit) * SLACK + TINY;
-    if (gap + slack < limit || gap > limit + slack) {
-        return gap < limit;
-    }
-    value = leaf_value(search, expected);
-    other = value == NULL ? NULL : leaf_value(search, candidate);
-    if (other != NULL) {
-        found = PyObject_CallFunctionObjArgs(rule->rule_compare, value, other, NULL);
-    }
-    if (found != NULL && PyTuple_Check(found) && PyTuple_GET_SIZE(found) > 0) {
-        matched = PyObject_IsTrue(PyTuple_GET_ITEM(found, 0)); /* Comparison.matched */
-    } else if (found != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a comparator must return a comparison");
-    }
-    Py_XDECREF(value);
-    Py_XDECREF(other);
-    Py_XDECREF(found);
-    return matched;
-}
-
 /* The leaf of an item at a path, or NULL; `guess` is its probable place. */
 static const Leaf *
 leaf_at(const Item *item, uint32_t path, uint32_t guess)
@@ -3064,85 +3284,323 @@ leaf_at(const Item *item, uint32_t path, uint32_t guess)
     return NULL;
 }
 
-/* The largest possible similarity of two texts. */
-static double
-most_similarity(const Leaf *one, const Leaf *other)
+/* An upper bound on the similarity of two texts, from the number of different letters. */
+static float
+most_similarity(int different, int excess, float share)
 {
-    double longer = one->length > other->length ? one->length : other->length;
-    return longer > 0.0 ? 1.0 - (double)least_distance(one, other) / longer : 1.0;
+    /* Only counts above 255 can make `different` smaller than the difference in length. */
+    int least = (different > excess ? different + excess : 2 * excess) / 2;
+    return 1.0F - (float)least * share;
 }
 
-/* Add a leaf of an item to the bounds with all candidate items: exact for numbers, and by the
-   letters of texts. */
-static int
-add_bounds(const Search *search, const Leaf *leaf, uint32_t guess, const Item *others,
-           uint32_t number)
+/* Set the upper bounds of the similarity of a text with some others, given their letters, their
+   lengths, and the share of one letter in each. */
+static void
+set_bounds(const Leaf *leaf, Byte (*letters)[CLASSES], const int32_t *lengths, const float *shares,
+           uint32_t number, float *bounds)
 {
-    int is_text = leaf->token->type == IS_TEXT, is_ruled = !is_text && is_graded(search, leaf);
-    for (uint32_t j = 0; j < number; j++) {
-        const Leaf *partner = leaf_at(&others[j], leaf->path, guess);
-        Bound *bound = &search->bounds[j];
-        if (partner == NULL) {
-            continue;
+    float share = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
+    uint32_t i = 0;
+#ifdef __SSE2__
+    __m128i low = _mm_loadu_si128((const __m128i *)leaf->letters);
+    __m128i high = _mm_loadu_si128((const __m128i *)(leaf->letters + CLASSES / 2));
+    __m128i length = _mm_set1_epi32((int)leaf->length), zero = _mm_setzero_si128();
+    __m128 own = _mm_set1_ps(share), one = _mm_set1_ps(1.0F);
+    for (; i + 4 <= number; i += 4) {
+        __m128i sums[4], different, excess, sign, least;
+        for (int k = 0; k < 4; k++) {
+            const __m128i *other = (const __m128i *)letters[i + (uint32_t)k];
+            sums[k] = _mm_add_epi32(_mm_sad_epu8(low, _mm_loadu_si128(other)),
+                                    _mm_sad_epu8(high, _mm_loadu_si128(other + 1)));
         }
-        bound->both++;
-        if (is_text) {
-            if (partner->token->type == IS_TEXT) {
-                bound->most += most_similarity(leaf, partner);
+        /* Each has two sums of 64 bits, which are small. */
+        sums[0] = _mm_add_epi32(_mm_unpacklo_epi64(sums[0], sums[1]),
+                                _mm_unpackhi_epi64(sums[0], sums[1]));
+        sums[2] = _mm_add_epi32(_mm_unpacklo_epi64(sums[2], sums[3]),
+                                _mm_unpackhi_epi64(sums[2], sums[3]));
+        different = _mm_castps_si128(
+            _mm_shuffle_ps(_mm_castsi128_ps(sums[0]), _mm_castsi128_ps(sums[2]), 0x88));
+        excess = _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(lengths + i)), length);
+        sign = _mm_cmpgt_epi32(zero, excess);
+        excess = _mm_sub_epi32(_mm_xor_si128(excess, sign), sign);
+        sign = _mm_cmpgt_epi32(different, excess);
+        least = _mm_add_epi32(
+            _mm_or_si128(_mm_and_si128(sign, different), _mm_andnot_si128(sign, excess)), excess);
+        _mm_storeu_ps(bounds + i,
+                      _mm_sub_ps(one, _mm_mul_ps(_mm_cvtepi32_ps(_mm_srli_epi32(least, 1)),
+                                                 _mm_min_ps(own, _mm_loadu_ps(shares + i)))));
+    }
+#endif
+    for (; i < number; i++) {
+        int different = 0, excess = abs(lengths[i] - (int)leaf->length);
+        for (int k = 0; k < CLASSES; k++) {
+            different += abs((int)leaf->letters[k] - (int)letters[i][k]);
+        }
+        bounds[i] = most_similarity(different, excess, shares[i] < share ? shares[i] : share);
+    }
+}
+
+/* Number the different texts of the items of one side at each path. */
+static int
+number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
+{
+    size_t texts = 0, different = 0, size = 16;
+    const Leaf **table, **all;
+    for (uint32_t i = 0; i < number; i++) {
+        texts += items[i].graded_number;
+    }
+    while (size < 2 * texts) {
+        size *= 2;
+    }
+    table = TAKE(search, const Leaf *, size);
+    all = TAKE(search, const Leaf *, texts);
+    if (table == NULL || all == NULL) {
+        return FAILED;
+    }
+    memset(table, 0, size * sizeof *table);
+    for (uint32_t i = 0; i < number; i++) {
+        for (uint32_t k = 0; k < items[i].graded_number; k++) {
+            Leaf *leaf = &items[i].leaves[items[i].graded[k]];
+            Column *column = &search->columns[leaf->path];
+            size_t at = (size_t)mixed(leaf->hash, leaf->path) & (size - 1);
+            if (leaf->token->type != IS_TEXT) {
+                continue;
             }
-        } else if (is_ruled) {
-            int within = is_within_tolerance(search, leaf, partner);
-            if (within < 0) {
+            while (table[at] != NULL
+                   && !(table[at]->path == leaf->path && is_equal_leaf(table[at], leaf))) {
+                at = (at + 1) & (size - 1);
+            }
+            if (table[at] != NULL) {
+                leaf->text_number = table[at]->text_number;
+                continue;
+            }
+            leaf->text_number = is_candidate ? column->number++ : column->expected_number++;
+            column->characters += leaf->length;
+            table[at] = leaf;
+            all[different++] = leaf;
+        }
+    }
+    for (size_t i = 0; is_candidate && i < different; i++) {
+        const Leaf *leaf = all[i];
+        Column *column = &search->columns[leaf->path];
+        if (column->letters == NULL) {
+            column->letters = take(search, column->number, sizeof *column->letters);
+            column->lengths = TAKE(search, int32_t, column->number);
+            column->shares = TAKE(search, float, column->number);
+            if (column->letters == NULL || column->lengths == NULL || column->shares == NULL) {
                 return FAILED;
             }
-            bound->most += within;
-        } else if (is_equal_leaf(leaf, partner)) {
-            bound->equal++;
-            bound->most += 1.0;
+        }
+        memcpy(column->letters[leaf->text_number], leaf->letters, sizeof leaf->letters);
+        column->lengths[leaf->text_number] = (int32_t)leaf->length;
+        column->shares[leaf->text_number] = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
+    }
+    return DONE;
+}
+
+/* Prepare the columns of texts that both sides have; `budget` is the number of pairs whose bounds
+   can be kept. */
+static int
+make_column(Search *search, Column *column, uint32_t others, size_t *budget)
+{
+    size_t width = (size_t)column->number + 1, pairs = width * column->expected_number;
+    column->numbers = TAKE(search, uint32_t, others);
+    if (pairs <= *budget) {
+        *budget -= pairs;
+        column->distances = TAKE(search, uint16_t, pairs);
+        column->has_bounds = TAKE(search, uint8_t, column->expected_number);
+        if (column->distances == NULL || column->has_bounds == NULL) {
+            return FAILED;
+        }
+        memset(column->distances, 0, pairs * sizeof *column->distances);
+        memset(column->has_bounds, 0, column->expected_number);
+    } else {
+        pairs = width;
+    }
+    column->bounds = TAKE(search, float, pairs);
+    if (column->numbers == NULL || column->bounds == NULL) {
+        return FAILED;
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        column->numbers[j] = column->number;
+    }
+    return DONE;
+}
+
+static int
+make_columns(Search *search, uint32_t number, uint32_t others)
+{
+    Item *candidates = &search->items[number];
+    size_t budget = MOST_BOUNDS;
+    search->columns = TAKE(search, Column, search->path_number);
+    search->order = TAKE(search, uint32_t, search->path_number);
+    search->order_number = 0;
+    if (search->columns == NULL || search->order == NULL) {
+        return FAILED;
+    }
+    memset(search->columns, 0, search->path_number * sizeof *search->columns);
+    if (number_texts(search, search->items, number, 0) != DONE
+        || number_texts(search, candidates, others, 1) != DONE) {
+        return FAILED;
+    }
+    for (uint32_t path = 0; path < search->path_number; path++) {
+        Column *column = &search->columns[path];
+        uint32_t at = search->order_number;
+        if (column->number == 0 || column->expected_number == 0) {
+            continue;
+        }
+        if (make_column(search, column, others, &budget) != DONE) {
+            return FAILED;
+        }
+        column->characters /= column->number + column->expected_number;
+        for (; at > 0 && search->columns[search->order[at - 1]].characters > column->characters;
+             at--) {
+            search->order[at] = search->order[at - 1];
+        }
+        search->order[at] = path;
+        search->order_number++;
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < candidates[j].graded_number; k++) {
+            const Leaf *leaf = &candidates[j].leaves[candidates[j].graded[k]];
+            if (leaf->token->type == IS_TEXT && search->columns[leaf->path].numbers != NULL) {
+                search->columns[leaf->path].numbers[j] = leaf->text_number;
+            }
         }
     }
     return DONE;
 }
 
-/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
-   share. `bound` is what is known about them. */
-static int
-find_weight(const Search *search, const Item *item, const Item *other, const Bound *bound,
-            double share, double *weight)
+/* The upper bounds of the similarity of a text with those of the candidate items. */
+static float *
+bounds_of(Column *column, const Leaf *leaf)
 {
-    uint32_t leaves = item->number + other->number - bound->both;
-    double total = 0.0, spare;
+    float *row = column->bounds;
+    if (column->has_bounds != NULL) {
+        row += (size_t)leaf->text_number * (column->number + 1);
+        if (column->has_bounds[leaf->text_number]) {
+            return row;
+        }
+        column->has_bounds[leaf->text_number] = 1;
+    } else if (column->row == leaf) {
+        return row;
+    }
+    column->row = leaf;
+    set_bounds(leaf, column->letters, column->lengths, column->shares, column->number, row);
+    row[column->number] = 0.0F;
+    return row;
+}
+
+/* Enter the candidate leaves that are not graded in an index by their values. */
+static int
+index_leaves(Search *search, const Item *candidates, uint32_t others)
+{
+    size_t leaves, size = 16;
+    const Leaf *begin = candidates[0].leaves;
+    leaves = (size_t)(candidates[others - 1].leaves + candidates[others - 1].number - begin);
+    while (size < leaves) {
+        size *= 2;
+    }
+    search->first = TAKE(search, const Leaf *, size);
+    search->next = TAKE(search, const Leaf *, leaves);
+    if (search->first == NULL || search->next == NULL) {
+        return FAILED;
+    }
+    search->mask = size - 1;
+    search->is_indexed = 0;
+    memset(search->first, 0, size * sizeof *search->first);
+    for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < candidates[j].number; k++) {
+            const Leaf *leaf = &candidates[j].leaves[k], **first;
+            if (!is_graded(search, leaf)) {
+                search->is_indexed = 1;
+                first = &search->first[mixed(leaf->hash, leaf->path) & search->mask];
+                search->next[leaf - begin] = *first;
+                *first = leaf;
+            }
+        }
+    }
+    return DONE;
+}
+
+/* The similarity of the text at hand and another one as by `text_similarity`; known ones are
+   remembered. */
+static double
+known_similarity(const Search *search, const Column *column, const Leaf *partner, Pattern *pattern,
+                 double least)
+{
+    const Leaf *leaf = column->own;
+    double longer = leaf->length > partner->length ? leaf->length : partner->length, similarity;
+    float *bound = column->own_bounds + partner->text_number;
+    uint16_t *known =
+        column->distances == NULL ? NULL : column->distances + (bound - column->bounds);
+    if (known != NULL && *known > 0) {
+        return 1.0 - (double)(*known - 1) / longer;
+    }
+    similarity =
+        is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner, pattern, least);
+    if (similarity < -1.0) {
+        return similarity;
+    }
+    if (known != NULL && similarity >= least) {
+        *known = (uint16_t)((1.0 - similarity) * longer + 1.5);
+    }
+    *bound = (float)similarity;
+    return similarity;
+}
+
+#define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
+
+/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
+   share. */
+static int
+find_weight(const Search *search, const Item *item, const Item *other, uint32_t place, double share,
+            double *weight)
+{
+    double leaves = __builtin_popcountll(item->paths | other->paths), total = 0.0, spare;
+    double similar[MOST_PATHS];
+    leaves = leaves > 0.0 ? leaves : 1.0;
+    spare = (double)search->settled[place] - (share - ROUNDING) * leaves;
     *weight = -1.0;
-    leaves = leaves > 0 ? leaves : 1;
-    spare = bound->most - share * (double)leaves;
-    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
-        const Leaf *leaf = &item->leaves[item->graded[i]];
-        const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
-        if (partner == NULL) {
+    for (uint32_t i = 0; i < search->order_number; i++) {
+        const Column *column = &search->columns[search->order[i]];
+        if (column->own != NULL) {
+            spare += (double)column->own_bounds[column->numbers[place]];
+        }
+    }
+    for (uint32_t i = 0; spare >= 0.0 && i < search->order_number; i++) {
+        uint32_t path = search->order[i];
+        const Column *column = &search->columns[path];
+        Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
+        double bound;
+        if (column->own == NULL || column->numbers[place] == column->number) {
             continue;
         }
+        bound = (double)column->own_bounds[column->numbers[place]];
+        similar[path] =
+            known_similarity(search, column, leaf_at(other, path, 0), pattern, bound - spare);
+        if (similar[path] < -1.0) {
+            return FAILED;
+        }
+        spare -= bound - similar[path];
+    }
+    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
+        const Leaf *leaf = &item->leaves[item->graded[i]];
+        const Column *column = &search->columns[leaf->path];
         if (leaf->token->type != IS_TEXT) {
-            int within = is_within_tolerance(search, leaf, partner);
+            const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
+            int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
             if (within < 0) {
                 return FAILED;
             }
             total += within;
-        } else if (partner->token->type == IS_TEXT) {
-            double most = most_similarity(leaf, partner), similarity = 1.0;
-            if (!is_equal_leaf(leaf, partner)) {
-                Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
-                similarity = text_similarity(search, leaf, partner, pattern, most - spare);
-            }
-            if (similarity < -1.0) {
-                return FAILED;
-            }
-            total += similarity;
-            spare -= most - similarity;
+        } else if (column->numbers != NULL && column->numbers[place] < column->number) {
+            total += similar[leaf->path];
         }
     }
     if (spare >= 0.0) {
         *weight =
-            (total + (double)bound->equal) / (double)leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+            (total + (double)search->equal[place]) / leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
     }
     return DONE;
 }
@@ -3165,38 +3623,205 @@ add_edge(Search *search, double weight, uint32_t place, uint32_t other)
     return DONE;
 }
 
+static int
+by_number(const void *one, const void *other)
+{
+    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
+    return (left > right) - (left < right);
+}
+
+/* Count the equal leaves of an item with the candidate items, and list those that have any. */
+static void
+count_equal(Search *search, const Item *item, const Leaf *begin)
+{
+    for (uint32_t k = 0; k < item->number; k++) {
+        const Leaf *leaf = &item->leaves[k], *other;
+        if (is_graded(search, leaf)) {
+            continue;
+        }
+        other = search->first[mixed(leaf->hash, leaf->path) & search->mask];
+        for (; other != NULL; other = search->next[other - begin]) {
+            if (other->path == leaf->path && is_equal_leaf(leaf, other)) {
+                if (search->equal[other->owner] == 0.0F) {
+                    search->near[search->near_number++] = other->owner;
+                }
+                search->equal[other->owner] += 1.0F;
+            }
+        }
+    }
+}
+
+/* Add the leaves that a rule with a tolerance matches to what is settled. */
+static int
+settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t others)
+{
+    memcpy(search->settled, search->equal, others * sizeof *search->settled);
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        uint32_t guess = item->graded[k];
+        const Leaf *leaf = &item->leaves[guess];
+        for (uint32_t j = 0; leaf->token->type != IS_TEXT && j < others; j++) {
+            const Leaf *partner = leaf_at(&candidates[j], leaf->path, guess);
+            int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
+            if (within < 0) {
+                return FAILED;
+            }
+            search->settled[j] += (float)within;
+        }
+    }
+    return DONE;
+}
+
+/* Set the texts of the expected item at hand; return the last column that has one, or NULL. */
+static const Column *
+set_own_texts(Search *search, const Item *item)
+{
+    const Column *last = NULL;
+    for (uint32_t i = 0; i < search->order_number; i++) {
+        search->columns[search->order[i]].own = NULL;
+    }
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        const Leaf *leaf = &item->leaves[item->graded[k]];
+        Column *column = &search->columns[leaf->path];
+        if (leaf->token->type == IS_TEXT && column->numbers != NULL) {
+            column->own = leaf;
+            column->own_bounds = bounds_of(column, leaf);
+            last = column;
+        }
+    }
+    return last;
+}
+
+/* Keep those of the candidate items in `near` that can reach the share together with an item. */
+static void
+keep_near(Search *search, const Item *item, const Item *candidates, double share)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < search->near_number; i++) {
+        uint32_t place = search->near[i];
+        int leaves = __builtin_popcountll(item->paths | candidates[place].paths);
+        double most = (double)search->settled[place];
+        for (uint32_t k = 0; k < search->order_number; k++) {
+            const Column *column = &search->columns[search->order[k]];
+            if (column->own != NULL) {
+                most += (double)column->own_bounds[column->numbers[place]];
+            }
+        }
+        if (most >= (share - ROUNDING) * leaves) {
+            search->near[kept++] = place;
+        }
+    }
+    search->near_number = kept;
+}
+
+/* List all candidate items whose texts are similar enough for the leaves of an item alone, which
+   excludes most of them; `last` is the last column with one of its texts. */
+static void
+list_near(Search *search, const Item *item, uint32_t others, const Column *last, double share)
+{
+    float least = (float)((share - ROUNDING) * item->number);
+    const float *settled = search->settled, *row = last->own_bounds;
+    const uint32_t *numbers = last->numbers;
+    uint32_t *near = search->near, kept = 0;
+    for (uint32_t k = 0; k < search->order_number; k++) {
+        const Column *column = &search->columns[search->order[k]];
+        if (column->own != NULL && column != last) {
+            const float *bounds = column->own_bounds;
+            const uint32_t *places = column->numbers;
+            float *most = search->most;
+            for (uint32_t j = 0; j < others; j++) {
+                most[j] = settled[j] + bounds[places[j]];
+            }
+            settled = most;
+        }
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        near[kept] = j;
+        kept += settled[j] + row[numbers[j]] >= least;
+    }
+    search->near_number = kept;
+}
+
+/* List the candidate items that can reach the share together with an item (`_near`, `_may_reach`).
+   Those without an equal leaf are included if graded leaves can be enough. */
+static int
+find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)
+{
+    double size = item->number > search->smallest ? item->number : search->smallest;
+    const Column *last = set_own_texts(search, item);
+    search->near_number = 0;
+    memset(search->equal, 0, search->is_indexed ? others * sizeof *search->equal : 0);
+    count_equal(search, item, candidates[0].leaves);
+    if (search->by_rules && settle_rules(search, item, candidates, others) != DONE) {
+        return FAILED;
+    }
+    if ((double)item->graded_number < share * size) {
+        qsort(search->near, search->near_number, sizeof *search->near, by_number);
+    } else if (last != NULL) {
+        list_near(search, item, others, last, share);
+    } else {
+        for (uint32_t j = 0; j < others; j++) {
+            search->near[j] = j;
+        }
+        search->near_number = others;
+    }
+    keep_near(search, item, candidates, share);
+    return DONE;
+}
+
+/* Make room for what is known about the expected item at hand. */
+static int
+make_bounds(Search *search, uint32_t number, uint32_t others)
+{
+    search->most = TAKE(search, float, others);
+    search->equal = TAKE(search, float, others);
+    search->settled = search->by_rules ? TAKE(search, float, others) : search->equal;
+    search->near = TAKE(search, uint32_t, others);
+    search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
+    if (search->most == NULL || search->equal == NULL || search->settled == NULL
+        || search->near == NULL || search->patterns == NULL) {
+        return FAILED;
+    }
+    memset(search->equal, 0, others * sizeof *search->equal);
+    for (int i = 0; i < MOST_PATTERNS; i++) {
+        search->patterns[i].leaf = NULL;
+    }
+    search->smallest = UINT32_MAX;
+    for (uint32_t i = 0; i < number + others; i++) {
+        Item *item = &search->items[i];
+        item->paths = 0;
+        for (uint32_t k = 0; k < item->number; k++) {
+            item->paths |= (uint64_t)1 << item->leaves[k].path;
+        }
+        if (i >= number && item->number < search->smallest) {
+            search->smallest = item->number;
+        }
+    }
+    return DONE;
+}
+
 /* `edges_of_few`: every pair with at least the minimum weight. */
 static int
 find_edges(Search *search)
 {
     uint32_t number = search->alignment->expected.rest_number;
     uint32_t others = search->alignment->candidate.rest_number;
+    const Item *candidates = &search->items[number];
     double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
-    search->bounds = PyMem_New(Bound, others);
-    search->patterns = PyMem_New(Pattern, MOST_PATTERNS);
-    if (search->bounds == NULL || search->patterns == NULL) {
-        PyErr_NoMemory();
+    if (make_bounds(search, number, others) != DONE || make_columns(search, number, others) != DONE
+        || index_leaves(search, candidates, others) != DONE) {
         return FAILED;
-    }
-    for (int i = 0; i < MOST_PATTERNS; i++) {
-        search->patterns[i].leaf = NULL;
     }
     for (uint32_t i = 0; i < number; i++) {
         const Item *item = &search->items[i];
-        memset(search->bounds, 0, others * sizeof *search->bounds);
-        for (uint32_t k = 0; k < item->number; k++) {
-            if (add_bounds(search, &item->leaves[k], k, &search->items[number], others) != DONE) {
-                return FAILED;
-            }
+        if (find_near(search, item, candidates, others, share) != DONE) {
+            return FAILED;
         }
-        for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < search->near_number; k++) {
+            uint32_t j = search->near[k];
             double weight;
-            if (find_weight(search, item, &search->items[number + j], &search->bounds[j], share,
-                            &weight)
-                != DONE) {
-                return FAILED;
-            }
-            if (weight >= min_weight && weight >= 0.0 && add_edge(search, weight, i, j) != DONE) {
+            if (find_weight(search, item, &candidates[j], j, share, &weight) != DONE
+                || (weight >= min_weight && weight >= 0.0
+                    && add_edge(search, weight, i, j) != DONE)) {
                 return FAILED;
             }
         }
@@ -3260,13 +3885,6 @@ by_weight(const void *one, const void *other)
 {
     double left = ((const Edge *)one)->weight, right = ((const Edge *)other)->weight;
     return (left < right) - (left > right);
-}
-
-static int
-by_number(const void *one, const void *other)
-{
-    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
-    return (left > right) - (left < right);
 }
 
 /* Sort numbers and drop duplicates; return how many are left. */
@@ -3454,14 +4072,9 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
     search.item_node = item_node;
     search.alignment = alignment;
     search.number = (size_t)alignment->expected.rest_number + alignment->candidate.rest_number;
-    search.items = NULL;
-    search.leaves = NULL;
-    search.graded = NULL;
-    search.characters = NULL;
     search.blocks = NULL;
-    search.bounds = NULL;
-    search.patterns = NULL;
     search.edges = NULL;
+    search.space_used = UNUSABLE_SPACE;
     search.by_rules = 0;
     search.wide_number = search.path_number = search.edge_number = search.edge_capacity = 0;
     done = node->min_weight < 0.0 || (node->flags & WHOLE_RULE) ? TO_PYTHON : make_search(&search);
@@ -3694,43 +4307,69 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
 
 typedef struct {
     long long cell;
-    Py_ssize_t times; /* 0: a free place */
+    Py_ssize_t times;
     Py_ssize_t first; /* where it occurs first */
 } Counted;
 
-/* A power of two that is at least twice a number. */
-static size_t
-table_size_for(Py_ssize_t number)
+/* The different cells of a list in order, and a table of their places, from 1. */
+typedef struct {
+    Counted *counted;
+    uint32_t *table;
+    size_t number, size; /* of the table; at most half of it is used */
+} Counter;
+
+#define FIRST_COUNTED 128 /* there are few different cells, however many there are */
+
+/* The place for a cell in the table of a counter. */
+static uint32_t *
+place_of_cell(const Counter *counter, long long cell)
 {
-    size_t size = 16;
-    while (size < 2 * (size_t)number) {
-        size *= 2;
+    size_t at = (size_t)mixed(6, (uint64_t)cell) & (counter->size - 1);
+    while (counter->table[at] != 0 && counter->counted[counter->table[at] - 1].cell != cell) {
+        at = (at + 1) & (counter->size - 1);
     }
-    return size;
+    return &counter->table[at];
 }
 
-/* Count the cells of a list in a table; `places` are those of different cells, in order. Return
-   their number, or -1 for an error. */
-static Py_ssize_t
-count_into(PyObject *cells, Counted *table, size_t size, size_t *places)
+static int
+grow_counter(Counter *counter)
 {
-    Py_ssize_t different = 0;
+    size_t size = counter->size > 0 ? 2 * counter->size : 2 * FIRST_COUNTED;
+    Counted *counted = PyMem_Realloc(counter->counted, size / 2 * sizeof *counted);
+    uint32_t *table = PyMem_Calloc(size, sizeof *table);
+    counter->counted = counted == NULL ? counter->counted : counted;
+    if (counted == NULL || table == NULL || size > UINT32_MAX) {
+        PyMem_Free(table);
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    PyMem_Free(counter->table);
+    counter->table = table;
+    counter->size = size;
+    for (size_t i = 0; i < counter->number; i++) {
+        *place_of_cell(counter, counted[i].cell) = (uint32_t)i + 1;
+    }
+    return DONE;
+}
+
+static int
+count_into(Counter *counter, PyObject *cells)
+{
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
         long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
-        size_t at = (size_t)mixed(6, (uint64_t)cell) & (size - 1);
-        if (cell == -1 && PyErr_Occurred()) {
-            return -1;
+        uint32_t *place;
+        if ((cell == -1 && PyErr_Occurred())
+            || (2 * counter->number >= counter->size && grow_counter(counter) != DONE)) {
+            return FAILED;
         }
-        while (table[at].times > 0 && table[at].cell != cell) {
-            at = (at + 1) & (size - 1);
+        place = place_of_cell(counter, cell);
+        if (*place == 0) {
+            counter->counted[counter->number] = (Counted){cell, 0, i};
+            *place = (uint32_t)++counter->number;
         }
-        if (table[at].times++ == 0) {
-            table[at].cell = cell;
-            table[at].first = i;
-            places[different++] = at;
-        }
+        counter->counted[*place - 1].times++;
     }
-    return different;
+    return DONE;
 }
 
 PyDoc_STRVAR(count_doc, "count(cells) -> how often each cell occurs (`count_cells`)");
@@ -3739,27 +4378,17 @@ static PyObject *
 count(PyObject *module, PyObject *cells)
 {
     PyObject *times = NULL;
-    size_t size, *places;
-    Py_ssize_t different = -1;
-    Counted *table;
+    Counter counter = {0};
     (void)module;
     if (!PyList_Check(cells)) {
         PyErr_SetString(PyExc_TypeError, "expected a list");
         return NULL;
     }
-    size = table_size_for(PyList_GET_SIZE(cells));
-    table = PyMem_Calloc(size, sizeof *table);
-    places = PyMem_New(size_t, size);
-    if (table == NULL || places == NULL) {
-        PyErr_NoMemory();
-    } else {
-        different = count_into(cells, table, size, places);
-    }
-    if (different >= 0) {
+    if (count_into(&counter, cells) == DONE) {
         times = PyDict_New();
     }
-    for (Py_ssize_t i = 0; times != NULL && i < different; i++) {
-        const Counted *counted = &table[places[i]];
+    for (size_t i = 0; times != NULL && i < counter.number; i++) {
+        const Counted *counted = &counter.counted[i];
         PyObject *number = PyLong_FromSsize_t(counted->times);
         if (number == NULL
             || PyDict_SetItem(times, PyList_GET_ITEM(cells, counted->first), number) < 0) {
@@ -3767,32 +4396,9 @@ count(PyObject *module, PyObject *cells)
         }
         Py_XDECREF(number);
     }
-    PyMem_Free(table);
-    PyMem_Free(places);
+    PyMem_Free(counter.counted);
+    PyMem_Free(counter.table);
     return times;
-}
-
-PyDoc_STRVAR(pack_doc, "pack(cells) -> their bytes, 8 for each");
-
-static PyObject *
-pack(PyObject *module, PyObject *cells)
-{
-    PyObject *packed;
-    (void)module;
-    if (!PyList_Check(cells)) {
-        PyErr_SetString(PyExc_TypeError, "expected a list");
-        return NULL;
-    }
-    packed = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(int64_t) * PyList_GET_SIZE(cells));
-    for (Py_ssize_t i = 0; packed != NULL && i < PyList_GET_SIZE(cells); i++) {
-        int64_t cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
-        if (cell == -1 && PyErr_Occurred()) {
-            Py_CLEAR(packed);
-        } else {
-            memcpy(PyBytes_AS_STRING(packed) + i * (Py_ssize_t)sizeof cell, &cell, sizeof cell);
-        }
-    }
-    return packed;
 }
 
 /* The cells of one attribute. */
@@ -3876,6 +4482,17 @@ grouped_sums(const Groups *groups, const uint32_t *rows)
     }
     return Py_BuildValue("y#Nn", (const char *)lanes, (Py_ssize_t)sizeof lanes, effects,
                          (Py_ssize_t)(groups->number - groups->odd_number));
+}
+
+/* A power of two that is at least twice a number. */
+static size_t
+table_size_for(Py_ssize_t number)
+{
+    size_t size = 16;
+    while (size < 2 * (size_t)number) {
+        size *= 2;
+    }
+    return size;
 }
 
 PyDoc_STRVAR(sum_cells_doc,
@@ -4247,13 +4864,58 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->child);
     Py_XDECREF(walker->item);
     Py_XDECREF(walker->any_index);
-    Py_XDECREF(walker->cells);
-    Py_XDECREF(walker->items);
-    Py_XDECREF(walker->comparisons);
     Py_XDECREF(walker->different);
     Py_XDECREF(walker->wrong_type);
     Py_XDECREF(walker->extra);
     Py_TYPE(walker)->tp_free((PyObject *)walker);
+}
+
+/* Find where Outcomes have their attributes, which are slots. */
+static int
+find_slots(Walker *walker)
+{
+    static const char *const names[] = {"cells", "comparisons", "items", "fallback", "times"};
+    if (!PyType_Check(walker->outcomes)) {
+        PyErr_SetString(PyExc_TypeError, "outcomes must be a class");
+        return 0;
+    }
+    for (int i = 0; i < 5; i++) {
+        PyObject *slot = PyObject_GetAttrString(walker->outcomes, names[i]);
+        int is_slot = slot != NULL && Py_IS_TYPE(slot, &PyMemberDescr_Type);
+        if (is_slot) {
+            walker->slots[i] = ((PyMemberDescrObject *)slot)->d_member->offset;
+        } else if (slot != NULL) {
+            PyErr_SetString(PyExc_TypeError, "the attributes of outcomes must be slots");
+        }
+        Py_XDECREF(slot);
+        if (!is_slot) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* `Outcomes` without fields. */
+static PyObject *
+make_outcomes(const Walker *walker)
+{
+    PyTypeObject *type = (PyTypeObject *)walker->outcomes;
+    PyObject *outcomes = type->tp_alloc(type, 0);
+    PyObject *values[] = {PyList_New(0), PyDict_New(), PyList_New(0), Py_NewRef(Py_False),
+                          Py_NewRef(Py_None)};
+    int done = outcomes != NULL;
+    for (int i = 0; i < 5; i++) {
+        done = done && values[i] != NULL;
+        if (outcomes != NULL) {
+            *(PyObject **)((char *)outcomes + walker->slots[i]) = values[i];
+        } else {
+            Py_XDECREF(values[i]);
+        }
+    }
+    if (!done) {
+        Py_CLEAR(outcomes);
+    }
+    return outcomes;
 }
 
 static PyObject *
@@ -4289,13 +4951,9 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         walker->child = PyUnicode_InternFromString("child");
         walker->item = PyUnicode_InternFromString("item");
         walker->any_index = PyLong_FromLong(-1);
-        walker->cells = PyUnicode_InternFromString("cells");
-        walker->items = PyUnicode_InternFromString("items");
-        walker->comparisons = PyUnicode_InternFromString("comparisons");
         walker->extra = Py_BuildValue("(s)", "extra");
         if (walker->child != NULL && walker->item != NULL && walker->any_index != NULL
-            && walker->cells != NULL && walker->items != NULL && walker->comparisons != NULL
-            && walker->extra != NULL) {
+            && walker->extra != NULL && find_slots(walker)) {
             walker->root = make_node(walker, root);
         }
         if (walker->root == NULL) {
@@ -4315,17 +4973,14 @@ compare_documents(Walker *walker, const Document *expected, const Document *cand
     if (expected->tokens[0].is.count == 0 || candidate->tokens[0].is.count == 0) {
         return NULL;
     }
-    pair.outcomes = PyObject_CallNoArgs(walker->outcomes);
+    pair.outcomes = make_outcomes(walker);
     if (pair.outcomes == NULL) {
         return NULL;
     }
-    pair.cells = PyObject_GetAttr(pair.outcomes, walker->cells);
-    pair.items = pair.cells == NULL ? NULL : PyObject_GetAttr(pair.outcomes, walker->items);
-    if (pair.items != NULL && PyList_Check(pair.cells) && PyList_Check(pair.items)) {
-        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
-    }
-    Py_XDECREF(pair.cells);
-    Py_XDECREF(pair.items);
+    pair.cells = *(PyObject **)((char *)pair.outcomes + walker->slots[0]);
+    pair.comparisons = *(PyObject **)((char *)pair.outcomes + walker->slots[1]);
+    pair.items = *(PyObject **)((char *)pair.outcomes + walker->slots[2]);
+    done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
     if (done != DONE) {
         Py_CLEAR(pair.outcomes);
     }
@@ -4387,7 +5042,6 @@ static PyMethodDef functions[] = {
     {"find_document", find_document, METH_VARARGS, find_document_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_O, count_doc},
-    {"pack", pack, METH_O, pack_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
     {"row", row, METH_VARARGS, row_doc},
     {NULL, NULL, 0, NULL},

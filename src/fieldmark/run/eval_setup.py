@@ -261,7 +261,7 @@ def check_selection(spec: EvalSpec, selection: CaseSelection) -> None:
     tags = {tag for case in spec.cases for tag in case.tags}
     problems = selection.unmatched([case.id for case in spec.cases], tags)
     if problems:
-        raise ConfigError([replace(each, location=spec.location) for each in problems])
+        raise ConfigError([each._replace(location=spec.location) for each in problems])
 
 
 def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:

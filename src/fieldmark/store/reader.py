@@ -61,11 +61,12 @@ class ResultRows(ABC):
 
     def rows(self, attributes: StoredAttributes) -> Iterator[tuple[int | None, CaseResult]]:
         """Yield all cases, each with a segment number if it is the first case of a segment."""
+        name, convention = self.name, self.convention
         for number, line in enumerate(self.lines(), 1):
-            location = Location(self.name, number)
+            location = Location(name, number)
             row = parse_row(line, location)
             segment = segment_of(row)
-            result = read_row(row, attributes, self.convention, location)
+            result = read_row(row, attributes, convention, location)
             yield (None if segment is None else segment[0]), result
 
     def find(self, case_id: str) -> CaseResult | None:

@@ -344,6 +344,9 @@ class RunDirectory:
 
 def _joined(rows: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the rows together, but not more than can be held in memory."""
+    if isinstance(rows, list) and sum(map(len, rows)) < _SYNC_BYTES:
+        yield b"".join(rows)
+        return
     held: list[bytes] = []
     size = 0
     for row in rows:

@@ -22,7 +22,6 @@ __all__ = [
     "as_number",
     "currency_codes",
     "exact_fraction",
-    "is_finite",
     "numbers_in",
     "read_amount",
 ]
@@ -337,18 +336,6 @@ class Tolerance:
         if self.relative is None or (not want and self.absolute is not None):
             return False
         return gap <= self.relative * (abs(want) or 1)
-
-
-def is_finite(number: float) -> bool:
-    """Whether a number is finite as a float; an integer can be too large.
-
-    >>> is_finite(10**308), is_finite(10**309)
-    (True, False)
-    """
-    try:
-        return isfinite(number)
-    except OverflowError:
-        return False
 
 
 def exact_fraction(number: Number) -> Fraction:

@@ -16,6 +16,7 @@ __all__ = [
     "Violation",
     "all_finite",
     "first_repeated",
+    "is_finite",
     "may_exceed_64_bits",
     "nesting_exceeds",
     "parse_strict",
@@ -154,6 +155,18 @@ def may_exceed_64_bits(text: bytes) -> bool:
     (True, False)
     """
     return _MANY_DIGITS in text.translate(_DIGITS)
+
+
+def is_finite(number: float) -> bool:
+    """Whether a number is finite as a float; an integer can be too large.
+
+    >>> is_finite(10**308), is_finite(10**309)
+    (True, False)
+    """
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def all_finite(value: JsonValue) -> bool:

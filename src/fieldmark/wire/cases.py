@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["CaseEncoder", "case_from_json", "segment_of"]
 
 _CACHED: Final = 2048
+_CONVENTIONS: Final = 8
+"""The maximum number of conventions whose statistics are cached."""
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
 _NO_CONTEXT: Final = CaseContext()
@@ -70,27 +72,29 @@ class CaseEncoder:
         written as strings.
         """
         self.numbers.begin_segment([each.outcomes for each in results])
-        lines = [
-            self._common_line(each) or self._line(each, non_finite=non_finite) for each in results
-        ]
+        lines: list[bytes] = []
+        lists, row = self.numbers.lists, kernel.row if COMPILED and self._values else None
+        for each in results:
+            case, outcomes = each.case, each.outcomes
+            line = None
+            # The kernel can write the same as `_line` for two unparsed documents.
+            if (
+                row is not None
+                and case.unparsed is not None
+                and case[3:8] == _COMMON
+                and not (outcomes.fallback or each.non_finite or each.evaluator_results)
+                and each.overall is None
+                and each.confidences is None
+            ):
+                documents = case.unparsed
+                record = self._record(each)
+                line = row(case.id, record, outcomes.comparisons, outcomes.items, lists, *documents)
+            lines.append(line or self._line(each, non_finite=non_finite))
         if lines:
             head, comma, rest = lines[0].partition(b',"score":')
             mark = b',"segment":[%d,%d]' % (segment, len(lines))
             lines[0] = b"".join((head, mark, comma, rest))
         return lines
-
-    def _common_line(self, result: CaseResult) -> bytes | None:
-        """Return what `_line` does for two unparsed documents, if the kernel can write it."""
-        case, outcomes = result.case, result.outcomes
-        if not COMPILED or case.unparsed is None or case[3:8] != _COMMON or not self._values:
-            return None
-        if outcomes.fallback or result.non_finite or result.confidences is not None:
-            return None
-        if result.overall is not None or result.evaluator_results:
-            return None
-        lists = self.numbers.lists
-        both = outcomes.comparisons, outcomes.items
-        return kernel.row(case.id, self._record(result), *both, lists, *case.unparsed)
 
     def _line(self, result: CaseResult, *, non_finite: bool) -> bytes:
         case, outcomes = result.case, result.outcomes
@@ -241,7 +245,7 @@ def case_from_json(
     return CaseResult(
         _case(row),
         _outcomes(row, attributes),
-        _stats(row, convention),
+        _known_stats(convention).of(row),
         attributes.table,
         convention,
         results,
@@ -283,12 +287,48 @@ def _case(row: JsonObject) -> Case:
         id=str(row["case_id"]),
         expected=row.get("expected"),
         candidate=row["candidate"] if "candidate" in row else MISSING,  # noqa: SIM401 - types
-        input=CaseInput(str(row.get("input", "ok"))),
+        input=CaseInput(str(row["input"])) if "input" in row else CaseInput.OK,
         note=str(row.get("note", "")),
         parsed_from=str(row.get("parsed_from", "")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
         context=context if context != _NO_CONTEXT else None,
     )
+
+
+_STATS: Final = ("score", "verdict", "totals", "counts", "errors_by_type", "quality")
+_OPTIONAL_STATS: Final = ("vacuous", "safety", "rqs", "rates")
+
+
+class _KnownStats(dict[bytes, CaseStats]):
+    """The statistics of rows under one convention, which many rows share."""
+
+    def __init__(self, convention: Convention) -> None:
+        super().__init__()
+        self.convention = convention
+
+    def of(self, row: JsonObject) -> CaseStats:
+        """Return the statistics of a row, as `_stats`."""
+        required = [row[name] for name in _STATS]
+        key = orjson.dumps((required, [row.get(name) for name in _OPTIONAL_STATS]))
+        stats = self.get(key)
+        if stats is None:
+            if len(self) >= _CACHED:
+                self.clear()
+            stats = self[key] = _stats(row, self.convention)
+        return stats
+
+
+_known: dict[int, _KnownStats] = {}
+
+
+def _known_stats(convention: Convention) -> _KnownStats:
+    """Return those of a convention; found by identity, because it has many options to compare."""
+    known = _known.get(id(convention))
+    if known is None or known.convention is not convention:
+        if len(_known) >= _CONVENTIONS:
+            _known.clear()
+        known = _known[id(convention)] = _KnownStats(convention)
+    return known
 
 
 def _stats(row: JsonObject, convention: Convention) -> CaseStats:
@@ -343,7 +383,9 @@ def _outcomes(row: JsonObject, attributes: StoredAttributes) -> Outcomes:
 
 
 def _are_cells(cells: JsonValue) -> TypeGuard[list[int]]:
-    return isinstance(cells, list) and all(type(cell) is int and cell >= 0 for cell in cells)
+    if not isinstance(cells, list) or not {int}.issuperset(map(type, cells)):
+        return False
+    return min(cast("list[int]", cells), default=0) >= 0
 
 
 def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Comparison]:

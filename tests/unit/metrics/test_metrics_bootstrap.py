@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from fieldmark.metrics.bootstrap import (
     run_intervals,
 )
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
-from fieldmark.metrics.rates import wilson
+from fieldmark.metrics.rates import NORMAL_QUANTILE, wilson
 from fieldmark.metrics.summary import summarize
 
 COUNTING = DEFAULT_CONVENTION.counting
@@ -53,6 +54,10 @@ def test_intervals_do_not_depend_on_the_number_of_attributes_in_a_block(monkeypa
     want = run.intervals()
     monkeypatch.setattr(bootstrap, "_ATTRIBUTE_BLOCK", 2)
     assert run.intervals() == want
+
+
+def test_quantile_is_that_of_the_normal_distribution():
+    assert NormalDist().inv_cdf(0.975) == NORMAL_QUANTILE
 
 
 def test_each_resample_draws_as_many_cases_as_there_are():

@@ -16,6 +16,7 @@ from fieldmark.model import _kernel
 from fieldmark.model._kernel import Document
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import DOCUMENTS, kernel, parsed, unparsed
+from fieldmark.model.outcomes import Outcomes
 
 LIMITS = (200, 4000, 250_000, 1_000_000)
 FACTS = b"x" * 18
@@ -291,6 +292,10 @@ def test_parsed_documents_are_unchanged():
 # --- calls ----------------------------------------------------------------------------------------
 
 
+class WithoutSlots:
+    cells = comparisons = items = fallback = times = None
+
+
 @pytest.mark.parametrize(
     ("function", "given", "error"),
     [
@@ -310,8 +315,16 @@ def test_parsed_documents_are_unchanged():
         pytest.param(kernel.Walker, (None, True, b"", *[None] * 13), ValueError, id="no-facts"),
         pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 13), TypeError, id="no-functions"),
         pytest.param(
-            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 12), TypeError,
-            id="incomplete-description",
+            kernel.Walker, (None, True, FACTS, *[None] * 8, WithoutSlots, *[None] * 4), TypeError,
+            id="outcomes-without-slots",
+        ),
+        pytest.param(
+            kernel.Walker, (None, True, FACTS, *[None] * 8, Outcomes, *[None] * 4), TypeError,
+            id="no-description",
+        ),
+        pytest.param(
+            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 7, Outcomes, *[None] * 4),
+            TypeError, id="incomplete-description",
         ),
     ],
 )  # fmt: skip

@@ -37,8 +37,8 @@ from fieldmark.judges.llm.response_cache import (
 from fieldmark.judges.llm.usage_log import BudgetExceededError, TokenCount, UsageLog
 from fieldmark.judges.redaction import find_secret
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.numbers import is_finite
 from fieldmark.values.presence import is_blank
+from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import plural
 
 __all__ = [

@@ -22,7 +22,7 @@ from fieldmark.judges.providers.similarity import Vector, cosine_similarities, p
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import is_finite
+from fieldmark.values.strict_json import is_finite
 
 __all__ = ["Aspect", "OpenAi", "OpenAiEmbeddings"]
 
