@@ -44,7 +44,15 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 }
 """What an argument must be, by its annotation without `| None`."""
 _FILES: Final = frozenset(
-    {"InputLike", "RunLike", "EvalSource", "SchemaSource", "str | Path", "Path | str"}
+    {
+        "InputLike",
+        "RunLike",
+        "EvalSource",
+        "SchemaSource",
+        "ThresholdsLike",
+        "str | Path",
+        "Path | str",
+    }
 )
 """The annotations of arguments that may name a file."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -241,6 +242,8 @@ def triage(
 
 
 def _load(path: str | Path) -> ThresholdSet:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"thresholds must be a ThresholdSet or a path, got {type(path).__name__}")
     opened = open_file(path)
     try:
         content = opened.stream.read(_LONGEST_FILE)

@@ -95,6 +95,8 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "runs": (),
     "score": (ROWS, ROWS),
     "score_many": (ROWS, {"one": ROWS, "two": ROWS}),
+    "thresholds": ("none",),
+    "triage": (ROWS, "none"),
 }
 PARAMETERS = [
     pytest.param(name, parameter, id=f"{name}-{parameter}")
