@@ -157,8 +157,12 @@ def test_intervals_contain_their_metrics_and_stay_in_bounds(run, convention):
         sample.add(str(number), side.block, side.stats)
     summary = counted.summary()
     found = run_intervals(sample, summary, convention.counting, resamples=20)
-    for path, (low, high) in found.attributes.items():
-        assert 0 <= low <= summary.attributes[path].f1 <= high <= 1
+    for path, variations in found.attributes.items():
+        for rate, (interval, deviation) in variations._asdict().items():
+            if interval is not None:
+                low, high = interval
+                assert 0 <= low <= getattr(summary.attributes[path], rate) <= high <= 1
+            assert deviation is None or 0 <= deviation <= 1
     quality = summary.quality
     estimates = {
         "mean_score": summary.mean_score,

@@ -761,7 +761,7 @@ read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
             token->key_hash = key.key_hash;
             sum += mixed(key.key_hash, token->hash);
             inherit(&reader->tokens[place], token);
-            reader->tokens[place].flags |= is_wide;
+            reader->tokens[place].flags |= (uint8_t)is_wide;
             count++;
         } while (skip(reader, ','));
         if (!skip(reader, '}')) {

@@ -242,10 +242,11 @@ def case_from_json(
         results = tuple(map(evaluator_result_from_json, evaluators))
         if not results or any(each.type != SAFETY for each in results):
             overall = score_from_json(row)
+    outcomes = _outcomes(row, attributes)
     return CaseResult(
         _case(row),
-        _outcomes(row, attributes),
-        _known_stats(convention).of(row),
+        outcomes,
+        _known_stats(convention).of(row, outcomes.cells),
         attributes.table,
         convention,
         results,
@@ -300,16 +301,20 @@ _OPTIONAL_STATS: Final = ("vacuous", "safety", "rqs", "rates")
 
 
 class _KnownStats(dict[bytes, CaseStats]):
-    """The statistics of rows under one convention, which many rows share."""
+    """The statistics of rows under one convention.
+
+    Only rows with the same cells share a record, because `Tally` counts the cells of each record
+    once.
+    """
 
     def __init__(self, convention: Convention) -> None:
         super().__init__()
         self.convention = convention
 
-    def of(self, row: JsonObject) -> CaseStats:
+    def of(self, row: JsonObject, cells: list[int]) -> CaseStats:
         """Return the statistics of a row, as `_stats`."""
         required = [row[name] for name in _STATS]
-        key = orjson.dumps((required, [row.get(name) for name in _OPTIONAL_STATS]))
+        key = orjson.dumps((cells, required, [row.get(name) for name in _OPTIONAL_STATS]))
         stats = self.get(key)
         if stats is None:
             if len(self) >= _CACHED:

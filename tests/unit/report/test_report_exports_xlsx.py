@@ -94,7 +94,7 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
                 "Case, Score, Verdict, Status, Input, Tags, Missing, Extra, Wrong type, "
                 "Wrong value, Vacuous, TP, TN, FP, FN, Precision, Recall, F1, "
                 "Quality completeness, Quality hallucination, Quality accuracy, Quality safety, "
-                "RQS, Quality flags, Errors, Parsed from, Note"
+                "RQS, Quality flags, Errors, Parsed from, Note, Metadata"
             ),
         ),
         ("Mistakes", "Case, Field, Outcome, Reason, Similarity, Expected, Predicted, Note"),

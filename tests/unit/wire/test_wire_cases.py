@@ -164,6 +164,21 @@ def test_case_is_read_back_as_written(expected, candidate):
         assert after.misses == before.misses
 
 
+def test_only_cases_with_the_same_cells_share_their_statistics_when_read():
+    """A tally counts the cells of each record of statistics once."""
+    written = Written()
+    cases = [
+        Case("1", {"a": 1}, {"a": 1}),
+        Case("2", {"b": 1}, {"b": 1}),
+        Case("3", {"a": 2}, {"a": 2}),
+    ]
+    lines = [written.line(each) for each in written.processor.process(cases)]
+    one, other, again = (each.stats for each in read_back(written, lines))
+    assert one == other
+    assert one is again
+    assert one is not other
+
+
 def test_numbers_that_are_not_finite_are_marked():
     written = Written()
     candidate = {"a": math.nan, "b": "NaN", "c": [1, -math.inf], "d": None}
