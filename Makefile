@@ -30,7 +30,7 @@ demo: $(USABLE) ## Score the bundled sample data and write demo-report.html
 
 .PHONY: test
 test: $(READY) browser ## Run all tests (options for pytest: ARGS='-k date')
-	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 # Pages are tested in a real browser, which is installed if this runs as root on Debian.
 .PHONY: browser

@@ -131,6 +131,7 @@ def test_error_of_a_worker_is_raised_as_in_one_process(failing, kind, message, e
 
 
 @pytest.mark.slow
+@pytest.mark.prove
 def test_command_starts_a_local_cluster_and_stops_it(folder):
     inputs = "truth.jsonl", "found.jsonl"
     options = "--engine", "ray", "--workers", "1", "--quiet"

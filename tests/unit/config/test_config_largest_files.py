@@ -61,6 +61,7 @@ CONTENT = {
 SIMILAR = [
     "rules-many-fields.yaml",
     "rules-duplicate-paths.yaml",
+    "rules-unknown-keys.yaml",
     "rules-unknown-comparators.yaml",
     "rules-invalid-paths.yaml",
     "strategies-many-fields.json",
