@@ -33,10 +33,12 @@ __all__ = [
     "JobResponse",
     "NotesResponse",
     "OutcomeListResponse",
+    "PreviewResponse",
     "PromptListResponse",
     "RankResponse",
     "RunListResponse",
     "RunResponse",
+    "RunRulesResponse",
     "StrategiesResponse",
     "TrendResponse",
     "errors",
@@ -246,6 +248,29 @@ class EvaluationResponse(
     ranking: Annotated[object, _RANKING] | None = None
     views: _Objects | None = None
     warnings: list[str] = []
+
+
+class RunRulesResponse(_Open):
+    """The rules of a run, null if they were not stored, and why they cannot be changed, if so."""
+
+    rules: dict[str, object] | None
+    problem: str
+
+
+class PreviewResponse(_Open):
+    """What rules would change: `compared` of the `cases` of the run were compared."""
+
+    cases: int
+    compared: int
+    sample: bool
+    step: int
+    changed_cases: int
+    changed_fields: int
+    errors: int
+    metrics: dict[str, dict[str, float | None]]
+    attributes: _Objects
+    examples: _Objects
+    warnings: list[str]
 
 
 class JobListResponse(_Open):

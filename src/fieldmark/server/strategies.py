@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from fieldmark.config.calibration import CALIBRATED, CALIBRATION
+from fieldmark.config.calibration import with_calibrated_thresholds
 from fieldmark.config.files import load_file
 from fieldmark.config.rules_file import SAFETY, native_form
 from fieldmark.errors import ConfigError, Location
@@ -75,7 +75,7 @@ def load_default_rules(path: Path, models: Models) -> JsonObject:
     Thresholds from calibrations are numbers in the result.
     """
     rules = {
-        name: _with_thresholds(value, path.parent)
+        name: with_calibrated_thresholds(value, path.parent)
         for name, value in native_form(load_file(path).value).items()
         if name not in (PROVIDER, SAFETY.name)
     }
@@ -86,19 +86,6 @@ def load_default_rules(path: Path, models: Models) -> JsonObject:
         raise ConfigError.of(
             "rules of fields cannot name a provider", Location(str(path)), hint
         ) from error
-
-
-def _with_thresholds(value: JsonValue, directory: Path) -> JsonValue:
-    """Return rules with the thresholds of the calibration files that they name."""
-    if isinstance(value, list):
-        return [_with_thresholds(each, directory) for each in value]
-    if not isinstance(value, dict):
-        return value
-    rest = {name: _with_thresholds(each, directory) for name, each in value.items()}
-    if rest.get("threshold") != CALIBRATED:
-        return rest
-    stored = load_file(directory / str(rest.pop(CALIBRATION))).value_of("threshold")
-    return {**rest, "threshold": stored}
 
 
 def _revision(path: Path) -> str:
