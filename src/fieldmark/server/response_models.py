@@ -36,6 +36,7 @@ __all__ = [
     "PreviewResponse",
     "PromptListResponse",
     "RankResponse",
+    "RuleSetListResponse",
     "RunListResponse",
     "RunResponse",
     "RunRulesResponse",
@@ -369,10 +370,11 @@ class StrategiesResponse(_Open):
     """The default rules, as a rules file with a list of fields.
 
     `file` is the rules file that the server was started with; without it, they are the rules of
-    the workspace.
+    the workspace, or its rule set with a `name`.
     """
 
     rules: dict[str, object]
+    name: str
     file: str
     revision: str
     writable: bool
@@ -380,11 +382,19 @@ class StrategiesResponse(_Open):
     safety: str
 
 
+class RuleSetListResponse(_Open):
+    """The rule sets of the workspace, and the presets with the reasons for their rules."""
+
+    sets: _Objects
+    presets: _Objects
+
+
 class InferResponse(_Open):
-    """Proposed rules: as the text of a rules file, and as JSON."""
+    """Proposed rules: as the text of a rules file, and as JSON, with the reasons by path."""
 
     text: str
     rules: object
+    reasons: dict[str, str]
 
 
 class FlattenResponse(_Open):

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fieldmark.api.preview import preview_rules
 from fieldmark.api.rescore import rescore
 from fieldmark.api.runs import annotate, remove_run
-from fieldmark.errors import ConfigError, DataError, FieldmarkError
+from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.metrics import tiles
 from fieldmark.run.settings import resolve_settings
@@ -25,6 +25,7 @@ from fieldmark.server.response_models import (
     errors,
 )
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
+from fieldmark.server.views import rescore_problem
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import new_run_id
 
@@ -37,18 +38,7 @@ router = APIRouter(route_class=StrictRoute, tags=["runs"])
 def get_rules(run: str, state: StateDependency) -> ApiResponse:
     """Return the rules of a run as a rules file, and whether other rules can be applied to it."""
     stored = state.catalog.open(run)
-    return ApiResponse({"rules": stored.manifest.rules, "problem": _why_not(state, stored)})
-
-
-def _why_not(state: AppState, run: StoredRun) -> str:
-    """Return why a run cannot be rescored with other rules; empty if it can."""
-    try:
-        check_rescorable(run)
-    except ConfigError as error:
-        return state.redactor.redact_text("; ".join(map(str, error.problems)))
-    except DataError as error:
-        return state.redactor.redact_text(error.message)
-    return ""
+    return ApiResponse({"rules": stored.manifest.rules, "problem": rescore_problem(state, stored)})
 
 
 @router.post(
