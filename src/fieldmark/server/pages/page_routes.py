@@ -115,6 +115,8 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
         "comparators": list(comparator_catalog()),
         "aligners": list(names(Plugin.ALIGNERS)),
         "rule_sets": listed,
+        "default_rules": state.options.rules_file,
+        "can_write": state.options.write,
         "presets": [preset.to_dict() for preset in PRESETS],
         "weighted": [
             name

@@ -2,7 +2,7 @@
 
 import { query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, problem } from "./page.js";
 
 const { run, case: number, convention } = data("page");
@@ -32,6 +32,15 @@ function view(found) {
     documents ? openedParts(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
 }
 
+// Every mistake, and the field that the address names, has a link to its rule.
+function addRuleLinks() {
+  const named = address(["path"]).path;
+  for (const field of app.querySelectorAll(".field[data-attribute]")) {
+    const { attribute, path } = field.dataset;
+    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, attribute));
+  }
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const id = { j: "next", k: "previous", Escape: "back" }[event.key];
@@ -42,6 +51,7 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
+  addRuleLinks();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));
 }
