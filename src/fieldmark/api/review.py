@@ -9,19 +9,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
+from fieldmark.data.json_documents import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor
-from fieldmark.run.corrected_truth import Change, corrected_document, truth_fields
+from fieldmark.run.corrected_truth import (
+    Change,
+    UnfitChangeError,
+    corrected_document,
+    truth_fields,
+)
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.store.disk import write_atomic
@@ -36,6 +42,7 @@ from fieldmark.wire.label import Label
 from fieldmark.wire.review import Decision, FieldKey, Review, current_reviews, values_hash
 
 __all__ = [
+    "AttributeChange",
     "ReviewConflictError",
     "ReviewEffect",
     "ReviewResult",
@@ -45,6 +52,7 @@ __all__ = [
     "field_key",
     "review",
     "review_note",
+    "review_of",
     "rules_path",
     "undo_review",
 ]
@@ -100,13 +108,14 @@ def add_review(
     if decision not in [each.value for each in (*_DECIDED, Decision.COMMENT)]:
         known = ", ".join((*_DECIDED, Decision.COMMENT))
         raise ConfigError.of(f"decision must be one of: {known}; got {decision!r}")
+    value = value if value is MISSING else ensure_json(value)
     stored = stored_run(run)
     case = stored.find(case_id)
     if case is None:
         raise ConfigError.of(f"case {case_id!r} not found in {stored.path.name}")
     found = [each for each in truth_fields(case) if each.field.path == path]
+    _check_values(stored, case)
     if not found:
-        _check_values(stored, case)
         raise ConfigError.of(f"case {case_id!r} has no compared field {path!r}")
     if len(found) > 1:
         raise ConfigError.of(
@@ -134,18 +143,20 @@ def decide(
         raise ConfigError.of(f"a comment exceeds the limit of {_MAX_COMMENT:,} characters")
     if decision is Decision.COMMENT and not comment.strip():
         raise ConfigError.of("a comment must not be empty")
+    _check_values(stored, case)
     values = _values(reviewed, decision, value)
     name = user_name()
 
     def make(earlier: Sequence[Review]) -> Review:
-        found = current_reviews(list(earlier)).get(field_key(case.id, reviewed))
+        current = current_reviews(list(earlier))
+        found = current.get(field_key(case.id, reviewed))
         if replaces is not None and replaces != ("" if found is None else found.id):
             raise ReviewConflictError.of(
                 f"{reviewed.path} was reviewed by {found.by if found else 'someone'} in the "
                 "meantime; nothing was saved",
                 hint="open the field again to see the decision",
             )
-        return Review(
+        made = Review(
             id=secrets.token_hex(8),
             case_id=case.id,
             path=reviewed.path,
@@ -158,6 +169,12 @@ def decide(
             by=name,
             at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+        own = {key: each for key, each in current.items() if key.case_id == case.id}
+        for each in _applied_in(case, {**own, made.field: made}):
+            if each.review is made and each.problem:
+                hint = "decide about the other fields of its place first, or correct the truth"
+                raise ConfigError.of(f"{reviewed.path}: {each.problem}", hint=hint)
+        return made
 
     return append_review(stored.path, make)
 
@@ -281,6 +298,16 @@ class ReviewedField:
         }
 
 
+class AttributeChange(NamedTuple):
+    """The F1 and the number of mistakes of an attribute, before and after a review."""
+
+    attribute: str
+    f1_before: float | None
+    f1_after: float | None
+    mistakes_before: int
+    mistakes_after: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewEffect:
     """The metrics of a run before the review and with the reviewed truth.
@@ -292,22 +319,32 @@ class ReviewEffect:
     after: Summary
     cases: int
 
-    def to_dict(self) -> JsonObject:
-        """Return the metrics that every run has, and the F1 of the attributes that changed."""
-        attributes: list[JsonValue] = []
+    @property
+    def attributes(self) -> tuple[AttributeChange, ...]:
+        """The attributes whose figures change."""
+        found: list[AttributeChange] = []
         for path in {**self.before.attributes, **self.after.attributes}:
             one, two = self.before.attributes.get(path), self.after.attributes.get(path)
-            pair = [None if each is None else each.f1 for each in (one, two)]
-            mistakes = [0 if each is None else each.errors_by_type.total for each in (one, two)]
-            if pair[0] != pair[1] or mistakes[0] != mistakes[1]:
-                attributes.append(
-                    {"attribute": path, "f1": list[JsonValue](pair), "mistakes": [*mistakes]}
-                )
+            change = AttributeChange(
+                path,
+                None if one is None else one.f1,
+                None if two is None else two.f1,
+                0 if one is None else one.errors_by_type.total,
+                0 if two is None else two.errors_by_type.total,
+            )
+            if change.f1_before != change.f1_after or (
+                change.mistakes_before != change.mistakes_after
+            ):
+                found.append(change)
+        return tuple(found)
+
+    def to_dict(self) -> JsonObject:
+        """Return the metrics that every run has, and the attributes that change."""
         return {
             "cases": self.cases,
             "before": dict(self.before.metrics),
             "after": dict(self.after.metrics),
-            "attributes": attributes,
+            "attributes": [each._asdict() for each in self.attributes],
         }
 
 
@@ -359,11 +396,7 @@ class ReviewResult:
         for case in self._stored.cases():
             _check_values(self._stored, case)
             changes = list(_changes(case, by_case.get(case.id, ()), self._any_of))
-            expected = case.case.expected
-            row: JsonObject = {
-                "id": case.id,
-                "expected": corrected_document(expected, changes) if changes else expected,
-            }
+            row: JsonObject = {"id": case.id, "expected": _corrected(case, changes)}
             if case.tags:
                 row["tags"] = list(case.tags)
             if case.metadata is not None:
@@ -375,8 +408,7 @@ class ReviewResult:
 
         The rules are written next to it, if any field is ambiguous.
         """
-        if self.note and self._any_of:
-            raise ConfigError.of(f"the rules for ambiguous fields cannot be written: {self.note}")
+        self.check_export()
         rows = b"".join(strict_json(row) + b"\n" for row in self.corrected_truth())
         target = Path(path)
         beside = None if self.rules is None else rules_path(target)
@@ -384,6 +416,11 @@ class ReviewResult:
             write_atomic(beside, pretty_json(self.rules))
         write_atomic(target, rows)
         return beside
+
+    def check_export(self) -> None:
+        """Raise an error if the corrected truth needs rules that are not known."""
+        if self._any_of and self.rules is None:
+            raise ConfigError.of(f"the rules for ambiguous fields cannot be written: {self.note}")
 
     def to_dict(self) -> JsonObject:
         """Return the decisions and their effect as JSON."""
@@ -395,6 +432,7 @@ class ReviewResult:
             "unapplied": len(self.unapplied),
             "effect": None if self.effect is None else self.effect.to_dict(),
             "note": self.note,
+            "rules": self.rules,
             "reviews": [each.to_dict() for each in self.fields],
         }
 
@@ -430,7 +468,21 @@ def review(
     >>> list(found.corrected_truth())[0]
     {'id': 'a', 'expected': {'vendor': ['Acme', 'ACME Ltd']}}
     """
-    stored = stored_run(run)
+    return review_of(stored_run(run), rules=rules, effect=effect, allow_code=allow_code)
+
+
+def review_of(
+    stored: StoredRun,
+    *,
+    rules: RulesLike = None,
+    effect: bool = True,
+    allow_code: bool = False,
+    read_files: bool = True,
+) -> ReviewResult:
+    """Return the decisions on an opened run, and their effect.
+
+    Without `read_files`, a rules file that the run names is not read.
+    """
     reviews = current_reviews(read_reviews(stored.path))
     fields = tuple(_applied(stored, reviews))
     result = ReviewResult(run=stored.path.name, fields=fields, _stored=stored)
@@ -442,7 +494,9 @@ def review(
     }
     result = replace(result, _any_of=frozenset(new_any_of))
     try:
-        settings, document = _settings(stored, rules, new_any_of, allow_code=allow_code)
+        settings, document = _settings(
+            stored, rules, sorted(new_any_of), allow_code=allow_code, read_files=read_files
+        )
         result = replace(result, rules=document if new_any_of else None)
         if not effect:
             return result
@@ -467,38 +521,50 @@ def _applied(stored: StoredRun, reviews: Mapping[FieldKey, Review]) -> Iterator[
         own = waiting.pop(case.id, None)
         if own is None:
             continue
-        paths = {key.path for key in own}
-        found = {
-            field_key(case.id, place.field): place.field
-            for place in truth_fields(case)
-            if place.field.path in paths
-        }
-        changed = {(key.path, key.candidate_path) for key in found}
-        for key, each in own.items():
-            reviewed = found.get(key)
-            if reviewed is None:
-                known = (key.path, key.candidate_path) in changed
-                yield ReviewedField(review=each, problem=_OTHER_DATA if known else _NO_FIELD)
-            elif values_hash(reviewed.expected, reviewed.candidate) != each.values_hash:
-                yield ReviewedField(
-                    review=each,
-                    attribute=reviewed.attribute,
-                    outcome=reviewed.outcome,
-                    problem=_OTHER_DATA,
-                )
-            else:
-                yield ReviewedField(
-                    review=each,
-                    attribute=reviewed.attribute,
-                    comparator=reviewed.comparator,
-                    outcome=reviewed.outcome,
-                    label=_label(each, reviewed),
-                )
+        yield from _applied_in(case, own)
         if not waiting:
             break
     for others in waiting.values():
         for each in others.values():
             yield ReviewedField(review=each, problem="the run has no such case")
+
+
+def _applied_in(case: CaseResult, own: Mapping[FieldKey, Review]) -> list[ReviewedField]:
+    """Return the current reviews of a case, and whether they apply to it."""
+    paths = {key.path for key in own}
+    fields = [each.field for each in truth_fields(case) if each.field.path in paths]
+    known = {field_key(case.id, each): each for each in fields}
+    places = {(each.path, each.candidate_path) for each in fields}
+    found: list[ReviewedField] = []
+    for key, each in own.items():
+        reviewed = known.get(key)
+        if reviewed is None:
+            changed = (key.path, key.candidate_path) in places
+            found.append(ReviewedField(review=each, problem=_OTHER_DATA if changed else _NO_FIELD))
+            continue
+        same = values_hash(reviewed.expected, reviewed.candidate) == each.values_hash
+        found.append(
+            ReviewedField(
+                review=each,
+                attribute=reviewed.attribute,
+                comparator=reviewed.comparator,
+                outcome=reviewed.outcome,
+                problem="" if same else _OTHER_DATA,
+                label=_label(each, reviewed) if same else None,
+            )
+        )
+    while True:
+        try:
+            applied = [each for each in found if not each.problem]
+            _corrected(case, list(_changes(case, applied, frozenset())))
+        except UnfitChangeError as error:
+            unfit = field_key(case.id, error.place.field)
+            found = [
+                replace(each, problem=str(error)) if each.review.field == unfit else each
+                for each in found
+            ]
+        else:
+            return found
 
 
 def _label(made: Review, reviewed: FieldResult) -> Label | None:
@@ -548,6 +614,13 @@ def _changes(
             yield Change(place, value)
 
 
+def _corrected(case: CaseResult, changes: Sequence[Change]) -> JsonValue:
+    """Return the truth of a case with changes."""
+    if not changes:
+        return case.case.expected
+    return corrected_document(case.case.expected, changes, case.case.candidate)
+
+
 # --- metrics with the reviewed truth --------------------------------------------------------------
 
 
@@ -574,8 +647,7 @@ def _effect(
         changes = list(_changes(case, reviewed, any_of)) if reviewed else []
         if changes:
             changed += 1
-            truth = corrected_document(case.case.expected, changes)
-            corrected = case.case._replace(expected=truth)
+            corrected = case.case._replace(expected=_corrected(case, changes))
             (compared,) = processor.process([corrected])
             case = counted.counted(  # noqa: PLW2901
                 replace(case, case=corrected, outcomes=compared.outcomes, confidences=None)
@@ -585,7 +657,12 @@ def _effect(
 
 
 def _settings(
-    stored: StoredRun, rules: RulesLike, any_of: Iterable[str], *, allow_code: bool
+    stored: StoredRun,
+    rules: RulesLike,
+    any_of: Sequence[str],
+    *,
+    allow_code: bool,
+    read_files: bool,
 ) -> tuple[Settings, JsonObject | None]:
     """Return the rules of a run, changed so that fields have acceptable values, and their file."""
     manifest = stored.manifest
@@ -596,6 +673,9 @@ def _settings(
         )
     options = manifest.options or {}
     given = rules if rules is not None else cast("RulesLike", options.get("rules"))
+    if isinstance(given, str) and not read_files:
+        hint = "use `fieldmark review`"
+        raise ConfigError.of("the rules of the run are in a file", hint=hint)
     convention = options.get("convention") or manifest.convention.name
     counting = cast("Mapping[str, JsonValue]", options.get("options") or {})
     match, align, scope, depth = (
@@ -619,13 +699,12 @@ def _settings(
         what = (
             "the rules are not those of the run"
             if rules is not None
-            else ("the rules of the run have changed or were not saved with it")
+            else "the rules of the run have changed or were not saved with it"
         )
         raise ConfigError.of(what, hint="name the rules that it was scored with")
-    attributes = list(dict.fromkeys(any_of))
-    if not attributes:
+    if not any_of:
         return settings, None
-    document = _with_any_of(_document(given), attributes)
+    document = _with_any_of(_document(given), any_of)
     return resolved(document), document
 
 

@@ -17,7 +17,6 @@ from fieldmark.cli.options import (
     COMPARISON,
     OUTPUT,
     allow_code_option,
-    force_option,
     format_option,
     root_option,
 )
@@ -69,7 +68,7 @@ _MAX_ATTRIBUTES: Final = 20
     metavar="FILE",
     help="Write the decisions as labels for `fieldmark calibrate`: .jsonl or .csv.",
 )
-@force_option
+@option("--force", group=OUTPUT, is_flag=True, help="Overwrite existing files.")
 @format_option(_FORMATS)
 def command(
     run: str,
@@ -115,7 +114,9 @@ def _lines(found: ReviewResult) -> Iterator[str]:
     if not found.fields:
         yield f"{visible(found.run)}: no field was reviewed"
         return
-    parts = [f"{count} {name.replace('_', ' ')}" for name, count in found.decisions.items() if count]
+    parts = [
+        f"{count} {name.replace('_', ' ')}" for name, count in found.decisions.items() if count
+    ]
     total = plural(len(found), "reviewed field")
     yield f"{visible(found.run)}: {total}{': ' if parts else ''}{', '.join(parts)}"
     comments = sum(bool(each.review.comment) for each in found.fields)
@@ -132,12 +133,11 @@ def _lines(found: ReviewResult) -> Iterator[str]:
     for name, before in effect.before.metrics.items():
         if before != after[name]:
             yield f"  {names[name]:{width}}  {number(before)} → {number(after[name])}"
-    changed = effect.to_dict()["attributes"]
-    rows = [row for row in changed if isinstance(row, dict)] if isinstance(changed, list) else []
-    for row in rows[:_MAX_ATTRIBUTES]:
-        one, two = row["f1"]
-        yield f"  {visible(str(row['attribute']))}: F1 {number(one)} → {number(two)}"
-    if len(rows) > _MAX_ATTRIBUTES:
-        yield f"  … and {plural(len(rows) - _MAX_ATTRIBUTES, 'more attribute')}"
+    for each in effect.attributes[:_MAX_ATTRIBUTES]:
+        change = f"{number(each.f1_before)} → {number(each.f1_after)}"
+        yield f"  {visible(each.attribute)}: F1 {change}"
+    more = len(effect.attributes) - _MAX_ATTRIBUTES
+    if more > 0:
+        yield f"  … and {plural(more, 'more attribute')}"
     if not effect.cases:
         yield "  nothing changes"

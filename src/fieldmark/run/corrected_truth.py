@@ -12,9 +12,17 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome
 from fieldmark.model.outcomes import ItemPlace
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Path, PathError, parse_path, resolve
+from fieldmark.values.presence import is_present
 from fieldmark.wire.case_result import CaseResult, FieldResult
 
-__all__ = ["Change", "NewItem", "TruthField", "corrected_document", "truth_fields"]
+__all__ = [
+    "Change",
+    "NewItem",
+    "TruthField",
+    "UnfitChangeError",
+    "corrected_document",
+    "truth_fields",
+]
 
 _NOT_COMPARED: Final = frozenset({Outcome.BOTH_EMPTY.label, Outcome.IGNORED.label})
 
@@ -121,17 +129,28 @@ def _item(place: ItemPlace) -> str | int:
     return str(parse_path(place).segments[-1])
 
 
-def corrected_document(document: JsonValue, changes: Iterable[Change]) -> JsonValue:
+class UnfitChangeError(ValueError):
+    """A change of a field that does not fit into the structure of the ground truth."""
+
+    def __init__(self, place: TruthField) -> None:
+        super().__init__("the ground truth has another structure there")
+        self.place = place
+
+
+def corrected_document(
+    document: JsonValue, changes: Iterable[Change], candidate: JsonValue | Missing = MISSING
+) -> JsonValue:
     """Return a document with changes; a container that becomes empty is removed.
 
-    Items that only the candidate has are appended to their list. A change that does not fit into
-    the document raises `ValueError`.
+    It is not if the candidate has an empty one there. Items that only the candidate has are
+    appended to their list. A change that does not fit into the document raises `UnfitChangeError`.
     """
     root: dict[str, JsonValue | Missing] = {"": copy.deepcopy(document)}
     added: dict[tuple[_Step, ...], int] = {}
-    for place, value in changes:
+    # What is removed may make place for another structure.
+    for place, value in sorted(changes, key=lambda change: change.value is not MISSING):
         _change(root, place, value, added)
-    found = _without_missing(root[""])
+    found = _without_missing(root[""], candidate)
     if found is not MISSING:
         return found
     return [] if isinstance(document, list) else {}
@@ -147,58 +166,69 @@ def _change(
     key: str | int = ""
     for number, step in enumerate(place.steps):
         inner = parent[key]  # type: ignore[index] # a key of an object or the index of a list
-        needs_list = not isinstance(step, str) and not _is_key(step)
-        if inner is MISSING or inner is None:
-            inner = [] if needs_list else {}
+        kind = _container(step, inner)
+        if not isinstance(inner, kind):
+            if inner is not None and _without_missing(inner) is not MISSING and inner != {}:
+                raise UnfitChangeError(place)
+            inner = cast("JsonValue", kind())
             parent[key] = inner  # type: ignore[index]
+        steps = place.steps[: number + 1]
         if isinstance(inner, dict):
-            tail = place.attribute.tail(number)
             parent = cast("dict[str, JsonValue | Missing]", inner)
+            tail = place.attribute.tail(number)
             if tail in inner:
                 key = tail
                 break
-            key = str(parse_path(str(step.place)).segments[-1]) if _is_key(step) else str(step)  # type: ignore[union-attr]
-            if _is_key(step) and key in inner and place.steps[: number + 1] not in added:
-                raise ValueError(f"the ground truth already has another entry {key!r}")
-            if _is_key(step):
-                added[place.steps[: number + 1]] = 0
-            inner.setdefault(key, cast("JsonValue", MISSING))
-        elif isinstance(inner, list):
-            parent = cast("list[JsonValue | Missing]", inner)
-            key = _index(step, place.steps[: number + 1], parent, added)
+            key = str(_item(step.place) if isinstance(step, NewItem) else step)
+            if isinstance(step, NewItem) and steps not in added:
+                if key in inner:
+                    raise UnfitChangeError(place)
+                added[steps] = 0
+            parent.setdefault(key, MISSING)
         else:
-            raise ValueError("the ground truth has no such field")  # noqa: TRY004 - data
+            parent = cast("list[JsonValue | Missing]", inner)
+            if isinstance(step, NewItem):
+                if steps not in added:
+                    added[steps] = len(parent)
+                    parent.append(MISSING)
+                key = added[steps]
+            elif isinstance(step, int) and step < len(parent):
+                key = step
+            else:
+                raise UnfitChangeError(place)
     parent[key] = copy.deepcopy(value)  # type: ignore[index]
 
 
-def _is_key(step: _Step) -> bool:
-    return isinstance(step, NewItem) and isinstance(step.place, str)
-
-
-def _index(
-    step: _Step,
-    steps: tuple[_Step, ...],
-    items: list[JsonValue | Missing],
-    added: dict[tuple[_Step, ...], int],
-) -> int:
-    """Return the index of an item; a new one is appended."""
+def _container(step: _Step, found: JsonValue | Missing) -> type[dict[str, object] | list[object]]:
+    """Return the type of the container that a step leads into; a number may be a key."""
     if isinstance(step, NewItem):
-        if steps not in added:
-            added[steps] = len(items)
-            items.append(MISSING)
-        return added[steps]
-    if isinstance(step, str) or step >= len(items):
-        raise ValueError("the ground truth has no such item")
-    return step
+        return dict if isinstance(step.place, str) else list
+    return dict if isinstance(step, str) or isinstance(found, dict) else list
 
 
-def _without_missing(value: JsonValue | Missing) -> JsonValue | Missing:
-    """Return a value without removed parts, and without containers that have no others."""
+def _without_missing(
+    value: JsonValue | Missing, candidate: JsonValue | Missing = MISSING
+) -> JsonValue | Missing:
+    """Return a value without removed parts, and without containers that have only empty others."""
     if isinstance(value, dict):
-        kept = {key: _without_missing(each) for key, each in value.items()}
+        theirs = candidate if isinstance(candidate, dict) else {}
+        kept = {
+            key: _without_missing(each, theirs.get(key, MISSING)) for key, each in value.items()
+        }
         left = {key: each for key, each in kept.items() if each is not MISSING}
-        return MISSING if value and not left else cast("JsonValue", left)
+        removed = len(left) < len(value) and not any(map(_has_value, left.values()))
+        return MISSING if removed and candidate != {} else cast("JsonValue", left)
     if isinstance(value, list):
         items = [each for each in map(_without_missing, value) if each is not MISSING]
-        return MISSING if value and not items else cast("JsonValue", items)
+        removed = len(items) < len(value) and not any(map(_has_value, items))
+        if removed and not (candidate == [] and not items):
+            return MISSING
+        return cast("JsonValue", items)
     return value
+
+
+def _has_value(value: JsonValue | Missing) -> bool:
+    """Whether a value is or contains more than null and blanks; an empty container is a value."""
+    if value and isinstance(value, dict | list):
+        return any(map(_has_value, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, dict | list) or is_present(value)
