@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.power import PowerResult, power
+    from fieldmark.api.preview import PreviewResult, preview_rules
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
@@ -71,6 +72,7 @@ __all__ = [
     "MissingExtra",
     "OptionError",
     "PowerResult",
+    "PreviewResult",
     "ProposedRules",
     "RankResult",
     "ReviewQueue",
@@ -97,6 +99,7 @@ __all__ = [
     "lint",
     "open_run",
     "power",
+    "preview_rules",
     "rank",
     "rescore",
     "review",
@@ -137,6 +140,8 @@ _MODULES: Final = {
     "ProposedRules": "fieldmark.api.proposed_rules",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
+    "PreviewResult": "fieldmark.api.preview",
+    "preview_rules": "fieldmark.api.preview",
     "rank": "fieldmark.api.rank",
     "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from fieldmark.run.corrected_truth import (
 )
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
+from fieldmark.run.stored_cases import compared_case
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.reviews import append_review, read_reviews
@@ -647,7 +648,7 @@ def _effect(
         changes = list(_changes(case, reviewed, any_of)) if reviewed else []
         if changes:
             changed += 1
-            corrected = case.case._replace(expected=_corrected(case, changes))
+            corrected = compared_case(case)._replace(expected=_corrected(case, changes))
             (compared,) = processor.process([corrected])
             case = counted.counted(  # noqa: PLW2901
                 replace(case, case=corrected, outcomes=compared.outcomes, confidences=None)
@@ -673,20 +674,15 @@ def _settings(
         )
     options = manifest.options or {}
     given = rules if rules is not None else cast("RulesLike", options.get("rules"))
-    if isinstance(given, str) and not read_files:
-        hint = "use `fieldmark review`"
-        raise ConfigError.of("the rules of the run are in a file", hint=hint)
-    convention = options.get("convention") or manifest.convention.name
-    counting = cast("Mapping[str, JsonValue]", options.get("options") or {})
-    match, align, scope, depth = (
-        cast("str | None", options.get(name)) for name in ("match", "align", "scope", "depth")
-    )
 
-    def resolved(own: RulesLike) -> Settings:
+    def with_options(own: RulesLike) -> Settings:
+        match, align, scope, depth = (
+            cast("str | None", options.get(name)) for name in ("match", "align", "scope", "depth")
+        )
         return resolve_settings(
             own,
-            convention=str(convention),
-            options=counting,
+            convention=str(options.get("convention") or manifest.convention.name),
+            options=cast("Mapping[str, JsonValue]", options.get("options") or {}),
             match=match,
             align=align,
             scope=scope,
@@ -694,18 +690,27 @@ def _settings(
             allow_code=allow_code,
         )
 
-    settings = resolved(given)
-    if settings.applied.comparison_sha256 != manifest.convention.comparison_sha256:
-        what = (
-            "the rules are not those of the run"
-            if rules is not None
-            else "the rules of the run have changed or were not saved with it"
-        )
-        raise ConfigError.of(what, hint="name the rules that it was scored with")
-    if not any_of:
-        return settings, None
-    document = _with_any_of(_document(given), any_of)
-    return resolved(document), document
+    def alone(own: RulesLike) -> Settings:
+        return resolve_settings(own, default=stored.convention, allow_code=allow_code)
+
+    ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
+    if rules is None and manifest.rules is not None:
+        ways.append((manifest.rules, alone))
+    if read_files or not isinstance(given, str):
+        ways.append((given, with_options))
+    for own, resolved in ways:
+        settings = resolved(own)
+        if settings.applied.comparison_sha256 == manifest.convention.comparison_sha256:
+            if not any_of:
+                return settings, None
+            document = _with_any_of(_document(own), any_of)
+            return resolved(document), document
+    what = (
+        "the rules are not those of the run"
+        if rules is not None
+        else "the rules of the run have changed or were not saved with it"
+    )
+    raise ConfigError.of(what, hint="name the rules that it was scored with")
 
 
 def _document(rules: RulesLike) -> JsonObject:

@@ -159,11 +159,18 @@ def review_queue(
     if queue not in list(Queue):
         raise ConfigError.of(f"queue must be one of: {', '.join(Queue)}; got {queue!r}")
     if not 1 <= number <= _MAX_NUMBER:
-        raise ConfigError.of(f"number must be from 1 to {_MAX_NUMBER:,}, got {number}")
-    runs = [stored_run(each) for each in others]
+        raise ConfigError.of(f"number must be from 1 to {_MAX_NUMBER:,}")
+    if isinstance(others, str):
+        raise TypeError("others must be a list of runs, got str")
+    runs = [_other_run(each) for each in others]
     return queue_of(
         stored_run(run), Queue(queue), number=number, attribute=attribute, others=runs, seed=seed
     )
+
+
+@checked
+def _other_run(others: RunLike) -> StoredRun:
+    return stored_run(others)
 
 
 def queue_of(

@@ -74,6 +74,7 @@ class ShownRun:
                 if hidden
                 else (),
                 structural_warnings=(),
+                input_warnings=(),
             ),
         )
 

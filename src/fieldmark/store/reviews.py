@@ -54,14 +54,15 @@ def append_review(
                 try:
                     disk.write(file, line)
                     disk.sync(file)
+                    if not content:
+                        disk.sync_directory(run)
                 except OSError:
                     with suppress(OSError):
                         disk.truncate(file, len(kept))
                     raise
             finally:
-                disk.close(file)
-            if not content:
-                disk.sync_directory(run)
+                with suppress(OSError):  # everything is on disk
+                    disk.close(file)
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror}") from error
     return review
