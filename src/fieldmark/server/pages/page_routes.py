@@ -19,7 +19,7 @@ from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
 from fieldmark.server.strategies import list_rule_sets, read_strategies
-from fieldmark.server.views import rescore_view, run_view
+from fieldmark.server.views import rescore_view, review_view, run_view
 
 __all__ = ["error_page", "router"]
 
@@ -73,6 +73,12 @@ def case(run: str, case: int, state: StateDependency, page: PageDependency) -> H
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
 
 
+@router.get("/runs/{run}/review")
+def review(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
+    """Review the fields of a run."""
+    return page("runs", f"Review {run}", script="review.js", data=review_view(state, run))
+
+
 @router.get("/runs/{run}/rules")
 def run_rules(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Edit the rules of a run and rescore it."""
@@ -82,8 +88,14 @@ def run_rules(run: str, state: StateDependency, page: PageDependency) -> HTMLRes
 
 @router.get("/diff")
 def diff(page: PageDependency) -> HTMLResponse:
-    """Compare two runs."""
-    return page("runs", "Compare two runs", script="diff.js", data={})
+    """Compare two or more runs."""
+    return page("runs", "Compare runs", script="diff.js", data={})
+
+
+@router.get("/diff/case")
+def diff_case(page: PageDependency) -> HTMLResponse:
+    """Show one case in two or more runs."""
+    return page("runs", "Compare a case", script="diff_case.js", data={}, hide_heading=True)
 
 
 @router.get("/rank")
