@@ -50,7 +50,7 @@ def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(se
         page.run("document.querySelector('#edit-rules').getAttribute('href')")
         == f"/runs/{run}/rules"
     )
-    link = "#attributes a[aria-label='Edit the rule of lines[].amount']"
+    link = "#attributes a[aria-label='Edit rule of lines[].amount']"
     page.run(f"{page.element(link)}.focus()")
     page.press("Enter", 13)
     page.wait(

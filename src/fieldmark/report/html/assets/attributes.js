@@ -13,7 +13,7 @@ function spreadNode(spread) {
 
 // A link to the rule of a field; only the web application can change rules.
 function ruleLink(page, path) {
-  return el("a", { class: "edit-rule", href: `${page}?${new URLSearchParams({ path })}`, "aria-label": `Edit the rule of ${path}` }, "Edit rule");
+  return el("a", { class: "edit-rule", href: `${page}?${new URLSearchParams({ path })}`, "aria-label": `Edit rule of ${path}` }, "Edit rule");
 }
 
 function attributeSection(run) {
