@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
+    from fieldmark.api.review import ReviewResult, add_review, review, undo_review
+    from fieldmark.api.review_queue import ReviewQueue, review_queue
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
@@ -73,6 +75,8 @@ __all__ = [
     "PreviewResult",
     "ProposedRules",
     "RankResult",
+    "ReviewQueue",
+    "ReviewResult",
     "RunList",
     "RunResult",
     "ScoredRuns",
@@ -81,6 +85,7 @@ __all__ = [
     "ThresholdSet",
     "TriageResult",
     "__version__",
+    "add_review",
     "calibrate",
     "compare",
     "compare_many",
@@ -97,12 +102,15 @@ __all__ = [
     "preview_rules",
     "rank",
     "rescore",
+    "review",
+    "review_queue",
     "rules_from",
     "runs",
     "score",
     "score_many",
     "thresholds",
     "triage",
+    "undo_review",
 ]
 
 __version__: str
@@ -137,6 +145,12 @@ _MODULES: Final = {
     "rank": "fieldmark.api.rank",
     "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
+    "add_review": "fieldmark.api.review",
+    "review": "fieldmark.api.review",
+    "ReviewResult": "fieldmark.api.review",
+    "undo_review": "fieldmark.api.review",
+    "review_queue": "fieldmark.api.review_queue",
+    "ReviewQueue": "fieldmark.api.review_queue",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",

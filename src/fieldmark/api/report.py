@@ -13,6 +13,7 @@ from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.slices import TAG
+from fieldmark.model.json import JsonObject
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
@@ -23,6 +24,7 @@ from fieldmark.run.remote_runs import local_copy
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.store.reviews import REVIEWS
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
@@ -32,6 +34,8 @@ _MAX_CASES_FOR_INTERVALS: Final = 2_000
 """Intervals require reading all cases again, and are narrow if there are more cases."""
 _MAX_EARLIER_RUNS: Final = 11
 """The number of earlier runs in the trend chart."""
+_MAX_REVIEWS: Final = 2_000
+"""The number of decisions of people in a report."""
 
 
 class _Export(NamedTuple):
@@ -156,8 +160,20 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         summary=run.complete_summary,
         cases=run.cases,
         attributes=run.compared_attributes,
+        reviews=_reviews(run),
     )
     return shown if values else shown.without_values()
+
+
+def _reviews(run: StoredRun) -> list[JsonObject]:
+    """Return the decisions of people on a run, without the values that they were made on."""
+    if not (run.path / REVIEWS).exists():
+        return []
+    from fieldmark.api.review import review_of  # most runs have none
+
+    reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
+    sides = ("expected", "candidate")
+    return [{key: each[key] for key in each if key not in sides} for each in reviews]
 
 
 def _earlier_runs(path: Path) -> list[EarlierRun]:

@@ -45,6 +45,7 @@ _COMMANDS: Final = {
     "import": ("import_", "Convert eval files of other tools."),
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
     "label": ("label", "Draw pairs of a run for labeling by people."),
+    "review": ("review", "Show the decisions of people on a run, and what they change."),
     "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
     "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
     "triage": ("triage", "Decide which values of new predictions need review."),

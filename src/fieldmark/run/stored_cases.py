@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fieldmark.store.reader import StoredRun
     from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["StoredPairs", "StoredSafety", "check_rescorable"]
+__all__ = ["StoredPairs", "StoredSafety", "check_rescorable", "compared_case"]
 
 _BATCH_CASES: Final = 256
 _INVALID_TRUTH: Final = "its row is not part of {}"
@@ -110,7 +110,7 @@ class StoredPairs(PairStream):
                 self.results.append(result)
             if self.safety is not None:
                 self.safety.results.extend(result.evaluator_results)
-            batch.append(_compared_case(result))
+            batch.append(compared_case(result))
             if len(batch) >= _BATCH_CASES:
                 yield batch
                 batch = []
@@ -157,7 +157,7 @@ class StoredSafety:
         return Safety(score.score, details, score.reasoning.removeprefix(f"{SAFETY}: "))
 
 
-def _compared_case(result: CaseResult) -> Case:
+def compared_case(result: CaseResult) -> Case:
     """Return a case as it was compared; some parts are stored by field."""
     case, candidate = result.case, result.case.candidate
     if isinstance(candidate, Missing):

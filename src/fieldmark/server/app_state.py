@@ -69,6 +69,13 @@ class AppState:
             message = "The server is read-only. Restart it with write access to save changes."
             raise ApiError(ErrorCode.READ_ONLY, message)
 
+    def writable_run(self, run: str) -> Path:
+        """Return the directory of a run; raise an error if it is in a read-only workspace."""
+        path = self.catalog.path(run)
+        if self.catalog.is_saved(path):
+            self.check_writable()
+        return path
+
     async def run_evaluation(self, function: Callable[..., _Result], *args: object) -> _Result:
         """Call a function in a worker thread; raise an error if too many calls are waiting."""
         waiting = self._evaluation_slots.statistics().tasks_waiting

@@ -32,6 +32,8 @@ __all__ = [
     "RankQuery",
     "ReadingOptions",
     "RescoreRequest",
+    "ReviewQuery",
+    "ReviewRequest",
     "RevisionQuery",
     "RulesBody",
     "RunQuery",
@@ -505,6 +507,49 @@ class RankQuery(_Query):
     rescore: Annotated[
         bool, Field(description="Apply the convention of the first run to all runs.")
     ] = False
+
+
+class ReviewQuery(_Query):
+    """Which fields to review, and in which order."""
+
+    queue: Literal["cost", "confidence", "disagreement", "random"] = "cost"
+    number: Annotated[int, Field(ge=1, le=1000)] = 100
+    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    other: Annotated[
+        list[Annotated[str, Field(max_length=100)]],
+        Field(max_length=20, description="Another run over the same cases; can be repeated."),
+    ] = []
+    seed: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+
+
+class ReviewRequest(
+    _Request,
+    json_schema_extra={
+        "examples": [
+            {
+                "case": 1,
+                "path": "total",
+                "values_hash": "0123456789abcdef",
+                "decision": "correction",
+                "value": 12.5,
+                "comment": "the total is on page 2",
+            }
+        ]
+    },
+):
+    """A decision on one field of a case."""
+
+    case: Annotated[int, Field(ge=1)]
+    path: Annotated[str, Field(max_length=100_000)]
+    candidate_path: Annotated[str, Field(max_length=100_000)] | None = None
+    values_hash: _Short
+    decision: Literal["accept_truth", "accept_candidate", "correction", "ambiguous", "comment"]
+    value: _Json = None
+    comment: Annotated[str, Field(max_length=10_000)] = ""
+    replaces: Annotated[
+        _Short | None,
+        Field(description="The id of the decision that is replaced; empty if there was none."),
+    ] = None
 
 
 class RevisionQuery(_Query):

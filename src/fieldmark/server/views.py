@@ -10,6 +10,7 @@ import orjson
 from fieldmark.compare.auto import comparator_for
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -30,6 +31,7 @@ from fieldmark.report.html.metrics import (
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.run.stored_cases import check_rescorable
 from fieldmark.server.app_state import AppState
+from fieldmark.store.index import COMPLETE
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.paths import PathError, covers, parse_path
@@ -43,10 +45,12 @@ __all__ = [
     "pair_view",
     "rescore_problem",
     "rescore_view",
+    "review_view",
     "run_view",
 ]
 
 _AUTO: Final = "auto"
+_MAX_OTHER_RUNS: Final = 50
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
@@ -177,6 +181,29 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "slices": state.redactor.redact(slice_lines(summary)),
         "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
+    }
+
+
+def review_view(state: AppState, run: str) -> JsonObject:
+    """Return what the page of a review needs besides its fields."""
+    stored = state.catalog.open(run)
+    summary = stored.summary
+    listed = [each.entry for each in reversed(state.catalog.entries())]
+    own = next((each.comparable for each in listed if each.id == run), "")
+    others = [each for each in listed if each.id != run and each.status == COMPLETE]
+    others.sort(key=lambda each: not own or each.comparable != own)
+    return {
+        "run": run,
+        "title": read_notes(stored.path).note or run,
+        "writable": state.options.write or not state.catalog.is_saved(stored.path),
+        "complete": summary is not None,
+        "titles": dict(METRIC_TITLES),
+        "cases": 0 if summary is None else summary.cases.total,
+        "confidence": summary is not None and summary.confidence is not None,
+        "others": [
+            {"id": each.id, "name": each.note or each.id, "comparable": each.comparable == own}
+            for each in others[:_MAX_OTHER_RUNS]
+        ],
     }
 
 

@@ -61,6 +61,7 @@ SCRIPTS: Final = (
     "detection.js",
     "slices.js",
     "confidence.js",
+    "reviews.js",
     "theme.js",
     "app.js",
 )

@@ -98,6 +98,7 @@ def view_of(
         "slices": slice_lines(summary),
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
+        "reviews": list(run.reviews),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }
     view |= {name: part for name, part in optional.items() if part}

@@ -19,7 +19,7 @@ from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
 from fieldmark.server.strategies import list_rule_sets, read_strategies
-from fieldmark.server.views import rescore_view, run_view
+from fieldmark.server.views import rescore_view, review_view, run_view
 
 __all__ = ["error_page", "router"]
 
@@ -71,6 +71,12 @@ def case(run: str, case: int, state: StateDependency, page: PageDependency) -> H
     convention = state.catalog.open(run).manifest.convention.name
     data = {"run": run, "case": case, "convention": convention}
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
+
+
+@router.get("/runs/{run}/review")
+def review(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
+    """Review the fields of a run."""
+    return page("runs", f"Review {run}", script="review.js", data=review_view(state, run))
 
 
 @router.get("/runs/{run}/rules")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
@@ -166,7 +165,7 @@ def download_report(run: str, state: StateDependency) -> Response:
 @router.put("/runs/{run}/notes", response_model=NotesResponse, responses=errors(400, 403, 404, 422))
 def update_notes(run: str, request: NoteRequest, state: StateDependency) -> ApiResponse:
     """Change the tags and the note of a run, but not its results."""
-    path = _writable_run(state, run)
+    path = state.writable_run(run)
     noted = annotate(path, add=request.add, remove=request.remove, note=request.note)
     state.catalog.invalidate()
     return ApiResponse({"tags": list(noted.tags), "note": noted.note})
@@ -175,7 +174,7 @@ def update_notes(run: str, request: NoteRequest, state: StateDependency) -> ApiR
 @router.delete("/runs/{run}", responses=errors(403, 404, 409, 422))
 def delete_run(run: str, state: StateDependency) -> ApiResponse:
     """Delete a run permanently."""
-    remove_run(_writable_run(state, run))
+    remove_run(state.writable_run(run))
     state.catalog.invalidate()
     return ApiResponse({"removed": run})
 
@@ -186,11 +185,3 @@ def _finished_run(state: AppState, run: str) -> tuple[StoredRun, Summary]:
         message = f"The run is {stored.status} and has no metrics."
         raise ApiError(ErrorCode.INVALID_DATA, message)
     return stored, stored.summary
-
-
-def _writable_run(state: AppState, run: str) -> Path:
-    """Return the directory of a run, or raise an error if it is in a read-only workspace."""
-    path = state.catalog.path(run)
-    if state.catalog.is_saved(path):
-        state.check_writable()
-    return path

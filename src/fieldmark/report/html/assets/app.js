@@ -15,6 +15,7 @@ function start() {
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],
     ["cases", "Cases", () => caseSection(run, opened)],
+    ...(run.reviews ? [["review", "Review", () => reviewSection(run.reviews)]] : []),
     ["method", "Method", () => methodSection(run)],
   ];
   const report = el("main", { id: "report" }, sections.map(([, , make]) => make()));
