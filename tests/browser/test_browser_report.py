@@ -25,7 +25,7 @@ def column(page, table, place):
 
 def test_all_sections_are_shown(open_page, compared):
     assert titles(open_page(compared)) == [
-        "Overview", "Comparison", "Worst fields", "Attributes", "Heat map", "Cases", "Method",
+        "Overview", "Charts", "Comparison", "Worst fields", "Attributes", "Heat map", "Cases", "Method",
     ]  # fmt: skip
 
 
@@ -366,6 +366,9 @@ def test_object_detection_has_a_section(open_page, tmp_path):
     assert "Detection" in titles(page)
     text = page.text("#detection")
     assert "1 image, 1 expected region, 1 detection" in text
+    assert page.count("#detection .plot-line") == 6  # three curves, and three in the legend
+    page.run("document.querySelectorAll('.behind').forEach((each) => { each.open = true; })")
+    assert page.text("#detection .behind tbody tr").split() == ["0.0", "1.000", "1.000", "1.000"]
     for expected in ("AP50", "AR100", "PASCAL AP", "<i>dog", "1.000"):
         assert expected in text
 

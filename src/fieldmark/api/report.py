@@ -12,6 +12,7 @@ from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError
+from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
@@ -122,7 +123,7 @@ def html_report(
     compared = None if other is None else _compared(other, stored)
     before = None if other is None else _shown_run(other, values=values)
     if compared is not None and not values:
-        compared = replace(compared, warnings=())  # they may quote values
+        compared = _without_values(compared)
     with relaxed_gc():
         earlier = _earlier_runs(Path(run))
         return page(view_of(shown, compared, before=before, earlier=earlier, limits=limits))
@@ -138,6 +139,18 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
             hint=f"score both runs with the same {different}",
         )
     return compared
+
+
+def _without_values(compared: DiffResult) -> DiffResult:
+    """Return a comparison without warnings and slices, which may quote values, except tags."""
+    tags = f"{TAG}="
+    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    return replace(
+        compared,
+        warnings=(),
+        metrics=replace(compared.metrics, slices=slices),
+        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+    )
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:

@@ -42,6 +42,7 @@ __all__ = [
     "RunListResponse",
     "RunResponse",
     "RunRulesResponse",
+    "ScoresResponse",
     "StrategiesResponse",
     "TrendResponse",
     "errors",
@@ -352,6 +353,13 @@ class DiffResponse(_Open):
     improved: _Objects | None = None
     mixed: _Objects | None = None
     notes: list[str]
+
+
+class ScoresResponse(BaseModel):
+    """The numbers of cases by score: lower bound, upper bound and number of each bin."""
+
+    bins: list[tuple[float, float, int]]
+    unscored: int
 
 
 class DiffCasesResponse(BaseModel):

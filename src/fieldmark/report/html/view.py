@@ -18,6 +18,7 @@ from fieldmark.report.html.metrics import (
     detection_tables,
     domain_lines,
     evaluator_lines,
+    histogram_view,
     metrics_view,
     slice_lines,
     trends,
@@ -60,9 +61,11 @@ def view_of(
     mistakes = MistakeGroups()
     ranks: dict[str, int] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
+    scores: list[float | None] = []
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
+        scores.append(case.score)
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
@@ -80,6 +83,7 @@ def view_of(
         **metrics_view(summary),
         "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
         "domains": domain_lines(summary),
+        "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
         "cases": {
