@@ -118,11 +118,14 @@ def html_report(
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    compared = None if against is None else _compared(stored_run(against), stored)
+    other = None if against is None else stored_run(against)
+    compared = None if other is None else _compared(other, stored)
+    before = None if other is None else _shown_run(other, values=values)
     if compared is not None and not values:
         compared = replace(compared, warnings=())  # they may quote values
     with relaxed_gc():
-        return page(view_of(shown, compared, earlier=_earlier_runs(Path(run)), limits=limits))
+        earlier = _earlier_runs(Path(run))
+        return page(view_of(shown, compared, before=before, earlier=earlier, limits=limits))
 
 
 def _compared(before: StoredRun, after: StoredRun) -> DiffResult:

@@ -69,7 +69,7 @@ PRESETS: Final = (
     RulePreset(
         name="invoices",
         title="Invoices and receipts",
-        reason="Amounts, dates and names as people read them; line items are aligned by similarity.",
+        reason="Amounts, dates and names are compared as people read them.",
         settings={"defaults": {"match": "normalized_text"}},
         fields={
             "**.date": ({"match": "date"}, _DAY),

@@ -23,6 +23,7 @@ from fieldmark.server.pages.layout import PageRenderer
 from fieldmark.server.routes import (
     batch,
     cases,
+    diff,
     evaluate,
     health,
     jobs,
@@ -70,7 +71,9 @@ def create_app(options: ServerOptions) -> ASGIApp:
         lifespan=lifespan,
     )
     api = APIRouter(prefix="/api")
-    for module in (evaluate, batch, jobs, runs, rescore, review, cases, strategies, health):
+    for module in (
+        evaluate, batch, jobs, runs, diff, rescore, review, cases, strategies, health,
+    ):  # fmt: skip
         api.include_router(module.router)
     app.include_router(api)
     for pages in (api_docs, assets, page_routes):

@@ -18,6 +18,7 @@ from fieldmark.server.jobs import JobQueue
 from fieldmark.server.options import ServerOptions
 from fieldmark.server.redaction import PathRedactor
 from fieldmark.server.run_catalog import RunCatalog
+from fieldmark.server.run_diffs import RunDiffs
 from fieldmark.server.uploads import Uploads
 
 __all__ = ["AppState", "StateDependency", "get_state"]
@@ -37,6 +38,7 @@ class AppState:
         self.roots = DataRoots(options.roots)
         self._temporary_runs = self._scratch / "runs"
         self.catalog = RunCatalog(options.runs, self._temporary_runs)
+        self.diffs = RunDiffs()
         limits = options.limits
         self.jobs = JobQueue(
             max_waiting=limits.waiting_jobs,

@@ -17,6 +17,8 @@ __all__ = [
     "BatchRequest",
     "BatchSource",
     "CaseQuery",
+    "DiffCaseQuery",
+    "DiffCasesQuery",
     "DiffQuery",
     "EvaluateRequest",
     "FileQuery",
@@ -376,6 +378,9 @@ class NoteRequest(
     note: Annotated[str, Field(max_length=10_000)] | None = None
 
 
+_RunId = Annotated[str, Field(max_length=100)]
+
+
 class _Paged(_Query):
     """A page of a list."""
 
@@ -440,8 +445,8 @@ class OutcomeQuery(_Query):
 class DiffQuery(_Query):
     """The two runs of a comparison."""
 
-    a: Annotated[str, Field(max_length=100)]
-    b: Annotated[str, Field(max_length=100)]
+    a: _RunId
+    b: _RunId
     force: Annotated[
         bool, Field(description="Compare the runs even if their data, rules or conventions differ.")
     ] = False
@@ -452,6 +457,32 @@ class DiffQuery(_Query):
         Literal["given", "time"],
         Field(description="Compare `b` with `a`, or the newer of the two runs with the older."),
     ] = "given"
+    changes: Annotated[bool, Field(description="List the cases that changed.")] = True
+
+
+class DiffCasesQuery(_Paged):
+    """A page of the cases that differ between runs, filtered."""
+
+    a: _RunId
+    b: Annotated[
+        list[_RunId],
+        Field(min_length=1, max_length=9, description="A run that is compared with `a`."),
+    ]
+    direction: Annotated[
+        Literal["worse", "improved", "mixed"] | None,
+        Field(description="How the case changed, or with `attribute` its mistakes in it."),
+    ] = None
+    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    slice: Annotated[str, Field(max_length=2000, description="As `KEY=VALUE`.")] | None = None
+    text: Annotated[_Short, Field(description="Part of a case id.")] = ""
+    force: bool = False
+    rescore: bool = False
+
+
+class DiffCaseQuery(DiffCasesQuery):
+    """One case of several runs; the filters determine the previous and the next case."""
+
+    case: Annotated[str, Field(max_length=10_000, description="The id of the case.")]
 
 
 class RankQuery(_Query):

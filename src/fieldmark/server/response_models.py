@@ -23,6 +23,8 @@ __all__ = [
     "AttributeListResponse",
     "CaseListResponse",
     "CaseResponse",
+    "DiffCaseResponse",
+    "DiffCasesResponse",
     "DiffResponse",
     "EvaluationResponse",
     "FileListResponse",
@@ -346,9 +348,29 @@ class DiffResponse(_Open):
     evaluators: dict[str, object]
     attributes: dict[str, object]
     slices: dict[str, object]
-    worse: _Objects
-    improved: _Objects
+    worse: _Objects | None = None
+    improved: _Objects | None = None
+    mixed: _Objects | None = None
     notes: list[str]
+
+
+class DiffCasesResponse(BaseModel):
+    """A page of the cases that differ between runs."""
+
+    total: int
+    offset: int
+    cases: _Objects
+
+
+class DiffCaseResponse(BaseModel):
+    """One case in several runs, with its documents in each of them."""
+
+    case_id: str
+    runs: _Objects
+    position: int | None
+    total: int
+    previous: str | None
+    next: str | None
 
 
 class RankResponse(_Open):

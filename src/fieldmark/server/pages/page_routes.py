@@ -88,8 +88,14 @@ def run_rules(run: str, state: StateDependency, page: PageDependency) -> HTMLRes
 
 @router.get("/diff")
 def diff(page: PageDependency) -> HTMLResponse:
-    """Compare two runs."""
-    return page("runs", "Compare two runs", script="diff.js", data={})
+    """Compare two or more runs."""
+    return page("runs", "Compare runs", script="diff.js", data={})
+
+
+@router.get("/diff/case")
+def diff_case(page: PageDependency) -> HTMLResponse:
+    """Show one case in two or more runs."""
+    return page("runs", "Compare a case", script="diff_case.js", data={}, hide_heading=True)
 
 
 @router.get("/rank")
