@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view
+from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
@@ -26,7 +28,10 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["RunView", "view_of"]
+__all__ = ["PageEmbedder", "RunView", "view_of"]
+
+PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
+"""Returns the pages of a case, given by its id and metadata, for the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +48,9 @@ def view_of(
     *,
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
+    pages: PageEmbedder | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from another run if they are given."""
+    """Return the view of a run, with the differences from another run and pages if given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
@@ -53,6 +59,7 @@ def view_of(
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
     mistakes = MistakeGroups()
     ranks: dict[str, int] = {}
+    sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
@@ -64,7 +71,13 @@ def view_of(
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
             documents.add(rank, case_documents(case))
-    opened = [(rank, view) for rank, view in documents.within_limit() if view is not None]
+            if pages is not None and case.has_values:
+                sources[rank] = case.id, case.metadata
+    opened = [
+        (rank, view if pages is None else _with_pages(view, pages, sources.get(rank)))
+        for rank, view in documents.within_limit()
+        if view is not None
+    ]
     manifest = run.manifest
     view: JsonObject = {
         "name": run.name,
@@ -92,6 +105,15 @@ def view_of(
     }
     view |= {name: part for name, part in optional.items() if part}
     return RunView(run=view, opened=opened)
+
+
+def _with_pages(
+    view: bytes, pages: PageEmbedder, source: tuple[str, JsonObject | None] | None
+) -> bytes:
+    """Return the JSON of a case with its pages as its first member."""
+    if source is None:
+        return view
+    return b'{"pages":%s,%s' % (embedded(pages(*source)), view[1:])
 
 
 class _Documents:
