@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.power import PowerResult, power
+    from fieldmark.api.preview import PreviewResult, preview_rules
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
@@ -69,6 +70,7 @@ __all__ = [
     "MissingExtra",
     "OptionError",
     "PowerResult",
+    "PreviewResult",
     "ProposedRules",
     "RankResult",
     "RunList",
@@ -92,6 +94,7 @@ __all__ = [
     "lint",
     "open_run",
     "power",
+    "preview_rules",
     "rank",
     "rescore",
     "rules_from",
@@ -129,6 +132,8 @@ _MODULES: Final = {
     "ProposedRules": "fieldmark.api.proposed_rules",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
+    "PreviewResult": "fieldmark.api.preview",
+    "preview_rules": "fieldmark.api.preview",
     "rank": "fieldmark.api.rank",
     "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",

@@ -64,6 +64,7 @@ class ShownRun:
                 if hidden
                 else (),
                 structural_warnings=(),
+                input_warnings=(),
             ),
         )
 

@@ -56,6 +56,7 @@ def make_manifest(
         pages="" if pages is None else Path(pages).resolve().name,
         options=options,
         segment_size=segment_size,
+        rules=settings.source,
     )
 
 

@@ -27,6 +27,7 @@ from fieldmark.server.routes import (
     health,
     jobs,
     pages,
+    rescore,
     runs,
     strategies,
 )
@@ -69,7 +70,7 @@ def create_app(options: ServerOptions) -> ASGIApp:
         lifespan=lifespan,
     )
     api = APIRouter(prefix="/api")
-    for module in (evaluate, batch, jobs, runs, cases, pages, strategies, health):
+    for module in (evaluate, batch, jobs, runs, rescore, cases, pages, strategies, health):
         api.include_router(module.router)
     app.include_router(api)
     for module in (api_docs, assets, page_routes):

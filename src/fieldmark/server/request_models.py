@@ -26,8 +26,10 @@ __all__ = [
     "InferRequest",
     "NoteRequest",
     "OutcomeQuery",
+    "PreviewRequest",
     "RankQuery",
     "ReadingOptions",
+    "RescoreRequest",
     "RevisionQuery",
     "RulesBody",
     "RunQuery",
@@ -284,6 +286,38 @@ class BatchRequest(
             description="What to slice by: tag, metadata.KEY, or paths of the ground truth.",
         ),
     ] = []
+
+
+class PreviewRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [{"rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}}}]
+    },
+):
+    """Rules to apply to a run; by default those of the run."""
+
+    limit: Annotated[
+        int,
+        Field(
+            ge=1, le=100_000, description="The most cases that are compared; others are left out."
+        ),
+    ] = 1000
+
+
+class RescoreRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [
+            {
+                "rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}},
+                "title": "tolerant totals",
+            }
+        ]
+    },
+):
+    """Rules to apply to a run, and the title of the new run."""
+
+    title: _Short = ""
 
 
 class InferRequest(

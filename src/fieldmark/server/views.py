@@ -8,6 +8,7 @@ from typing import Final, cast
 import orjson
 
 from fieldmark.compare.auto import comparator_for
+from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
 from fieldmark.model.case import CaseInput
@@ -27,6 +28,7 @@ from fieldmark.report.html.metrics import (
     slice_lines,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
+from fieldmark.run.stored_cases import check_rescorable
 from fieldmark.server.app_state import AppState
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
@@ -35,7 +37,14 @@ from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.manifest import manifest_to_json
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = ["case_documents", "describe_run", "pair_view", "run_view"]
+__all__ = [
+    "case_documents",
+    "describe_run",
+    "pair_view",
+    "rescore_problem",
+    "rescore_view",
+    "run_view",
+]
 
 _AUTO: Final = "auto"
 
@@ -169,6 +178,38 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
+
+
+def rescore_view(state: AppState, run: str) -> JsonObject:
+    """Return the rules of a run, and its attributes, for editing the rules."""
+    stored = state.catalog.open(run)
+    note = read_notes(stored.path).note
+    return {
+        "run": run,
+        "title": str(note or state.redactor.redact_text(stored.manifest.eval) or run),
+        "rules": stored.manifest.rules,
+        "applied": {
+            "convention": stored.manifest.convention.name,
+            "provider": [str(each.get("name")) for each in stored.manifest.providers],
+        },
+        "problem": rescore_problem(state, stored),
+        "attributes": [
+            [each.path, each.comparator, each.weight, each.configured]
+            for each in stored.compared_attributes
+        ],
+        "write": state.options.write,
+    }
+
+
+def rescore_problem(state: AppState, run: StoredRun) -> str:
+    """Return why a run cannot be rescored with other rules; empty if it can."""
+    try:
+        check_rescorable(run)
+    except ConfigError as error:
+        return state.redactor.redact_text("; ".join(map(str, error.problems)))
+    except DataError as error:
+        return state.redactor.redact_text(error.message)
+    return ""
 
 
 def _resume_note(stored: StoredRun) -> str:
