@@ -155,7 +155,13 @@ _JOB: Final = _Record(
 _RUN: Final = _Record(
     RunEntry,
     "A run in the list of runs.",
-    changed={"metrics": dict[str, float | None] | None, "saved": bool, "valid_id": bool},
+    changed={
+        "metrics": dict[str, float | None] | None,
+        "title": str,
+        "group": str,
+        "saved": bool,
+        "valid_id": bool,
+    },
 )
 _CASE: Final = _Record(
     CaseHead,
@@ -188,7 +194,17 @@ _RANKING: Final = _Record(
         "results": list[Annotated[object, _RESULT]],
     },
 )
-_STEP: Final = _Record(TrendStep, "One run in a trend.", omit={"name"}, changed={"run": str})
+_STEP: Final = _Record(
+    TrendStep,
+    "One run in a trend.",
+    omit={"name"},
+    changed={
+        "run": str,
+        "title": str,
+        "started_at": str,
+        "interval": tuple[float, float] | None,
+    },
+)
 _FILE: Final = _Record(FileEntry, "A file or directory.")
 
 JobResponse: Final = _JOB.model
@@ -260,6 +276,7 @@ class RunListResponse(_Open):
     total: int
     offset: int
     runs: list[Annotated[object, _RUN]]
+    groups: _Objects
 
 
 class RunResponse(_Open):
@@ -270,8 +287,10 @@ class RunResponse(_Open):
     saved: bool
     manifest: dict[str, object]
     summary: dict[str, object] | None
+    name: str
     tags: list[str]
     note: str
+    archived: bool
 
 
 class AttributeListResponse(_Open):
@@ -383,10 +402,12 @@ class PromptListResponse(_Open):
 
 
 class NotesResponse(_Open):
-    """The tags and the note of a run."""
+    """The name, tags and note of a run, and whether it is archived."""
 
     tags: list[str]
     note: str
+    name: str
+    archived: bool
 
 
 class HealthResponse(_Open):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, cast
 
 import orjson
 
-from fieldmark.compare.auto import comparator_for
 from fieldmark.metrics.clusters import MistakeClusters
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
+from fieldmark.metrics.quality import rqs_formula
 from fieldmark.model.case import CaseInput
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.model.outcome import fact
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
 from fieldmark.report.html import cases
+from fieldmark.report.html.metric_tabs import case_metrics, run_quality
 from fieldmark.report.html.metrics import (
     attribute_lines,
     case_tiles,
@@ -30,14 +28,11 @@ from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.app_state import AppState
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
-from fieldmark.values.paths import PathError, covers, parse_path
-from fieldmark.wire.case_result import CaseResult, FieldResult
-from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.manifest import manifest_to_json, run_title
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["case_documents", "describe_run", "pair_view", "run_view"]
-
-_AUTO: Final = "auto"
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
@@ -46,64 +41,17 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     return {
         "tiles": [tile.to_dict() for tile in tiles],
         "formula": rqs_formula(result.convention.counting) if has_rqs(tiles) else "",
-        "documents": case_documents(result),
-        "buckets": _paths_by_bucket(result),
-        "fields": [
-            _compared_field(field, rules)
-            for field in result.fields
-            if field.expected_presence == field.candidate_presence == "value"
-        ],
+        "documents": case_documents(result, metrics=False),
+        "metrics": case_metrics(result, rules),
         "recommendations": _recommendations(result),
     }
 
 
-def case_documents(case: CaseResult) -> JsonValue:
+def case_documents(case: CaseResult, *, metrics: bool = True) -> JsonValue:
     """Return both documents of a case side by side, or None if they are too large."""
-    view = cases.case_documents(case)
+    view = cases.case_documents(case, metrics=metrics)
     documents: JsonValue = None if view is None else orjson.loads(view)
     return documents
-
-
-def _paths_by_bucket(result: CaseResult) -> JsonObject:
-    table = bucket_table(result.convention.counting.ignore_scope)
-    paths: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
-    for record in result.outcomes.records(result.attributes):
-        code = fact(record.outcome, record.expected_presence, record.candidate_presence)
-        for name, size in table[code].buckets()._asdict().items():
-            if size:
-                paths[name].append(record.path)
-    return dict(paths.items())
-
-
-def _compared_field(field: FieldResult, rules: Rules) -> JsonObject:
-    """Return the strategy, similarity and threshold of a field with values on both sides."""
-    strategy = field.comparator
-    detected = strategy == _AUTO and field.expected is not MISSING
-    if detected:
-        strategy = comparator_for(cast("JsonValue", field.expected))
-    has_threshold = not detected or strategy == "semantic"
-    return {
-        "path": field.path,
-        "strategy": strategy,
-        "detected": detected,
-        "outcome": field.outcome,
-        "similarity": field.similarity,
-        "threshold": _threshold(field, rules) if has_threshold else None,
-        "note": field.note,
-    }
-
-
-def _threshold(field: FieldResult, rules: Rules) -> float | None:
-    comparator = rules.default
-    try:
-        attribute = parse_path(field.attribute)
-        for rule in rules.fields:
-            if rule.comparator is not None and covers(parse_path(rule.path), attribute):
-                comparator = rule.comparator
-    except PathError:
-        return None
-    threshold = getattr(comparator, "threshold", None)
-    return float(threshold) if isinstance(threshold, int | float) else None
 
 
 def _recommendations(result: CaseResult) -> list[JsonValue]:
@@ -135,8 +83,10 @@ def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
         "saved": state.catalog.is_saved(stored.path),
         "manifest": state.redactor.redact(manifest),
         "summary": state.redactor.redact(summary),
+        "name": notes.name,
         "tags": list(notes.tags),
         "note": notes.note,
+        "archived": notes.archived,
     }
 
 
@@ -147,21 +97,28 @@ def run_view(state: AppState, run: str) -> JsonObject:
     manifest, summary = stored.manifest, stored.summary
     view: JsonObject = {
         "run": described,
-        "title": str(described["note"] or state.redactor.redact_text(manifest.eval) or run),
+        "title": state.redactor.redact_text(
+            run_title(
+                str(described["name"]),
+                manifest.eval,
+                [each.name for each in manifest.inputs],
+                run,
+            )
+        ),
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
     }
     if summary is None:
-        return {**view, "resume_note": _resume_note(stored)}
+        return {**view, "resume_note": _resume_note(stored), "attributes": []}
     metrics = metrics_view(summary)
+    comparators = comparators_by_attribute(stored.compared_attributes)
     return {
         **view,
         **metrics,
         "gates": state.redactor.redact(metrics["gates"]),
-        "attributes": attribute_lines(
-            summary, comparators_by_attribute(stored.compared_attributes)
-        ),
+        "attributes": attribute_lines(summary, comparators),
+        "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
         "detection": [each.to_json() for each in detection_tables(summary)],

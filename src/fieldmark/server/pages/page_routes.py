@@ -15,6 +15,7 @@ from fieldmark.registry import Plugin, names
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
+from fieldmark.server.request_models import MAX_FILES
 from fieldmark.server.strategies import read_strategies
 from fieldmark.server.views import run_view
 
@@ -26,7 +27,8 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 def evaluate(state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Compare two documents as they are typed."""
-    return page("evaluate", "Evaluate", script="evaluate.js", data=_rule_data(state))
+    data = {**_rule_data(state), "write": state.options.write}
+    return page("evaluate", "Evaluate", script="evaluate.js", data=data)
 
 
 @router.get("/rules")
@@ -43,6 +45,7 @@ def batch(state: StateDependency, page: PageDependency) -> HTMLResponse:
         "roots": list(state.roots.names),
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
+        "max_files": MAX_FILES,
         "presets": [preset.value for preset in Preset],
     }
     return page("batch", "Batch", script="batch.js", data=data)

@@ -2,8 +2,8 @@
 
 import { query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
-import { address, problem } from "./page.js";
+import { ERROR_NAMES, INPUTS, data, el, metricTabs, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
+import { address, problem, remember } from "./page.js";
 
 const { run, case: number, convention } = data("page");
 const app = document.getElementById("app");
@@ -29,7 +29,7 @@ function view(found) {
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    documents ? openedParts(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? metricTabs(documents.metrics, { documents: () => openedParts(documents), tab: address(["tab"]).tab, changeTab: (tab) => remember({ tab: tab === "documents" ? "" : tab }) }) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
 }
 
 document.addEventListener("keydown", (event) => {

@@ -10,6 +10,7 @@ function start() {
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
+    ["quality", "Quality", () => qualitySection(run)],
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],
@@ -30,7 +31,7 @@ function start() {
     report, single,
     el("footer", { class: "bottom quiet" }, "Created with fieldmark. Keyboard shortcuts: / searches cases, j and k go to the next and previous case, Escape returns to the list."));
   function showLocation() {
-    const found = /^#case-(\d+)$/.exec(location.hash);
+    const found = /^#case-(\d+)(?:\?.*)?$/.exec(location.hash);
     const rank = found ? Number(found[1]) - 1 : -1;
     const isCase = rank >= 0 && rank < run.cases.lines.length;
     report.hidden = isCase;
@@ -74,7 +75,7 @@ function keys(event, run, openCase) {
     if (event.key === "Escape" && event.target.type === "search") event.target.blur();
     return;
   }
-  const found = /^#case-(\d+)$/.exec(location.hash);
+  const found = /^#case-(\d+)(?:\?.*)?$/.exec(location.hash);
   const rank = found ? Number(found[1]) - 1 : null;
   if (event.key === "/") {
     event.preventDefault();
