@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import orjson
 
+from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.quality import rqs_formula
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
@@ -25,14 +28,26 @@ from fieldmark.report.html.metrics import (
     slice_lines,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
+from fieldmark.run.stored_cases import check_rescorable
 from fieldmark.server.app_state import AppState
+from fieldmark.store.index import COMPLETE
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import manifest_to_json, run_title
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = ["case_documents", "describe_run", "pair_view", "run_view"]
+__all__ = [
+    "case_documents",
+    "describe_run",
+    "pair_view",
+    "rescore_problem",
+    "rescore_view",
+    "review_view",
+    "run_view",
+]
+
+_MAX_OTHER_RUNS: Final = 50
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
@@ -90,6 +105,12 @@ def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
     }
 
 
+def _title(state: AppState, stored: StoredRun) -> str:
+    manifest, name = stored.manifest, read_notes(stored.path).name
+    inputs = [each.name for each in manifest.inputs]
+    return state.redactor.redact_text(run_title(name, manifest.eval, inputs, stored.path.name))
+
+
 def run_view(state: AppState, run: str) -> JsonObject:
     """Return the summary of a run in the form that the report components expect."""
     stored = state.catalog.open(run)
@@ -97,14 +118,7 @@ def run_view(state: AppState, run: str) -> JsonObject:
     manifest, summary = stored.manifest, stored.summary
     view: JsonObject = {
         "run": described,
-        "title": state.redactor.redact_text(
-            run_title(
-                str(described["name"]),
-                manifest.eval,
-                [each.name for each in manifest.inputs],
-                run,
-            )
-        ),
+        "title": _title(state, stored),
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
@@ -126,6 +140,64 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
+
+
+def review_view(state: AppState, run: str) -> JsonObject:
+    """Return what the page of a review needs besides its fields."""
+    stored = state.catalog.open(run)
+    summary = stored.summary
+    listed = [each.entry for each in reversed(state.catalog.entries())]
+    own = next((each.comparable for each in listed if each.id == run), "")
+    others = [each for each in listed if each.id != run and each.status == COMPLETE]
+    others.sort(key=lambda each: not own or each.comparable != own)
+    return {
+        "run": run,
+        "title": _title(state, stored),
+        "writable": state.options.write or not state.catalog.is_saved(stored.path),
+        "complete": summary is not None,
+        "titles": dict(METRIC_TITLES),
+        "cases": 0 if summary is None else summary.cases.total,
+        "confidence": summary is not None and summary.confidence is not None,
+        "others": [
+            {
+                "id": each.id,
+                "name": state.redactor.redact_text(each.title),
+                "comparable": each.comparable == own,
+            }
+            for each in others[:_MAX_OTHER_RUNS]
+        ],
+    }
+
+
+def rescore_view(state: AppState, run: str) -> JsonObject:
+    """Return the rules of a run, and its attributes, for editing the rules."""
+    stored = state.catalog.open(run)
+    return {
+        "run": run,
+        "title": _title(state, stored),
+        "rules": stored.manifest.rules,
+        "applied": {
+            "convention": stored.manifest.convention.name,
+            "provider": [str(each.get("name")) for each in stored.manifest.providers],
+        },
+        "problem": rescore_problem(state, stored),
+        "attributes": [
+            [each.path, each.comparator, each.weight, each.configured]
+            for each in stored.compared_attributes
+        ],
+        "write": state.options.write,
+    }
+
+
+def rescore_problem(state: AppState, run: StoredRun) -> str:
+    """Return why a run cannot be rescored with other rules; empty if it can."""
+    try:
+        check_rescorable(run)
+    except ConfigError as error:
+        return state.redactor.redact_text("; ".join(map(str, error.problems)))
+    except DataError as error:
+        return state.redactor.redact_text(error.message)
+    return ""
 
 
 def _resume_note(stored: StoredRun) -> str:

@@ -1,4 +1,4 @@
-"""`POST /api/analyses`: recommendations, weak slices and rankings as background jobs.
+"""`POST /api/analyses`: recommendations, weak slices, differences and rankings as background jobs.
 
 They read all cases of their runs, which takes a while for large ones. A job reports how many cases
 were read, and can be cancelled.
@@ -22,7 +22,8 @@ from fieldmark.server.request_models import AnalysisRequest, RankQuery
 from fieldmark.server.response_models import JobResponse, errors
 from fieldmark.server.routes.runs import ranking_of
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
-from fieldmark.store.reader import StoredRun
+from fieldmark.store.reader import StoredRun, is_older
+from fieldmark.values.text import plural
 
 __all__ = ["router"]
 
@@ -36,10 +37,12 @@ _REPORTED_ROWS: Final = 200
 def start_analysis(request: AnalysisRequest, state: StateDependency) -> ApiResponse:
     """Analyze runs in a background job, whose `result` is that of the operation of its kind.
 
-    `improve` and `slices` analyze one run, and `rank` two or more.
+    `improve` and `slices` analyze one run, and `rank` two or more. `diff` compares two runs, which
+    `/api/diff` returns from then on without reading their cases again; its result has their order.
     """
-    if (len(request.runs) == 1) != (request.kind in _OF_ONE_RUN):
-        needed = "exactly one run" if request.kind in _OF_ONE_RUN else "at least two runs"
+    fewest, most = _RUNS[request.kind]
+    if not fewest <= len(request.runs) <= most:
+        needed = plural(fewest, "run") if fewest == most else f"at least {plural(fewest, 'run')}"
         raise ApiError(ErrorCode.INVALID_REQUEST, f"{request.kind} requires {needed}.")
     for run in request.runs:
         state.catalog.path(run)
@@ -93,6 +96,14 @@ def _slices(request: AnalysisRequest, reading: _Reading) -> JsonValue:
     return reading.state.redactor.redact(found.to_dict())
 
 
+def _diff(request: AnalysisRequest, reading: _Reading) -> JsonValue:
+    before, after = map(reading.open, request.runs)
+    if request.order == "time" and is_older(after, before):
+        before, after = after, before
+    reading.state.diffs.get(before, after, force=request.force, rescore=request.rescore)
+    return {"runs": [before.path.name, after.path.name]}
+
+
 def _rank(request: AnalysisRequest, reading: _Reading) -> JsonValue:
     query = RankQuery(
         run=request.runs, metric=request.metric, force=request.force, rescore=request.rescore
@@ -103,6 +114,8 @@ def _rank(request: AnalysisRequest, reading: _Reading) -> JsonValue:
 _ANALYSES: Final[Mapping[str, Callable[[AnalysisRequest, _Reading], JsonValue]]] = {
     "improve": _improve,
     "slices": _slices,
+    "diff": _diff,
     "rank": _rank,
 }
-_OF_ONE_RUN: Final = frozenset({"improve", "slices"})
+_RUNS: Final = {"improve": (1, 1), "slices": (1, 1), "diff": (2, 2), "rank": (2, 50)}
+"""The smallest and the largest number of runs."""

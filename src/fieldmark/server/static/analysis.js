@@ -38,6 +38,6 @@ export async function analyze(body, box, text) {
     if (total) bar.value = Math.min(1, cases / total);
     status.textContent = cases ? `${text} ${total ? `${whole(Math.min(cases, total))} of ${plural(total, "case")} read.` : `${plural(cases, "case")} read.`}` : text;
   });
-  if (found.state === "failed") throw Object.assign(new Error(found.error.message), { problems: found.error.problems || [], code: found.error.code });
+  if (found.state === "failed") throw Object.assign(new Error(found.error.message), { problems: found.error.problems || [], code: found.error.code, status: 422 });
   return found.state === "done" ? found.result : null;
 }

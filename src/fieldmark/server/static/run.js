@@ -81,6 +81,7 @@ function actions() {
   return el("div", { class: "bar-actions" },
     page.tiles && menu("Download", EXPORTS.map(([kind, label]) => button(label, () => saveExport(kind, label), { "data-export": kind })), { id: "downloads" }),
     el("a", { class: "button", href: `/diff?b=${run.id}` }, "Compare with another run"),
+    page.tiles && el("a", { class: "button", href: `/runs/${run.id}/review` }, "Review"),
     page.tiles && el("a", { class: "button", href: `/runs?series=${run.id}#trend` }, "Trend"),
     isWritable && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (tag.value.trim()) { tryChange({ add: [tag.value.trim()] }); tag.value = ""; } } } }, tag, el("button", { type: "submit" }, "Add tag")),
     isWritable && menu("More", [
