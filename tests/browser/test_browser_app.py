@@ -670,9 +670,7 @@ def test_late_response_does_not_replace_a_newer_one(app):
     page.type("#run-filter", "first")
     page.wait("window.release")
     page.type("#run-filter", "second")
-    shown = (
-        "[...document.querySelectorAll('tbody a')].map((each) => each.getAttribute('href')).join()"
-    )
+    shown = "[...document.querySelectorAll('a.run-name')].map((each) => each.getAttribute('href')).join()"
     page.wait(f"{shown} === '/runs/second'")
     page.run("window.release()")
     page.wait("window.released")

@@ -24,6 +24,7 @@ from fieldmark.server.routes import (
     analyses,
     batch,
     cases,
+    consistency,
     diff,
     evaluate,
     health,
@@ -73,7 +74,8 @@ def create_app(options: ServerOptions) -> ASGIApp:
     )
     api = APIRouter(prefix="/api")
     for module in (
-        evaluate, batch, jobs, runs, diff, analyses, rescore, review, cases, strategies, health,
+        evaluate, batch, jobs, runs, diff, analyses, rescore, review, cases,
+        consistency, strategies, health,
     ):  # fmt: skip
         api.include_router(module.router)
     app.include_router(api)

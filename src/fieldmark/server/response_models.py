@@ -23,6 +23,7 @@ __all__ = [
     "AttributeListResponse",
     "CaseListResponse",
     "CaseResponse",
+    "ConsistencyResponse",
     "DiffCaseResponse",
     "DiffCasesResponse",
     "DiffResponse",
@@ -354,6 +355,14 @@ class TrendResponse(_Open):
     target: float
     less_is_better: bool
     excluded: int
+
+
+class ConsistencyResponse(_Open):
+    """The runs whose predictions for a case were compared, and the share that agrees, by field."""
+
+    runs: list[str]
+    consistency: float | None
+    agreement: dict[str, float]
 
 
 class DiffResponse(_Open):

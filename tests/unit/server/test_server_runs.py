@@ -424,3 +424,22 @@ def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa
 def test_batch_with_invalid_slices_is_rejected(read_only_server, by):  # noqa: F811
     body = {"truth": {"rows": [{"id": "1"}]}, "candidate": {"rows": [{"id": "1"}]}, "by": by}
     assert read_only_server.client.post("/api/batch", json=body).status_code == 422
+
+
+def test_consistency_of_a_case_is_the_agreement_of_comparable_runs(tmp_path):
+    truth = [{"id": "x", "a": 1, "b": 2}]
+    for name, b in (("first", 2), ("second", 3), ("third", 3)):
+        fm.score(truth, [{"id": "x", "a": 1, "b": b}], out=tmp_path / "runs" / name)
+    fm.score(truth, truth, out=tmp_path / "runs" / "other", convention="four_phase")
+    fm.score(truth, truth, out=tmp_path / "runs" / "hidden", values=False, convention="four_phase")
+    with live(tmp_path) as server:
+        assert get(server, "/api/runs/first/cases/1/consistency") == {
+            "runs": ["first", "third", "second"],
+            "consistency": pytest.approx((1 + 1 / 3) / 2),
+            "agreement": {"a": 1.0, "b": pytest.approx(1 / 3)},
+        }
+        alone = get(server, "/api/runs/other/cases/1/consistency")
+        assert alone == {"runs": ["other"], "consistency": None, "agreement": {}}
+        refused = server.client.get("/api/runs/hidden/cases/1/consistency")
+        assert "without values" in refused.json()["error"]["message"]
+        assert server.client.get("/api/runs/first/cases/2/consistency").status_code == 404

@@ -189,7 +189,7 @@ function drawJob(job) {
 function statusText({ state, cases, result, created_at: createdAt }) {
   if (state === "waiting") return "Waiting for other jobs to finish.";
   if (state === "running") return `${plural(cases, "case")} compared.`;
-  if (state === "cancelled") return result ? `Cancelled after ${plural(cases, "case")}, which ${cases === 1 ? "is" : "are"} kept in an interrupted run.${result.saved ? "" : " Temporary: deleted when the server stops."}` : "Cancelled before any case was compared. Nothing was kept.";
+  if (state === "cancelled") return result ? `Cancelled after ${plural(cases, "case")}, which ${cases === 1 ? "is" : "are"} kept in an interrupted run.${result.saved ? "" : " Temporary: deleted when the server stops."}` : "Cancelled. Nothing was kept.";
   if (state === "failed") return "Failed.";
   const { summary, headline, passed, saved, notes } = result;
   const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
@@ -201,7 +201,7 @@ function statusText({ state, cases, result, created_at: createdAt }) {
 function actions(job) {
   if (job.result) return el("a", { class: "button", href: `/runs/${job.result.run}` }, job.state === "done" ? "Open run" : "Open compared cases");
   return !isFinished(job) && button("Cancel", async () => {
-    if (!await ask("Cancel this job?", `${job.title} is stopped. The cases that were compared until then are kept in an interrupted run without metrics.`, "Cancel job", { cancel: "Continue" })) return;
+    if (!await ask("Cancel this job?", `${job.title} is stopped. If it is a batch, the cases that were compared until then are kept in an interrupted run without metrics.`, "Cancel job", { cancel: "Continue" })) return;
     try {
       drawJob(await request(`/api/jobs/${job.id}`, { method: "DELETE" }));
     } catch (error) {

@@ -29,7 +29,7 @@ function view(found) {
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    documents ? metricTabs(documents.metrics, { documents: () => openedParts(documents), tab: address(["tab"]).tab, changeTab: (tab) => remember({ tab: tab === "documents" ? "" : tab }) }) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? metricTabs(documents.metrics, { documents: () => openedParts(documents), tab: address(["tab"]).tab, loadAgreement: () => request(`/api/runs/${run}/cases/${number}/consistency`), changeTab: (tab) => remember({ tab: tab === "documents" ? "" : tab }) }) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
 }
 
 document.addEventListener("keydown", (event) => {

@@ -30,6 +30,7 @@ function tabs(label, entries, current, chosen) {
     panel.setAttribute("aria-labelledby", `tab-${current}`);
     replace(panel, entries.find(([each]) => each === current)[3]());
     if (!initial) chosen(current);
+    requestAnimationFrame(() => { list.scrollLeft = Math.max(0, heads.find((head) => head.dataset.tab === current).offsetLeft - list.offsetLeft - 48); });
   }
   fill(list, null, heads);
   pick(current, { initial: true });
@@ -37,23 +38,23 @@ function tabs(label, entries, current, chosen) {
 }
 
 // The tabs of a case. `documents` makes the first tab, and `others` are further entries; `ranking` is
-// that of several predictions for the case.
-function metricTabs(metrics, { documents, tab, changeTab, ranking = null, others = [] }) {
+// that of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
+function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
   return tabs("Details", [
     ["documents", "Documents", null, documents],
-    ...(metrics ? metricEntries(metrics, ranking) : []),
+    ...(metrics ? metricEntries(metrics, ranking, loadAgreement) : []),
     ...others,
   ], tab || "documents", changeTab);
 }
 
-function metricEntries(view, ranking) {
+function metricEntries(view, ranking, loadAgreement) {
   const { keys, sizes, strategies } = view;
   const wrong = strategies.reduce((all, [, matched, compared]) => all + compared - matched, 0);
   return [
     ["completeness", "Completeness", countOf(view, keys.aio_missing_or_null, "aio_missing_or_null"), () => completenessPanel(view)],
     ["hallucination", "Hallucination", sizes.extra, () => hallucinationPanel(view)],
     ["accuracy", "Accuracy", wrong, () => accuracyPanel(view)],
-    ["consistency", "Consistency", null, () => consistencyPanel(ranking)],
+    ["consistency", "Consistency", null, () => (loadAgreement ? loadedConsistency(loadAgreement) : consistencyPanel(ranking))],
     ["safety", "Safety", null, () => safetyPanel(view)],
     ["rqs", "RQS", null, () => [sumTable(view), rqsNote(view)]],
   ];
@@ -132,6 +133,16 @@ function strategyTable(strategy, fields) {
   return table.node;
 }
 
+// The agreement of the runs with the same ground truth and rules, which is computed on request.
+function loadedConsistency(load) {
+  const box = el("div", null, el("p", { class: "quiet", role: "status" }, "Comparing the predictions of comparable runs…"));
+  load().then((found) => replace(box, found.runs.length > 1
+    ? [el("p", { class: "quiet" }, `Predictions of ${plural(found.runs.length, "run")} with the same ground truth, rules and convention, compared with each other: `, found.runs.map((run, place) => [place > 0 && ", ", el("bdi", null, shown(run))]), "."), consistencyPanel(found)]
+    : el("p", { class: "quiet" }, "Consistency is the agreement of several predictions for the same document. No other run has the same ground truth, rules and convention.")),
+  (error) => replace(box, el("p", { class: "notice" }, error.message)));
+  return box;
+}
+
 function consistencyPanel(ranking) {
   if (!ranking) return el("p", { class: "quiet" }, "Consistency is the agreement of several predictions for the same document. This case has one prediction. The Evaluate page compares several.");
   const unstable = Object.entries(ranking.agreement).sort((one, two) => sortable(one[1]) - sortable(two[1]));
@@ -157,7 +168,7 @@ function safetyPanel(view) {
     formulaLine("Safety", view.values[3], sumText("safety", view)),
     found && found.reasoning && el("p", null, shown(found.reasoning)),
     found && found.warnings.map((text) => el("p", { class: "notice" }, shown(text))),
-    !view.judged && el("p", { class: "notice" }, "Safety was not evaluated and counts as 1. To evaluate it, name a safety judge in the rules."),
+    !view.judged && el("p", { class: "notice" }, "Safety was not evaluated and counts as 1. To evaluate it, list unsafe words on the Rules page of the web application, or name a safety judge in a rules file."),
   ];
 }
 
@@ -173,14 +184,13 @@ function sumTable(view) {
   const [score, most] = view.rqs;
   return el("div", { class: "table" }, el("div", { class: "table-scroll" }, el("table", { class: "rqs-sum" },
     el("caption", { class: "spoken" }, "The response quality score and its parts"),
-    el("thead", null, el("tr", null, ["Metric", "From", "Value", "Weight", "Adds"].map((label, place) => el("th", { scope: "col", class: place > 1 ? "numeric" : null }, label)))),
+    el("thead", null, el("tr", null, ["Metric", "Value", "Weight", "Adds"].map((label, place) => el("th", { scope: "col", class: place ? "numeric" : null }, label)))),
     el("tbody", null, view.parts.map(([name, weight, value, product]) => el("tr", null,
-      el("th", { scope: "row", "data-label": "Metric" }, name[0].toUpperCase() + name.slice(1)),
-      el("td", { "data-label": "From", class: "quiet" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view)),
+      el("th", { scope: "row", "data-label": "Metric" }, name[0].toUpperCase() + name.slice(1), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))),
       el("td", { class: "numeric", "data-label": "Value" }, rate(value, 4)),
       el("td", { class: "numeric", "data-label": "Weight" }, signed(weight, 4).replace(/0+$/, "").replace(/\.$/, "")),
       el("td", { class: "numeric", "data-label": "Adds" }, signed(product, 4))))),
-    el("tfoot", null, el("tr", null, el("th", { scope: "row" }, "RQS"), el("td", { class: "quiet" }, `sum, limited to 0 to 1; at most ${Number(most.toFixed(4))}`),
+    el("tfoot", null, el("tr", null, el("th", { scope: "row" }, "RQS", el("span", { class: "detail" }, `sum, limited to 0 to 1; at most ${Number(most.toFixed(4))}`)),
       el("td"), el("td"), el("td", { class: "numeric" }, el("strong", { "data-metric": "rqs-sum" }, rate(score, 4))))))));
 }
 
