@@ -146,7 +146,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
     }
     if metrics:
         view["metrics"] = case_metrics(case, limit=_MAX_KEYS)
-    if (drawn := drawn_regions(regions)) is not None:
+    if (drawn := drawn_regions(regions, case.metadata)) is not None:
         view["regions"] = drawn
     text = embedded(view)
     if len(text) > MAX_CASE_BYTES:

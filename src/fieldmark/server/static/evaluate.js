@@ -1,7 +1,7 @@
 // The page that compares two documents as they are typed.
 
 import { follow } from "./analysis.js";
-import { lastRequest, request as send } from "./api.js";
+import { lastRequest, query, request as send } from "./api.js";
 import * as drafts from "./rules_draft.js";
 import { entry, readText } from "./document_input.js";
 import { menu } from "./dialogs.js";
@@ -25,7 +25,7 @@ if (["top", "leaf"].includes(state.depth)) draft.depth = state.depth;
 
 const output = el("section", { class: "result", "aria-label": "Result", "aria-live": "off" });
 const status = el("p", { class: "live quiet", role: "status" });
-const inputs = el("div", { class: "entries" });
+const inputs = el("div", { class: "entries" }), controls = el("div", { class: "controls" });
 const request = lastRequest();
 const models = modelSelects(strategies, draft, () => evaluate());
 const outcome = el("div", { class: "saved", role: "status" });
@@ -86,12 +86,12 @@ function setDocuments(expected, candidates, notice) {
   if (before.expected || before.candidates.some(Boolean)) toast(notice, { undo: () => { Object.assign(state, before); drawEntries(); changed(); } });
 }
 
-function controls() {
+function drawControls() {
   const scoring = drafts.scoringSelects(draft, () => {
     remember({ convention: draft.convention, depth: draft.depth });
     evaluate();
   });
-  return el("div", { class: "controls" }, scoring, models.controls,
+  replace(controls, drafts.ruleSetSelect(draft, strategies, () => { drawControls(); evaluate(); }, (error) => replace(output, problem(error))), scoring, models.controls,
     button("Add prediction", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
     button("Load example", () => setDocuments(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "Documents replaced with the example."), { id: "example" }),
     button("Clear", () => setDocuments("", [""], "Documents cleared."), { id: "clear" }),
@@ -101,7 +101,7 @@ function controls() {
       button("JSON", exportJson, { "data-export": "json" }), button("Copy JSON", copyJson, { id: "copy-json" }),
       button("XLSX workbook", () => exportFile("xlsx"), { "data-export": "xlsx" }), button("HTML report", () => exportFile("html"), { "data-export": "html" }),
     ], { id: "export" }),
-    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: "/rules" }, "Edit rules")),
+    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: `/rules${query({ rules: strategies.name })}` }, "Edit rules")),
     status);
 }
 
@@ -231,5 +231,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 drawEntries();
-replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls(), inputs, outcome, output);
+drawControls();
+replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls, inputs, outcome, output);
 evaluate();

@@ -56,7 +56,7 @@ function runTable(rows) {
   const table = sortableTable({
     caption: "Runs, newest first", step: STEP,
     columns: [
-      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag))), run.note && el("span", { class: "run-note quiet", title: run.note }, shown(run.note))] },
+      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.rescored_from && el("span", { class: "run-id" }, `rescored from ${run.rescored_from}`), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag))), run.note && el("span", { class: "run-note quiet", title: run.note }, shown(run.note))] },
       { name: "when", label: "Started", css: "when", cell: (run) => moment(run.started_at) },
       { name: "gates", label: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
