@@ -52,6 +52,7 @@ _EXPORTS: Final[Mapping[str, _Export]] = {
     "markdown-short": _Export("summary.md", "markdown", "write_markdown_short"),
     "junit": _Export("junit.xml", "junit", "write_junit"),
     "csv": _Export("attributes.csv", "csv", "write_csv"),
+    "csv-cases": _Export("cases.csv", "csv", "write_cases_csv"),
     "csv-outcomes": _Export("outcomes.csv", "csv", "write_outcomes_csv"),
     "xlsx": _Export("report.xlsx", "xlsx", "write_xlsx"),
     "parquet": _Export("outcomes.parquet", "parquet", "write_parquet"),
