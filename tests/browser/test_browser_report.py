@@ -175,10 +175,10 @@ class TestOneCase:
         )
         kinds = [kind for kind, _ in rows]
         texts = [text for _, text in rows]
-        assert kinds == ["item missing has-mistake", "item", "item extra has-mistake"]
+        assert kinds == ["item missing near has-mistake", "item extra near has-mistake", "item"]
         assert "Bolts" in texts[0]
-        assert "2 → 1" in texts[1]
-        assert "Washers" in texts[2]
+        assert "Washers" in texts[1]
+        assert "2 → 1" in texts[2]
 
     def test_boxes_are_drawn(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
@@ -397,7 +397,7 @@ def test_values_of_a_map_are_named_by_their_keys(open_page, tmp_path):
     page.run("void (location.hash = 'case-1')")
     page.wait("document.getElementById('case-title')")
     names = page.run("[...document.querySelectorAll('.item-name')].map((each) => each.innerText)")
-    assert [name.splitlines()[0].split(" nearest")[0] for name in names] == ["p1", "p2 → x", "+ y"]
+    assert [name.splitlines()[0].split(" nearest")[0] for name in names] == ["p1", "+ y", "p2 → x"]
     assert "nearest: predicted y" in names[0]
 
 

@@ -22,6 +22,7 @@ from fieldmark.wire.manifest import RunEntry
 __all__ = [
     "AttributeListResponse",
     "CaseListResponse",
+    "CasePagesResponse",
     "CaseResponse",
     "DiffCaseResponse",
     "DiffCasesResponse",
@@ -315,6 +316,13 @@ class CaseListResponse(_Open):
     total: int
     offset: int
     cases: list[Annotated[object, _CASE]]
+
+
+class CasePagesResponse(_Open):
+    """The pages of a case, and why some are not shown; pages of PDF files have a size in points."""
+
+    pages: _Objects
+    problems: list[str]
 
 
 class OutcomeListResponse(_Open):
