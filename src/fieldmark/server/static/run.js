@@ -4,6 +4,7 @@ import { request } from "./api.js";
 import { caseList } from "./case_list.js";
 import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
+import { runCharts } from "./run_charts.js";
 
 const page = data("page");
 const { run } = page;
@@ -95,6 +96,7 @@ if (!page.tiles) {
   const view = { ...page, totals: page.totals, edit_rules: `/runs/${run.id}/rules` };
   replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
+    runCharts(run.id, page.attributes),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
