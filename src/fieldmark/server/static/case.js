@@ -42,9 +42,9 @@ function view(found) {
 // Every mistake, and the field that the address names, has a link to its rule.
 function addRuleLinks() {
   const named = address(["path"]).path;
-  for (const field of app.querySelectorAll(".field[data-attribute]")) {
-    const { attribute, path } = field.dataset;
-    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, attribute));
+  for (const field of app.querySelectorAll(".field[data-path]")) {
+    const { path } = field.dataset;
+    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, path));
   }
 }
 
