@@ -2,7 +2,6 @@
 // between the runs marked. The trees of all runs are merged into one.
 
 const FIELD_CHANGES = { fixed: ["▲", "fixed", "better"], regressed: ["▼", "regressed", "worse"], outcome: ["≠", "other outcome", ""], value: ["≠", "other value", ""] };
-const PLAIN_KEY = /^[^.[\]"*]*[^.[\]"*\s][^.[\]"*]*$/;
 
 // Merge nodes of several trees by key. An item of the ground truth is the same in all of them, and
 // extra items are the same if their content is equal. Returns {key, path, expected, nodes, members}.
