@@ -41,6 +41,7 @@ _COMMANDS: Final = {
     "lint": ("lint", "Find likely faults in ground truth."),
     "validate": ("validate", "Check eval, rules and strategy files."),
     "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
+    "plugins": ("plugins", "List comparators, evaluators, readers and their plug-ins."),
     "import": ("import_", "Convert eval files of other tools."),
     "judge": ("judge", "Run a built-in evaluator as a code judge."),
     "label": ("label", "Draw pairs of a run for labeling by people."),
