@@ -363,7 +363,8 @@ def test_unsafe_words_of_the_rules_are_judged_on_the_evaluate_page(app):
     page.wait("document.querySelector('.tiles')")
     page.click("#tab-safety")
     assert "list unsafe words on the Rules page" in page.text("#app")
-    page = app("/rules", "document.querySelector('#unsafe-words')")
+    page = app("/rules", "document.querySelector('#safety')")
+    page.choose("#safety", "wordlist")
     fill_in(page, "#unsafe-words", "hell, idiot")
     page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
     page = app("/")
@@ -389,7 +390,6 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
     page.choose("#depth", "leaf")
     fill_in(page, "[aria-label='Fuzzy threshold']", "0.9")
     fill_in(page, "[aria-label='Weight of safety']", "0.2")
-    fill_in(page, ".strategy-table [aria-label='Weight of notes']", "2")
     page.click("#add-gate")
     file = {
         "convention": {
@@ -403,7 +403,7 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
         "fields": [
             {"path": "customer.name", "match": "FUZZY"},
             {"path": "customer.address.line_1", "match": "SEMANTIC"},
-            {"path": "notes", "match": "IGNORE", "weight": 2},
+            {"path": "notes", "match": "IGNORE"},
         ],
         "gates": {"min": {"rqs": 0.7}},
     }  # fmt: skip
@@ -481,6 +481,8 @@ def test_rules_are_proposed_and_weights_and_gates_are_checked(app):
         '{"issued": "2024-05-03", "total": 1.5}\n{"issued": "2024-06-01", "total": 2.5}',
     )
     page.click("#infer-do")
+    page.wait("document.querySelector('.proposals')?.textContent.includes('compared by day')")
+    page.click("#infer-accept")
     page.wait("document.querySelectorAll('.strategy-table tbody tr').length === 2")
     assert page.run("document.querySelector('.strategy-table tbody select').value") == "date"
     fill_in(page, "[aria-label='Weight of safety']", "-1")
@@ -681,13 +683,14 @@ def test_diff_page_shows_regressions_first(app):
     )
     assert page.text(".notice + .notice") == "second is newer than first"
     assert page.count(".notice ~ #conclusion") == 1
-    assert page.count("#worse tbody a") == 4
-    assert "total: match → wrong value" in page.text("#worse tbody")
+    page.wait("document.querySelector('#changed tbody a')")
+    assert page.count("#changed tbody th a") == 4
+    assert "total: match → wrong value" in page.text("#changed tbody")
     assert page.text("#attributes tbody th") == "total"
     assert page.text("#metrics tbody th") == "macro F1 by attribute"
     assert page.count("#attributes .worse, #metrics .worse, #conclusion.worse") == 0
-    page.click("#worse tbody a")
-    page.wait("document.querySelectorAll('#cases tbody a').length === 1")
+    page.click("#changed tbody th a")
+    page.wait("document.querySelector('.sides')")
 
 
 def test_selected_runs_are_ranked(app):
@@ -703,7 +706,7 @@ def test_selected_runs_are_ranked(app):
     assert page.text("#conclusion") == "Best: second"
     assert page.text(".notice").startswith("second: truth.jsonl: both inputs are this file")
     assert page.count("#ranking tbody tr") == 2
-    assert page.count("#ranking .board-dot") == 2
+    assert page.count("#ranking .row-dot") == 2
     assert page.count(".board-matrix td.pair") == 2
     page.choose("#metric", "completeness")
     page.wait("document.querySelector('.board-head')?.innerText.includes('completeness over')")
@@ -818,6 +821,7 @@ PAGES = {
     "/runs": "document.querySelector('tbody a') && document.querySelector('#trend figure, #trend .empty')",
     "/runs/first": "document.querySelector('#cases tbody a')",
     "/runs/first/cases/2": "document.querySelector('.tree')",
+    "/runs/first/rules?path=total": "document.querySelector('#preview-result table')",
     "/diff?a=first&b=second": "document.querySelector('#conclusion')",
     "/rank?run=first&run=second": "document.querySelector('#conclusion')",
     "/api/docs": "document.querySelector('.operation')",

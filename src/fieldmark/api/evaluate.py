@@ -84,6 +84,7 @@ def evaluate(
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
     by: Iterable[str] = (),
+    pages: str | Path | None = None,
     max_errors: int | None = None,
     preflight: bool = True,
     allow_code: bool = False,
@@ -97,7 +98,8 @@ def evaluate(
     for the run, or with `resume` the directory of an interrupted run. With `offline`, only cached
     responses of models are used. With `intervals`, and for saved runs, metrics have confidence
     intervals. `max_drop` limits how much worse a metric may be than in the run `baseline`, which is
-    named as for `diff`. `by` groups the cases into slices, as for `score`. With `preflight`, every
+    named as for `diff`. `by` groups the cases into slices, and `pages` is the directory with page
+    images, as for `score`. With `preflight`, every
     judge, model and target is checked before the first case; `check_ready_eval` does the same
     beforehand. Large files are processed by `workers` processes or by another `engine`, as for
     `score`, unless evaluators call programs or models. With `allow_code`, rules may name Python
@@ -132,6 +134,7 @@ def evaluate(
         baseline=baseline,
         max_drop=max_drop or {},
         by=strings(by),
+        pages=pages,
         max_errors=max_errors,
         allow_code=allow_code,
     )
@@ -236,6 +239,7 @@ def _prepare(
             name=spec.name,
             evaluators=fingerprints(spec),
             target=None if spec.target is None else target_identity(spec.target),
+            pages=options.pages,
         )
         gates.check_data(manifest)
     check_selection(spec, selection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -11,6 +12,8 @@ from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
+from fieldmark.metrics.slices import TAG
+from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin
 from fieldmark.report.exporters import Exporter
 from fieldmark.report.html.cases import ReportLimits
@@ -23,6 +26,7 @@ from fieldmark.run.remote_runs import local_copy
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.store.reviews import REVIEWS
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
@@ -32,6 +36,8 @@ _MAX_CASES_FOR_INTERVALS: Final = 2_000
 """Intervals require reading all cases again, and are narrow if there are more cases."""
 _MAX_EARLIER_RUNS: Final = 11
 """The number of earlier runs in the trend chart."""
+_MAX_REVIEWS: Final = 2_000
+"""The number of decisions of people in a report."""
 
 
 KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
@@ -66,8 +72,11 @@ def write_report(
     kind: str = HTML,
     against: Path | str | None = None,
     values: bool = True,
+    pages: Path | str | None = None,
 ) -> Path:
     """Write a report of a run to a file, by default in the run directory, and return its path.
+
+    With `pages`, an HTML report contains the page images of its cases from this directory.
 
     >>> import fieldmark as fm
     >>> _ = fm.score("truth.jsonl", "candidate.jsonl", out="runs/reported")
@@ -79,10 +88,12 @@ def write_report(
     run, against = local_copy(run), None if against is None else local_copy(against)
     path = Path(run) / file_name(kind) if out is None else Path(out)
     if kind == HTML:
-        write_atomic(path, html_report(run, against=against, values=values))
+        write_atomic(path, html_report(run, against=against, values=values, pages=pages))
         return path
     if against is not None:
         raise ConfigError.of(f"only HTML reports can compare two runs, not {kind}")
+    if pages is not None:
+        raise ConfigError.of(f"only HTML reports can contain pages, not {kind}")
     exporter, shown = _exporter(kind), _shown_run(stored_run(run), values=values)
     try:
         exporter.write(shown, path)
@@ -102,18 +113,35 @@ def html_report(
     against: Path | str | None = None,
     values: bool = True,
     limits: ReportLimits | None = None,
+    pages: Path | str | None = None,
 ) -> bytes:
-    """Return the report of a run, or its comparison with another run, as an HTML page."""
+    """Return the report of a run, or its comparison with another run, as an HTML page.
+
+    `pages` is a directory with page images to include.
+    """
+    if pages is not None and not values:
+        raise ConfigError.of("pages show values, so they cannot be part of a report without values")
     stored = stored_run(run)
     shown = _shown_run(stored, values=values)
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    compared = None if against is None else _compared(stored_run(against), stored)
+    other = None if against is None else stored_run(against)
+    compared = None if other is None else _compared(other, stored)
+    before = None if other is None else _shown_run(other, values=values)
     if compared is not None and not values:
-        compared = replace(compared, warnings=())  # they may quote values
-    with relaxed_gc():
-        return page(view_of(shown, compared, earlier=_earlier_runs(Path(run)), limits=limits))
+        compared = _without_values(compared)
+    with relaxed_gc(), ExitStack() as stack:
+        embedder = None
+        if pages is not None:
+            from fieldmark.api.embedded_pages import EmbeddedPages  # rarely needed
+
+            embedder = stack.enter_context(EmbeddedPages.opened(pages))
+        earlier = _earlier_runs(Path(run))
+        view = view_of(
+            shown, compared, before=before, earlier=earlier, limits=limits, pages=embedder
+        )
+        return page(view)
 
 
 def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
@@ -128,6 +156,18 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
     return compared
 
 
+def _without_values(compared: DiffResult) -> DiffResult:
+    """Return a comparison without warnings and slices, which may quote values, except tags."""
+    tags = f"{TAG}="
+    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    return replace(
+        compared,
+        warnings=(),
+        metrics=replace(compared.metrics, slices=slices),
+        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+    )
+
+
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
     shown = ShownRun(
         name=run.path.resolve().name,
@@ -135,8 +175,20 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         summary=run.complete_summary,
         cases=run.cases,
         attributes=run.compared_attributes,
+        reviews=_reviews(run),
     )
     return shown if values else shown.without_values()
+
+
+def _reviews(run: StoredRun) -> list[JsonObject]:
+    """Return the decisions of people on a run, without the values that they were made on."""
+    if not (run.path / REVIEWS).exists():
+        return []
+    from fieldmark.api.review import review_of  # most runs have none
+
+    reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
+    sides = ("expected", "candidate")
+    return [{key: each[key] for key in each if key not in sides} for each in reviews]
 
 
 def _earlier_runs(path: Path) -> list[EarlierRun]:

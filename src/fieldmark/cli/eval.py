@@ -27,6 +27,7 @@ from fieldmark.cli.options import (
     check_save,
     gate_options,
     out_option,
+    pages_option,
     run_options,
     save_options,
 )
@@ -88,6 +89,7 @@ _CASES = "Cases"
     help="Run this one of the targets of the file.",
 )
 @by_option
+@pages_option
 @gate_options
 @out_option(
     "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True

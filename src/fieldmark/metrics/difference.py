@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, count
+from statistics import NormalDist
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from fieldmark.metrics.bootstrap import (
@@ -24,6 +26,7 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
 from fieldmark.metrics.gates import less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, MICRO_F1, QUALITY_METRICS
+from fieldmark.metrics.power import POWER
 from fieldmark.metrics.quality import QualityCounts, QualityMetrics
 from fieldmark.metrics.rates import Interval, ratio
 from fieldmark.metrics.significance import (
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
+    "RELEVANT_CHANGE",
     "CaseChange",
     "CaseInRun",
     "DiffVerdict",
@@ -73,24 +77,46 @@ GROUPS: Final = 2_048
 OutcomeChange: TypeAlias = tuple[str, str]
 """The outcome of a field in the first run and in the second."""
 
+RELEVANT_CHANGE: Final = 0.05
+"""The change of a metric that a comparison must be able to detect to conclude "no difference"."""
+
 _LIMITS: Final = (-1.0, 1.0)
+_DETECTABLE: Final = 1 + NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - ALPHA / 2)
+"""How much larger than half a confidence interval a change is that is usually significant."""
 _OUTCOME_SHIFT: Final = 4
 """The bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
+_IS_MISTAKE: Final = tuple(any(row) for row in ERROR_TABLE)
+_MAX_KNOWN: Final = 4_096
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
 _Name = TypeVar("_Name")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseInRun:
+class CaseInRun(NamedTuple):
     """One case in one run, with the scores of the evaluators that scored it."""
 
     block: Outcomes
     stats: CaseStats
     table: AttributeTable
-    evaluators: Mapping[str, float] = field(default_factory=dict)
+    evaluators: Mapping[str, float] = MappingProxyType({})
+
+
+class _Change(NamedTuple):
+    """What changed between the two sides of a case besides the scores of evaluators.
+
+    `fewer` is how many fewer mistakes attributes have. The fields that changed in the direction of
+    the case come first.
+    """
+
+    sides: tuple[CaseInRun, CaseInRun]
+    sums: tuple[CaseSums, CaseSums]
+    verdicts: tuple[str, str]
+    direction: Direction
+    fields: tuple[FieldChange, ...] = ()
+    shifts: Sequence[OutcomeChange] = ()
+    fewer: Mapping[str, int] = MappingProxyType({})
 
 
 class Direction(StrEnum):
@@ -112,10 +138,11 @@ class FieldChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChange:
-    """A case that improved or got worse, with the fields whose outcomes changed.
+    """A case with changed outcomes of fields, or with another score.
 
     A case improves if its score rises, or if it has fewer mistakes at the same score. The fields
-    that changed in the same direction come first.
+    that changed in the same direction come first. `attributes` says how many mistakes fewer the
+    case has in each attribute in which their number changed; the number is negative for more.
     """
 
     case_id: str
@@ -124,6 +151,7 @@ class CaseChange:
     verdict_before: str | None
     verdict_after: str | None
     fields: tuple[FieldChange, ...] = ()
+    attributes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gain(self) -> float:
@@ -149,10 +177,15 @@ class PairedCases:
     shifts: Counter[OutcomeChange] = field(default_factory=Counter)
     directions: Counter[Direction] = field(default_factory=Counter)
     changes: dict[Direction, list[CaseChange]] = field(
-        default_factory=lambda: {Direction.IMPROVED: [], Direction.WORSE: []}
+        default_factory=lambda: {
+            Direction.WORSE: [],
+            Direction.IMPROVED: [],
+            Direction.UNCHANGED: [],
+        }
     )
     attributes: dict[str, list[int]] = field(default_factory=dict)
     by_evaluator: dict[str, list[int]] = field(default_factory=dict)
+    _known: dict[tuple[int, ...], _Change] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -161,36 +194,34 @@ class PairedCases:
             self.before.append(CaseRow())
             self.after.append(CaseRow())
         self.cases += 1
-        cells: list[Mapping[int, int]] = []
-        for rows, side in ((self.before, before), (self.after, after)):
-            times = side.block.times or Counter(side.block.cells)
-            scores = (side.evaluators.get(name) for name in self.evaluators)
-            judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
-            rows[group].add(times, [*case_sums(side.stats), *chain.from_iterable(judged)])
-            cells.append(times)
-        old, new = before.stats, after.stats
-        self.verdicts[str(old.verdict or "error"), str(new.verdict or "error")] += 1
-        fields: list[FieldChange] = []
-        if before.block.cells != after.block.cells or before.table is not after.table:
-            fields = _outcome_changes(before, after)
-            self.shifts.update((each.before, each.after) for each in fields)
+        change = self._change(before, after)
+        for rows, side, summed in zip(
+            (self.before, self.after), (before, after), change.sums, strict=True
+        ):
+            sums: Sequence[int] = summed
+            if self.evaluators:
+                scores = (side.evaluators.get(name) for name in self.evaluators)
+                judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
+                sums = [*sums, *chain.from_iterable(judged)]
+            rows[group].add(side.block, sums)
+        self.verdicts[change.verdicts] += 1
+        for shift in change.shifts:
+            self.shifts[shift] += 1
         if not self.comparable:
             return
-        direction = direction_of(old, new)
+        direction = change.direction
         self.directions[direction] += 1
         for name in before.evaluators.keys() & after.evaluators.keys():
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
-        if fields and direction is not Direction.NOT_SCORED:
-            fewer = _mistakes(cells[0], before.table)
-            fewer.subtract(_mistakes(cells[1], after.table))
-            for path, number in fewer.items():
-                if number:
-                    self.attributes.setdefault(path, [0, 0])[number < 0] += 1
-        if direction in self.changes and old.score is not None and new.score is not None:
-            sign = -1 if direction is Direction.WORSE else 1
-            fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
+        if direction is not Direction.NOT_SCORED:
+            for path, number in change.fewer.items():
+                self.attributes.setdefault(path, [0, 0])[number < 0] += 1
+        if direction is Direction.UNCHANGED and not change.fields:
+            return
+        old, new = before.stats, after.stats
+        if old.score is not None and new.score is not None:
             self.changes[direction].append(
                 CaseChange(
                     case_id=case_id,
@@ -198,12 +229,27 @@ class PairedCases:
                     after=new.score,
                     verdict_before=old.verdict,
                     verdict_after=new.verdict,
-                    fields=tuple(fields),
+                    fields=change.fields,
+                    attributes=change.fewer,
                 )
             )
 
+    def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
+        """Return what changed; cases of saved runs share outcomes and statistics."""
+        # The sides are kept, so that nothing else has the same identity.
+        key = id(before.block), id(before.stats), id(after.block), id(after.stats)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[key] = _change(before, after)
+        return known
+
     def changed(self, direction: Direction) -> list[CaseChange]:
-        """Return the cases that improved or got worse, largest change of the score first."""
+        """Return the cases that changed in a direction, largest change of the score first.
+
+        The unchanged cases are those of which only single fields changed, for better and worse.
+        """
         return sorted(self.changes[direction], key=lambda each: -abs(each.gain))
 
     def passes(self) -> tuple[int, int]:
@@ -225,18 +271,42 @@ def direction_of(before: CaseStats, after: CaseStats) -> Direction:
     return Direction.IMPROVED if gain > 0 else Direction.WORSE if gain < 0 else Direction.UNCHANGED
 
 
+def _change(before: CaseInRun, after: CaseInRun) -> _Change:
+    old, new = before.stats, after.stats
+    change = _Change(
+        sides=(before, after),
+        sums=(case_sums(old), case_sums(new)),
+        verdicts=(str(old.verdict or "error"), str(new.verdict or "error")),
+        direction=direction_of(old, new),
+    )
+    if before.block.cells == after.block.cells and before.table is after.table:
+        return change
+    fields = _outcome_changes(before, after)
+    sign = -1 if change.direction is Direction.WORSE else 1
+    fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
+    fewer = _mistakes(before)
+    fewer.subtract(_mistakes(after))
+    return change._replace(
+        fields=tuple(fields),
+        shifts=[(each.before, each.after) for each in fields],
+        fewer={path: number for path, number in fewer.items() if number} if fields else {},
+    )
+
+
 def _fixed(change: FieldChange) -> int:
     """Return 1 if a mistake was fixed, -1 if the field became a mistake, and otherwise 0."""
     return (change.before in _MISTAKES) - (change.after in _MISTAKES)
 
 
-def _mistakes(cells: Mapping[int, int], table: AttributeTable) -> Counter[str]:
+def _mistakes(side: CaseInRun) -> Counter[str]:
     """Count the mistakes of a case by attribute."""
-    mistakes: Counter[str] = Counter()
-    for cell, times in cells.items():
-        if any(ERROR_TABLE[cell & FACT_MASK]):
-            mistakes[table.path(cell >> CELL_BITS)] += times
-    return mistakes
+    return Counter(
+        [
+            side.table.path(cell >> CELL_BITS)
+            for cell in side.block.cells
+            if _IS_MISTAKE[cell & FACT_MASK]
+        ]
+    )
 
 
 def row_of(number: int) -> int:
@@ -293,8 +363,10 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
 class DiffVerdict(StrEnum):
     """Whether a metric changed significantly.
 
-    Too few cases to tell: so few cases differ that even the same change in all of them would not
-    be significant. Not comparable: the runs have different rules or conventions.
+    No difference: no case differs, or a change of `RELEVANT_CHANGE` would probably have been found.
+    Too few cases to tell: it could have been missed, because the confidence interval is too wide or
+    so few cases differ that even the same change in all of them would not be significant.
+    Not comparable: the runs have different rules or conventions.
     """
 
     BETTER = "better"
@@ -331,6 +403,24 @@ class MetricDifference:
     word: DiffVerdict
     improved: int = 0
     worse: int = 0
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest change that as many cases would show to be significant with a power of 80%.
+
+        It follows from the width of the confidence interval; `None` without an interval.
+        """
+        if self.interval is None:
+            return None
+        low, high = self.interval
+        return _DETECTABLE * (high - low) / 2
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the p-value means something: with enough differing cases, it could be small."""
+        if self.word is DiffVerdict.TOO_FEW:
+            return self.interval is not None
+        return self.word is not DiffVerdict.NOT_COMPARABLE
 
     def without_zero(self) -> MetricDifference:
         """Return an F1 that is undefined without a match; the difference still counts it as 0."""
@@ -505,7 +595,7 @@ def _resampled_and_permuted(
         total = before.sum(0) + after.sum(0)
         apart = after - before
         changed = apart.any(axis=1)
-        swapped = signs[:, changed] @ apart[changed]
+        swapped = product(signs[:, changed], apart[changed])
         return (total - swapped) / 2, (total + swapped) / 2
 
     sides = _Sides(
@@ -630,30 +720,37 @@ def metric_differences(
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])
-        word = DiffVerdict.SAME
-        if not comparable:
-            word = DiffVerdict.NOT_COMPARABLE
-        elif samples.differing and (delta is None or smallest[name] > ALPHA):
-            word = DiffVerdict.TOO_FEW
-        elif delta and adjusted[name] <= ALPHA:
-            gain = -delta if samples.less_is_better else delta
-            word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
+        few = bool(samples.differing) and (delta is None or smallest[name] > ALPHA)
         interval = None
         varies = offsets is not None and (has_width(offsets) or not samples.differing)
-        if delta is not None and offsets is not None and varies and word is not DiffVerdict.TOO_FEW:
+        if delta is not None and offsets is not None and varies and not (few and comparable):
             interval = interval_around(delta, offsets, _LIMITS)
         improved, worse = cases.get(name, (0, 0))
-        found[name] = MetricDifference(
+        change = MetricDifference(
             before=_defined(samples.before[0]),
             after=_defined(samples.after[0]),
             delta=delta,
             interval=interval,
             p=p[name],
             adjusted=adjusted.get(name, 1.0),
-            word=word,
+            word=DiffVerdict.SAME,
             improved=improved,
             worse=worse,
         )
+        if not comparable:
+            word = DiffVerdict.NOT_COMPARABLE
+        elif not samples.differing:
+            word = DiffVerdict.SAME
+        elif delta and not few and change.adjusted <= ALPHA:
+            gain = -delta if samples.less_is_better else delta
+            word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
+        elif not few and delta == 0 and (offsets is None or not has_width(offsets)):
+            word = DiffVerdict.SAME  # the differences of the cases do not affect this metric
+        elif change.detectable is None or change.detectable > RELEVANT_CHANGE:
+            word = DiffVerdict.TOO_FEW
+        else:
+            word = DiffVerdict.SAME
+        found[name] = replace(change, word=word)
     return found
 
 

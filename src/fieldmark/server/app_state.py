@@ -16,8 +16,10 @@ from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.jobs import JobQueue
 from fieldmark.server.options import ServerOptions
+from fieldmark.server.page_images import PageImages
 from fieldmark.server.redaction import PathRedactor
 from fieldmark.server.run_catalog import RunCatalog
+from fieldmark.server.run_diffs import RunDiffs
 from fieldmark.server.uploads import Uploads
 
 __all__ = ["AppState", "StateDependency", "get_state"]
@@ -32,11 +34,16 @@ class AppState:
         self.options = options
         self._temporary_directory = tempfile.TemporaryDirectory(prefix="fieldmark-serve-")
         self._scratch = Path(os.path.realpath(self._temporary_directory.name))
-        directories = [options.workspace, *options.roots.values(), Path.cwd()]
+        directories = [
+            options.workspace, *options.roots.values(), *options.pages.values(), Path.cwd(),
+        ]  # fmt: skip
         self.redactor = PathRedactor(self._scratch, directories)
         self.roots = DataRoots(options.roots)
+        page_roots = DataRoots({**options.roots, **options.pages})
+        self.pages = PageImages(page_roots, tuple(options.pages))
         self._temporary_runs = self._scratch / "runs"
         self.catalog = RunCatalog(options.runs, self._temporary_runs)
+        self.diffs = RunDiffs()
         limits = options.limits
         self.jobs = JobQueue(
             max_waiting=limits.waiting_jobs,
@@ -49,6 +56,7 @@ class AppState:
     def close(self) -> None:
         """Stop all jobs and delete temporary files."""
         self.jobs.close()
+        self.pages.close()
         self._temporary_directory.cleanup()
 
     def uploads(self) -> Uploads:
@@ -66,6 +74,13 @@ class AppState:
         if not self.options.write:
             message = "The server is read-only. Restart it with write access to save changes."
             raise ApiError(ErrorCode.READ_ONLY, message)
+
+    def writable_run(self, run: str) -> Path:
+        """Return the directory of a run; raise an error if it is in a read-only workspace."""
+        path = self.catalog.path(run)
+        if self.catalog.is_saved(path):
+            self.check_writable()
+        return path
 
     async def run_evaluation(self, function: Callable[..., _Result], *args: object) -> _Result:
         """Call a function in a worker thread; raise an error if too many calls are waiting."""

@@ -1,6 +1,7 @@
 """An index of the cases of a run: the data for lists, and the offset of each row of results.
 
-Each row is read once for its head. A case is then opened by seeking to its row.
+Each row is read once for its head, without its documents, and many rows have the same record. A
+case is then opened by seeking to its row.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import RESULTS
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.cases import divide_row, record_to_row
 
 __all__ = ["UNLISTED", "CaseHead", "CaseIndex"]
 
 _MAX_SELECTIONS: Final = 8
+_MAX_ALIKE: Final = 16_384
+_BUFFER: Final = 1 << 18
 UNLISTED: Final = frozenset({"wrong_attributes", "offset"})
 """The fields of a head that lists do not show."""
 _IS_ERROR: Final = tuple(any(row) for row in ERROR_TABLE)
@@ -67,18 +71,27 @@ class CaseIndex:
                 return
             paths = {number: each.path for number, each in self._run.attributes.items()}
             heads: list[CaseHead] = []
+            alike: dict[bytes, CaseHead] = {}
             offset = 0
-            with self._results.open("rb") as file:
+            with self._results.open("rb", buffering=_BUFFER) as file:
                 for number, line in enumerate(file, 1):
                     if not line.endswith(b"\n"):
                         break
-                    location = Location(self._results.name, number)
-                    row = parse_row(line, location)
-                    try:
-                        heads.append(_head(number, offset, row, paths))
-                    except (ValueError, TypeError, KeyError, AttributeError) as error:
-                        message = f"invalid result row: {error!r}"
-                        raise DataError(message, location) from error
+                    parts = divide_row(line)
+                    like = alike.get(parts[2]) if parts else None
+                    if parts and like:
+                        head = CaseHead(number, parts[0], *like[2:-1], offset)
+                    else:
+                        location = Location(self._results.name, number)
+                        row = _without_documents(parts) or parse_row(line, location)
+                        try:
+                            head = _head(number, offset, row, paths)
+                        except (ValueError, TypeError, KeyError, AttributeError) as error:
+                            message = f"invalid result row: {error!r}"
+                            raise DataError(message, location) from error
+                        if parts and len(alike) < _MAX_ALIKE:
+                            alike[parts[2]] = head
+                    heads.append(head)
                     offset += len(line)
             self.heads = heads
 
@@ -102,6 +115,14 @@ class CaseIndex:
                 location = Location(self._results.name, number)
                 row = parse_row(file.readline(), location)
                 yield read_row(row, attributes, self._run.convention, location)
+
+
+def _without_documents(parts: tuple[str, int | None, bytes, int] | None) -> JsonObject | None:
+    """Return what the parts of a row say besides its documents; `None` if that is not complete."""
+    try:
+        return None if parts is None else record_to_row(parts[2], parts[0])
+    except ValueError:
+        return None
 
 
 def _head(number: int, offset: int, row: JsonObject, paths: Mapping[int, str]) -> CaseHead:

@@ -41,7 +41,7 @@ SCRIPTS: Final = (
     "dom.js",
     "labels.js",
     "text_diff.js",
-    "bars.js",
+    "charts.js",
     "heat_map.js",
     "table.js",
     "values.js",
@@ -51,13 +51,17 @@ SCRIPTS: Final = (
     "evaluators.js",
     "case.js",
     "overview.js",
+    "pictures.js",
     "attributes.js",
     "cases.js",
+    "side_by_side.js",
     "comparison.js",
+    "report_comparison.js",
     "method.js",
     "detection.js",
     "slices.js",
     "confidence.js",
+    "reviews.js",
     "theme.js",
     "app.js",
 )
@@ -67,7 +71,7 @@ LEADERBOARD: Final = "leaderboard.js"
 LEADERBOARD_SCRIPTS: Final = (
     "dom.js",
     "labels.js",
-    "bars.js",
+    "charts.js",
     "table.js",
     "values.js",
     "theme.js",
@@ -111,10 +115,16 @@ _DATA: Final = b'<script type="application/json" id="%s">%s</script>'
 
 def page(view: RunView) -> bytes:
     """Return the page of a view."""
-    opened = b",\n".join(b'"%d":%s' % each for each in view.opened)
+    opened, before = (
+        b",\n".join(b'"%d":%s' % each for each in documents)
+        for documents in (view.opened, view.before)
+    )
+    data = {b"run": embedded(view.run), b"opened": b"{%s}" % opened}
+    if "comparison" in view.run:
+        data[b"before"] = b"{%s}" % before
     return _whole(
         SCRIPTS,
-        {b"run": embedded(view.run), b"opened": b"{%s}" % opened},
+        data,
         b"The same metrics are in summary.json in the run directory.",
     )
 

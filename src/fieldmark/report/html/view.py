@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.comparison import comparison_view
+from fieldmark.report.html.comparison import comparison_view, listed_changes
+from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
@@ -17,6 +20,7 @@ from fieldmark.report.html.metrics import (
     detection_tables,
     domain_lines,
     evaluator_lines,
+    histogram_view,
     metrics_view,
     slice_lines,
     trends,
@@ -26,25 +30,34 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["RunView", "view_of"]
+__all__ = ["PageEmbedder", "RunView", "view_of"]
+
+PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
+"""Returns the pages of a case, given by its id and metadata, for the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """Metrics and the list of cases, and the documents of cases as JSON by rank."""
+    """Metrics and the list of cases, and the documents of cases as JSON by rank.
+
+    `before` has the documents of changed cases in the run that is compared.
+    """
 
     run: JsonObject
     opened: list[tuple[int, bytes]]
+    before: list[tuple[int, bytes]] = field(default_factory=list)
 
 
 def view_of(
     run: ShownRun,
     diff: RunDiff | None = None,
     *,
+    before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
+    pages: PageEmbedder | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from another run if they are given."""
+    """Return the view of a run, with the differences from the run `before` and pages if given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
@@ -53,10 +66,13 @@ def view_of(
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
     mistakes = MistakeGroups()
     ranks: dict[str, int] = {}
+    sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
+    scores: list[float | None] = []
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
+        scores.append(case.score)
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
@@ -64,7 +80,13 @@ def view_of(
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
             documents.add(rank, case_documents(case))
-    opened = [(rank, view) for rank, view in documents.within_limit() if view is not None]
+            if pages is not None and case.has_values:
+                sources[rank] = case.id, case.metadata
+    opened = [
+        (rank, view if pages is None else _with_pages(view, pages, sources.get(rank)))
+        for rank, view in documents.within_limit()
+        if view is not None
+    ]
     manifest = run.manifest
     view: JsonObject = {
         "name": run.name,
@@ -74,6 +96,7 @@ def view_of(
         **metrics_view(summary),
         "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
         "domains": domain_lines(summary),
+        "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
         "cases": {
@@ -88,10 +111,36 @@ def view_of(
         "slices": slice_lines(summary),
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
+        "reviews": list(run.reviews),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }
     view |= {name: part for name, part in optional.items() if part}
-    return RunView(run=view, opened=opened)
+    compared: list[tuple[int, bytes]] = []
+    if diff is not None and before is not None:
+        changed = {change.case_id for _, change in listed_changes(diff)}
+        wanted = {case_id: rank for case_id, rank in ranks.items() if case_id in changed}
+        compared = _compared_documents(before, wanted, {rank for rank, _ in opened}, limits)
+    return RunView(run=view, opened=opened, before=compared)
+
+
+def _compared_documents(
+    before: ShownRun, ranks: Mapping[str, int], opened: AbstractSet[int], limits: ReportLimits
+) -> list[tuple[int, bytes]]:
+    """Return the documents of the opened cases that changed, in the run that is compared."""
+    documents = _Documents(limits.opened_bytes // 2)
+    for case in before.cases():
+        if ranks.get(case.id) in opened:
+            documents.add(ranks[case.id], case_documents(case))
+    return [(rank, view) for rank, view in documents.within_limit() if view is not None]
+
+
+def _with_pages(
+    view: bytes, pages: PageEmbedder, source: tuple[str, JsonObject | None] | None
+) -> bytes:
+    """Return the JSON of a case with its pages as its first member."""
+    if source is None:
+        return view
+    return b'{"pages":%s,%s' % (embedded(pages(*source)), view[1:])
 
 
 class _Documents:

@@ -39,14 +39,16 @@ function caseView(rank, { run, opened, go }) {
     view ? openedParts(view) : el("p", { class: "notice" }, notOpened(run.cases)));
 }
 
-function openedParts(view) {
+// The parts of a case. `pages` are its pages, or a promise of them, if there may be any.
+function openedParts(view, pages = view.pages) {
   const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
   const valueless = view.tree.length > 0 && view.tree.every((node) => kindOf(node[2]) === "hidden");
+  const documents = el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
+    el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
+    valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
+  const page = (pages || view.regions) && pageSection(view.regions, pages, tree);
   return [
-    el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
-      el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
-      valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree),
-    view.regions && el("section", null, el("h2", null, "Regions"), regionMap(view.regions)),
+    pages ? el("div", { class: "beside" }, documents, page) : [documents, page],
     view.evaluators && el("section", null, el("h2", null, "Evaluators"), evaluatorCards(view.evaluators)),
     !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),
   ];
