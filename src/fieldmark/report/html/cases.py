@@ -18,6 +18,7 @@ from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.embedding import embedded
+from fieldmark.report.html.metric_tabs import case_metrics
 from fieldmark.report.html.regions import drawn_regions
 from fieldmark.report.html.tree import TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
@@ -39,6 +40,7 @@ MAX_CASE_BYTES: Final = 1 << 20
 _MAX_NAME_LENGTH: Final = 500
 _MAX_DETAILS_LENGTH: Final = 20_000
 _MAX_LINES: Final = 200
+_MAX_KEYS: Final = 500
 _MATCH: Final = int(Outcome.MATCH)
 
 
@@ -127,8 +129,11 @@ def worst_cases(cases: Iterable[CaseResult], limit: int) -> WorstCases:
     )
 
 
-def case_documents(case: CaseResult) -> bytes | None:
-    """Return both documents and all evaluator results as embedded JSON, or `None` if too large."""
+def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
+    """Return both documents and all evaluator results as embedded JSON, or `None` if too large.
+
+    With `metrics`, they include the metrics of the case for its tabs.
+    """
     nodes, regions = case_tree(case)
     texts: JsonObject = {
         "note": truncate(case.note),
@@ -142,6 +147,8 @@ def case_documents(case: CaseResult) -> bytes | None:
         "tree": _tree(nodes),
         **{key: value for key, value in texts.items() if value},
     }
+    if metrics:
+        view["metrics"] = case_metrics(case, limit=_MAX_KEYS)
     if (drawn := drawn_regions(regions, case.metadata)) is not None:
         view["regions"] = drawn
     text = embedded(view)

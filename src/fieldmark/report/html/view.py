@@ -14,6 +14,7 @@ from fieldmark.report.html.cases import ReportLimits, case_documents, worst_case
 from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
+from fieldmark.report.html.metric_tabs import run_quality
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
@@ -90,14 +91,15 @@ def view_of(
         for rank, view in documents.within_limit()
         if view is not None
     ]
-    manifest = run.manifest
+    manifest, comparators = run.manifest, comparators_by_attribute(run.attributes)
     view: JsonObject = {
         "name": run.name,
         "title": run.title,
         "date": manifest.finished_at or manifest.started_at,
         "convention": summary.convention.name,
         **metrics_view(summary),
-        "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
+        "attributes": attribute_lines(summary, comparators),
+        "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
