@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -15,6 +17,7 @@ from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
+from fieldmark.model.case import Case
 from fieldmark.run.detection import with_regions
 from fieldmark.run.eval_setup import (
     CaseSelection,
@@ -39,7 +42,14 @@ from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 from fieldmark.values.plain_json import is_table
 
-__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "with_baseline"]
+__all__ = [
+    "EvalSource",
+    "check_ready_eval",
+    "eval_cases",
+    "evaluate",
+    "evaluate_with",
+    "with_baseline",
+]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, object] | EvalSpec"
 """An eval file or its contents, whose cases may be a data frame."""
@@ -180,6 +190,13 @@ def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     settings = with_regions(eval_settings(spec), eval_inputs(spec))
     providers = ProviderSet(settings.rules, spec.evaluators, spec.cases, spec.safety)
     check_ready(spec, providers.unready())
+
+
+def eval_cases(spec: EvalSpec) -> Iterator[Case]:
+    """Yield the cases of an evaluation without running anything."""
+    spec = with_optional_truth(spec)
+    with closing(open_cases(spec, eval_inputs(spec))) as stream:
+        yield from chain.from_iterable(stream.batches())
 
 
 def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:

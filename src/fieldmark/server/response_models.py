@@ -285,7 +285,6 @@ class PreviewResponse(_Open):
     cases: int
     compared: int
     sample: bool
-    step: int
     changed_cases: int
     changed_fields: int
     errors: int

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from fieldmark.evaluators.base import EvaluatorResult
+from fieldmark.metrics.repeated_errors import RepeatedError, repeated_in_case
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
@@ -29,6 +30,7 @@ __all__ = [
     "ReportLimits",
     "WorstCases",
     "case_documents",
+    "repeated_errors",
     "worst_cases",
 ]
 
@@ -138,6 +140,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
         "reasoning": truncate(case.evaluation),
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
+        "repeated": [each.text for each in repeated_errors(case)],
         "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {
@@ -152,6 +155,13 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
     if len(text) > MAX_CASE_BYTES:
         text = embedded({**view, "tree": _tree(_mistakes_only(nodes)), "cut": True})
     return text if len(text) <= MAX_CASE_BYTES else None
+
+
+def repeated_errors(case: CaseResult) -> tuple[RepeatedError, ...]:
+    """Return the errors that values of a case have in common, if it was saved with values."""
+    if not case.has_values:
+        return ()
+    return repeated_in_case(case.outcomes, case.attributes, case.case)
 
 
 def _evaluator(result: EvaluatorResult) -> JsonObject:

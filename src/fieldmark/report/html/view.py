@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view, listed_changes
@@ -65,7 +66,7 @@ def view_of(
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
-    mistakes = MistakeGroups()
+    mistakes, repeated = MistakeGroups(), RepeatedErrors()
     ranks: dict[str, int] = {}
     sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
@@ -77,6 +78,8 @@ def view_of(
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
+        if case.has_values:
+            repeated.add(case.outcomes, case.attributes, case.case)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
@@ -111,6 +114,7 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
+        "repeated": [each.text for each in repeated.errors()],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "reviews": list(run.reviews),

@@ -54,9 +54,9 @@ function caseTabs(documents) {
 // Every mistake, and the field that the address names, has a link to its rule.
 function addRuleLinks(box) {
   const named = address(["path"]).path;
-  for (const field of box.querySelectorAll(".field[data-attribute]")) {
-    const { attribute, path } = field.dataset;
-    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, attribute));
+  for (const field of box.querySelectorAll(".field[data-path]")) {
+    const { path } = field.dataset;
+    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, path));
   }
   return box;
 }

@@ -4,7 +4,7 @@ import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
+import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
 import { downloadFrom, empty, problem, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
 
@@ -104,7 +104,7 @@ function recommendations() {
     try {
       const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
       if (!found) return again();
-      replace(list, found.clusters.length ? el("ol", { class: "advice" }, found.clusters.slice(0, 12).map(({ title, hint, mistakes, attributes }) => el("li", null,
+      replace(list, repeatedErrors(found.repeated.map(({ text }) => text)), found.clusters.length ? el("ol", { class: "advice" }, found.clusters.slice(0, 12).map(({ title, hint, mistakes, attributes }) => el("li", null,
         el("h3", null, title, " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
         el("p", { class: "chips" }, Object.entries(attributes).slice(0, 8).map(([path, times]) => el("a", { class: "tag", href: `?attribute=${encodeURIComponent(path)}#cases` }, shown(path), ` × ${whole(times)}`))))))
         : empty("No recommendations", "This run has no mistakes."));

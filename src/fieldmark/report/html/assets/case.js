@@ -61,6 +61,7 @@ function openedParts(view, pages = view.pages) {
     valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
   const page = (pages || view.regions) && pageSection(view.regions, pages, tree);
   return [
+    repeatedErrors(view.repeated),
     pages ? el("div", { class: "beside" }, documents, page) : [documents, page],
     view.evaluators && el("section", null, el("h2", null, "Evaluators"), evaluatorCards(view.evaluators)),
     !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),
