@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
@@ -258,6 +257,8 @@ class Summary:
 
     def group_means(self) -> dict[str, GroupMeans]:
         """Return the means of metrics over the slices of each key, such as the folds of a run."""
+        from statistics import fmean, stdev  # not needed by most runs
+
         found: dict[str, GroupMeans] = {}
         for key, slices in self.slice_groups().items():
             valued = [each for value, each in slices.items() if value]

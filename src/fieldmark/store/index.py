@@ -111,7 +111,8 @@ def find_run(
         return Path(root) / tagged[-1]
     from fieldmark.values.text import did_you_mean
 
-    hint = did_you_mean(str(name), [entry.id for entry in entries])
+    tags = [tag for entry in entries for tag in entry.tags]
+    hint = did_you_mean(str(name), [*(entry.id for entry in entries), *tags, LATEST])
     raise ConfigError.of(
         f"run {str(name)!r} not found, neither as a directory nor in {root}", hint=hint
     )
