@@ -124,9 +124,9 @@ class _Rescore:
             raise
         finally:
             self._state.catalog.invalidate()
-        # The run is complete even if its note cannot be written.
+        # The run is complete even if its name cannot be written.
         with suppress(FieldmarkError):
-            annotate(run, note=self._title)
+            annotate(run, name=self._title)
         state = self._state
         return {
             "run": run.name,
