@@ -36,13 +36,8 @@ function nodeName([key, , , candidate, , members]) {
 
 // The path of a node, as in the results; without values, the key of a node is its path.
 function nodePath(parent, [key, , expected]) {
-  if (Array.isArray(key)) {
-    const place = key[0] === null ? key[1] : key[0];
-    return `${parent}[${typeof place === "number" ? place : JSON.stringify(place)}]`;
-  }
-  if (key === "" || kindOf(expected) === "hidden") return key || parent;
-  if (!PLAIN_KEY.test(key)) return `${parent}[${JSON.stringify(key)}]`;
-  return parent ? `${parent}.${key}` : key;
+  if (key === "" || (!Array.isArray(key) && kindOf(expected) === "hidden")) return key || parent;
+  return fieldPath(parent, key).replace(/^\+/, "");
 }
 
 function countRows(rows) {
