@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from fieldmark.api.assertions import assert_extraction
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.plugins import plugins
     from fieldmark.api.power import PowerResult, power
     from fieldmark.api.preview import PreviewResult, preview_rules
     from fieldmark.api.proposed_rules import ProposedRules
@@ -86,6 +88,7 @@ __all__ = [
     "TriageResult",
     "__version__",
     "add_review",
+    "assert_extraction",
     "calibrate",
     "compare",
     "compare_many",
@@ -98,6 +101,7 @@ __all__ = [
     "label",
     "lint",
     "open_run",
+    "plugins",
     "power",
     "preview_rules",
     "rank",
@@ -115,6 +119,7 @@ __all__ = [
 
 __version__: str
 _MODULES: Final = {
+    "assert_extraction": "fieldmark.api.assertions",
     "Calibration": "fieldmark.api.calibrate",
     "calibrate": "fieldmark.api.calibrate",
     "CaseResult": "fieldmark.wire.case_result",
@@ -138,6 +143,7 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "plugins": "fieldmark.api.plugins",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
     "PreviewResult": "fieldmark.api.preview",

@@ -363,7 +363,8 @@ def test_unsafe_words_of_the_rules_are_judged_on_the_evaluate_page(app):
     page.wait("document.querySelector('.tiles')")
     page.click("#tab-safety")
     assert "list unsafe words on the Rules page" in page.text("#app")
-    page = app("/rules", "document.querySelector('#unsafe-words')")
+    page = app("/rules", "document.querySelector('#safety')")
+    page.choose("#safety", "wordlist")
     fill_in(page, "#unsafe-words", "hell, idiot")
     page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
     page = app("/")
@@ -389,7 +390,6 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
     page.choose("#depth", "leaf")
     fill_in(page, "[aria-label='Fuzzy threshold']", "0.9")
     fill_in(page, "[aria-label='Weight of safety']", "0.2")
-    fill_in(page, ".strategy-table [aria-label='Weight of notes']", "2")
     page.click("#add-gate")
     file = {
         "convention": {
@@ -403,7 +403,7 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
         "fields": [
             {"path": "customer.name", "match": "FUZZY"},
             {"path": "customer.address.line_1", "match": "SEMANTIC"},
-            {"path": "notes", "match": "IGNORE", "weight": 2},
+            {"path": "notes", "match": "IGNORE"},
         ],
         "gates": {"min": {"rqs": 0.7}},
     }  # fmt: skip
@@ -481,6 +481,8 @@ def test_rules_are_proposed_and_weights_and_gates_are_checked(app):
         '{"issued": "2024-05-03", "total": 1.5}\n{"issued": "2024-06-01", "total": 2.5}',
     )
     page.click("#infer-do")
+    page.wait("document.querySelector('.proposals')?.textContent.includes('compared by day')")
+    page.click("#infer-accept")
     page.wait("document.querySelectorAll('.strategy-table tbody tr').length === 2")
     assert page.run("document.querySelector('.strategy-table tbody select').value") == "date"
     fill_in(page, "[aria-label='Weight of safety']", "-1")
@@ -569,8 +571,15 @@ def test_paths_below_a_root_are_selected_and_a_job_is_cancelled(app, held_job): 
     page.wait(running)
     job = page.run(f"{running}.dataset.job")
     page.click(f"[data-job='{job}'] button")
+    page.click("#ask-cancel")  # the question can be declined
+    assert page.run(f"{running} && document.querySelector('dialog')") is None
+    page.click(f"[data-job='{job}'] button")
+    page.click("#ask-confirm")
     page.wait(f"document.querySelector(\"[data-job='{job}'][data-state=cancelled]\")")
-    assert "Cancelled" in page.text(f"[data-job='{job}']")
+    assert "8 cases, which are kept" in page.text(f"[data-job='{job}'] .job-status")
+    page.click(f"[data-job='{job}'] a")
+    page.wait("document.querySelector('#cases tbody a')")
+    assert page.text(".run-title") == "cancelled in the browser"
 
 
 def test_many_jobs_use_a_single_event_stream(app, server, held_job):  # noqa: F811
@@ -580,6 +589,7 @@ def test_many_jobs_use_a_single_event_stream(app, server, held_job):  # noqa: F8
     assert held_job.started.wait(TIMEOUT)
     page = app("/batch", "document.querySelectorAll('.job[data-state=waiting]').length === 8")
     page.click(f"[data-job='{names[-1]}'] button")
+    page.click("#ask-confirm")
     page.wait(f"document.querySelector(\"[data-job='{names[-1]}'][data-state=cancelled]\")")
     assert server.client.get(f"/api/jobs/{names[0]}").json()["state"] == "running"
     for name in names:
@@ -662,9 +672,7 @@ def test_late_response_does_not_replace_a_newer_one(app):
     page.type("#run-filter", "first")
     page.wait("window.release")
     page.type("#run-filter", "second")
-    shown = (
-        "[...document.querySelectorAll('tbody a')].map((each) => each.getAttribute('href')).join()"
-    )
+    shown = "[...document.querySelectorAll('a.run-name')].map((each) => each.getAttribute('href')).join()"
     page.wait(f"{shown} === '/runs/second'")
     page.run("window.release()")
     page.wait("window.released")
@@ -729,26 +737,27 @@ def test_trend_follows_any_metric_and_run(app):
         "document.querySelector('#trend figcaption')?.innerText.startsWith('attributes.total.f1 over')"
     )
     assert "Convention confusion; target 0.9" in page.text("#trend figcaption")
-    assert page.run("document.querySelector('#trend-series').value") == "first"
+    assert page.text("#trend-of").startswith("Runs comparable with first.")
     page.type("#trend-metric", "rqz")
     page.wait(
         "document.querySelector('#trend .problem')?.innerText.includes(\"did you mean 'rqs'?\")"
     )
 
 
-def test_deletion_of_a_run_can_be_undone(app, server):
+def test_deletion_of_a_run_is_confirmed(app, server):
     run = server.run(title="to be deleted")
     link = f"document.querySelector('a.run-name[href=\"/runs/{run}\"]')"
     page = app("/runs", link)
-    page.run(f"{link}.closest('tr').querySelector('button').click()")
+    for answer in ("#ask-cancel", "#ask-confirm"):
+        page.run(f"{link}.closest('tr').querySelector('.menu summary').click()")
+        page.run(f"{link}.closest('tr').querySelector('.menu .danger').click()")
+        assert (server.options.runs / run).is_dir()
+        assert page.count(".toast") == 0
+        page.click(answer)
     page.wait(f"!{link}")
-    page.click(".toast .undo")
-    page.wait(link)
-    assert (server.options.runs / run).is_dir()
-    page.run(f"{link}.closest('tr').querySelector('button').click()")
-    page.wait(f"!{link}")
-    page.click(".toast .close")
-    assert eventually(lambda: not (server.options.runs / run).exists())
+    page.wait("document.querySelector('.toast')")
+    assert page.text(".toast span") == "to be deleted deleted."
+    assert not (server.options.runs / run).exists()
 
 
 def test_cases_are_filtered_and_opened_one_after_the_other(app):
@@ -819,6 +828,7 @@ PAGES = {
     "/runs": "document.querySelector('tbody a') && document.querySelector('#trend figure, #trend .empty')",
     "/runs/first": "document.querySelector('#cases tbody a')",
     "/runs/first/cases/2": "document.querySelector('.tree')",
+    "/runs/first/rules?path=total": "document.querySelector('#preview-result table')",
     "/diff?a=first&b=second": "document.querySelector('#conclusion')",
     "/rank?run=first&run=second": "document.querySelector('#conclusion')",
     "/api/docs": "document.querySelector('.operation')",

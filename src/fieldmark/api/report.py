@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, cast
 
+from fieldmark import registry
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
-from fieldmark.errors import ConfigError
+from fieldmark.errors import ConfigError, FieldmarkError
+from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject
+from fieldmark.registry import Plugin
+from fieldmark.report.exporters import Exporter
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
@@ -26,7 +29,7 @@ from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.reviews import REVIEWS
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["KINDS", "file_name", "html_report", "write_report"]
+__all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
 
 HTML: Final = "html"
 _MAX_CASES_FOR_INTERVALS: Final = 2_000
@@ -37,28 +40,13 @@ _MAX_REVIEWS: Final = 2_000
 """The number of decisions of people in a report."""
 
 
-class _Export(NamedTuple):
-    """One kind of file: its name in the run directory and the function that writes it."""
-
-    file: str
-    module: str
-    function: str
+KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
+"""The kinds of reports that need no plug-in."""
 
 
-_EXPORTS: Final[Mapping[str, _Export]] = {
-    "markdown": _Export("report.md", "markdown", "write_markdown"),
-    "markdown-short": _Export("summary.md", "markdown", "write_markdown_short"),
-    "junit": _Export("junit.xml", "junit", "write_junit"),
-    "csv": _Export("attributes.csv", "csv", "write_csv"),
-    "csv-outcomes": _Export("outcomes.csv", "csv", "write_outcomes_csv"),
-    "xlsx": _Export("report.xlsx", "xlsx", "write_xlsx"),
-    "parquet": _Export("outcomes.parquet", "parquet", "write_parquet"),
-    "eval-results": _Export("eval-results.json", "eval_results", "write_eval_results"),
-    "json": _Export("report.json", "json", "write_json"),
-}
-"""All other kinds; modules in `report/exports` are imported on first use."""
-
-KINDS: Final = (HTML, *_EXPORTS)
+def kinds() -> tuple[str, ...]:
+    """Return the kinds of reports, with those of plug-ins."""
+    return (HTML, *registry.names(Plugin.EXPORTERS))
 
 
 def file_name(kind: str) -> str:
@@ -67,12 +55,14 @@ def file_name(kind: str) -> str:
     >>> file_name("html"), file_name("junit")
     ('report.html', 'junit.xml')
     """
-    if kind == HTML:
-        return "report.html"
-    if kind not in _EXPORTS:
-        hint = did_you_mean(kind, KINDS) or f"must be one of: {', '.join(KINDS)}"
+    return "report.html" if kind == HTML else _exporter(kind).file
+
+
+def _exporter(kind: str) -> Exporter:
+    if registry.canonical(Plugin.EXPORTERS, kind) is None:
+        hint = did_you_mean(kind, kinds()) or f"must be one of: {', '.join(kinds())}"
         raise ConfigError.of(f"unknown kind of report {kind!r}", hint=hint)
-    return _EXPORTS[kind].file
+    return cast("Exporter", registry.create(registry.load(Plugin.EXPORTERS, kind), {}))
 
 
 def write_report(
@@ -82,8 +72,11 @@ def write_report(
     kind: str = HTML,
     against: Path | str | None = None,
     values: bool = True,
+    pages: Path | str | None = None,
 ) -> Path:
     """Write a report of a run to a file, by default in the run directory, and return its path.
+
+    With `pages`, an HTML report contains the page images of its cases from this directory.
 
     >>> import fieldmark as fm
     >>> _ = fm.score("truth.jsonl", "candidate.jsonl", out="runs/reported")
@@ -95,13 +88,22 @@ def write_report(
     run, against = local_copy(run), None if against is None else local_copy(against)
     path = Path(run) / file_name(kind) if out is None else Path(out)
     if kind == HTML:
-        write_atomic(path, html_report(run, against=against, values=values))
+        write_atomic(path, html_report(run, against=against, values=values, pages=pages))
         return path
     if against is not None:
         raise ConfigError.of(f"only HTML reports can compare two runs, not {kind}")
-    export = _EXPORTS[kind]
-    module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
-    getattr(module, export.function)(_shown_run(stored_run(run), values=values), path)
+    if pages is not None:
+        raise ConfigError.of(f"only HTML reports can contain pages, not {kind}")
+    exporter, shown = _exporter(kind), _shown_run(stored_run(run), values=values)
+    try:
+        exporter.write(shown, path)
+    except (FieldmarkError, OSError):
+        raise
+    except Exception as error:
+        if type(exporter).__module__.startswith("fieldmark."):
+            raise
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ConfigError.of(f"exporter {kind!r} failed: {reason}") from error
     return path
 
 
@@ -111,8 +113,14 @@ def html_report(
     against: Path | str | None = None,
     values: bool = True,
     limits: ReportLimits | None = None,
+    pages: Path | str | None = None,
 ) -> bytes:
-    """Return the report of a run, or its comparison with another run, as an HTML page."""
+    """Return the report of a run, or its comparison with another run, as an HTML page.
+
+    `pages` is a directory with page images to include.
+    """
+    if pages is not None and not values:
+        raise ConfigError.of("pages show values, so they cannot be part of a report without values")
     stored = stored_run(run)
     shown = _shown_run(stored, values=values)
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
@@ -122,10 +130,18 @@ def html_report(
     compared = None if other is None else _compared(other, stored)
     before = None if other is None else _shown_run(other, values=values)
     if compared is not None and not values:
-        compared = replace(compared, warnings=())  # they may quote values
-    with relaxed_gc():
+        compared = _without_values(compared)
+    with relaxed_gc(), ExitStack() as stack:
+        embedder = None
+        if pages is not None:
+            from fieldmark.api.embedded_pages import EmbeddedPages  # rarely needed
+
+            embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
-        return page(view_of(shown, compared, before=before, earlier=earlier, limits=limits))
+        view = view_of(
+            shown, compared, before=before, earlier=earlier, limits=limits, pages=embedder
+        )
+        return page(view)
 
 
 def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
@@ -138,6 +154,18 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
             hint=f"score both runs with the same {different}",
         )
     return compared
+
+
+def _without_values(compared: DiffResult) -> DiffResult:
+    """Return a comparison without warnings and slices, which may quote values, except tags."""
+    tags = f"{TAG}="
+    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    return replace(
+        compared,
+        warnings=(),
+        metrics=replace(compared.metrics, slices=slices),
+        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+    )
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:

@@ -12,6 +12,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
+from fieldmark import registry
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN, is_url
@@ -21,12 +22,12 @@ from fieldmark.data.inputs import (
     InputFormat,
     Inputs,
     Parse,
-    Preset,
     RowsAre,
 )
 from fieldmark.errors import ConfigError, OptionError, with_hint
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
+from fieldmark.registry import Plugin
 
 if TYPE_CHECKING:
     from fieldmark.metrics.gates import GateKind
@@ -40,6 +41,7 @@ __all__ = [
     "RUN",
     "Integer",
     "Number",
+    "RegisteredChoice",
     "RunArguments",
     "SuggestingChoice",
     "allow_code_option",
@@ -61,6 +63,7 @@ __all__ = [
     "offline_option",
     "out_option",
     "output_options",
+    "pages_option",
     "parse_limits",
     "parse_settings",
     "results_option",
@@ -98,6 +101,25 @@ class SuggestingChoice(click.Choice[str]):
 
             message = f"unknown value {str(value)!r}; must be one of: {', '.join(self.choices)}"
             self.fail(with_hint(message, did_you_mean(str(value), self.choices)), param, ctx)
+
+
+class RegisteredChoice(SuggestingChoice):
+    """A choice of names in the registry; plug-ins are looked up if a name is not built in."""
+
+    def __init__(self, kind: Plugin, *others: str) -> None:
+        super().__init__([*others, *registry.built_in(kind)])
+        self._kind = kind
+        self._others = others
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the registered name."""
+        if value in self.choices:
+            return str(value)
+        name = registry.canonical(self._kind, str(value))
+        known = SuggestingChoice([*self._others, *registry.names(self._kind)])
+        return known.convert(value if name is None else name, param, ctx)
 
 
 class Integer(click.IntRange):
@@ -242,9 +264,9 @@ input_options: Final = combine(
         "--from",
         "preset",
         group=INPUT,
-        type=SuggestingChoice([preset.value for preset in Preset]),
+        type=RegisteredChoice(Plugin.READERS),
         metavar="TOOL",
-        help=f"Read exports of a tool: {_choices([preset.value for preset in Preset])}.",
+        help=f"Read exports of a tool: {_choices(registry.built_in(Plugin.READERS))}.",
     ),
     option(
         "--id",
@@ -360,6 +382,7 @@ class RunArguments(TypedDict, total=False):
     baseline: str | None
     max_drop: Mapping[str, float]
     by: tuple[str, ...]
+    pages: Path | None
     find_slices: bool
     resume: str | Path | None
     accept_changes: bool
@@ -446,6 +469,15 @@ by_option: Final[CommandDecorator] = option(
     metavar="KEY",
     help="Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the expected "
     "document such as vendor.country; repeatable.",
+)
+
+pages_option: Final[CommandDecorator] = option(
+    "--pages",
+    group=INPUT,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Directory with page images or PDF files, named in metadata.pages of a row or after the "
+    "case id; `fieldmark serve --pages` shows them beside the fields.",
 )
 
 seed_option: Final[CommandDecorator] = option(

@@ -370,6 +370,19 @@ def test_most_costly_errors_come_first(tmp_path):
     assert len(fm.review_queue(run, number=2)) == 2
 
 
+def test_text_whose_words_are_counted_is_one_field(tmp_path):
+    truth, candidates = [{"id": "a", "text": "one two"}], [{"id": "a", "text": "one three four"}]
+    rules = [{"path": "text", "match": "exact", "count": "tokens"}]
+    run = scored(tmp_path, truth, candidates, rules=rules)
+    (queued,) = fm.review_queue(run).fields
+    assert (queued.field.expected, queued.field.candidate) == ("one two", "one three four")
+    assert queued.cost == pytest.approx(1 - run.cases["a"].score)
+    with pytest.raises(ConfigError, match="its words are counted"):
+        fm.add_review(run, "a", "text", "ambiguous")
+    fm.add_review(run, "a", "text", "accept_candidate")
+    assert fm.review(run).effect.after.micro.f1 == 1.0
+
+
 def test_lowest_confidence_comes_first(tmp_path):
     pairs = [({"total": n}, {"total": {"value": n, "confidence": 1 - n / 10}}) for n in range(1, 6)]
     run = fm.score(pairs, confidence=True, out=tmp_path / "run")

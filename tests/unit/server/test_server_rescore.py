@@ -30,7 +30,7 @@ def test_a_run_is_previewed_rescored_and_undone(server):
     assert preview["metrics"]["micro_f1"] == {"before": 0.75, "after": 1.0}
     assert preview["examples"][0]["before"]["outcome"] == "wrong_value"
     small = server.client.post(f"/api/runs/{run}/preview", json={"rules": rules, "limit": 4}).json()
-    assert (small["sample"], small["compared"], small["step"]) == (True, 4, 2)
+    assert (small["sample"], small["compared"], small["cases"]) == (True, 4, 8)
 
     body = {"rules": rules, "title": "tolerant"}
     started = server.client.post(f"/api/runs/{run}/rescore", json=body)

@@ -49,8 +49,10 @@ SCRIPTS: Final = (
     "tree.js",
     "regions.js",
     "evaluators.js",
+    "metric_tabs.js",
     "case.js",
     "overview.js",
+    "pictures.js",
     "attributes.js",
     "cases.js",
     "side_by_side.js",
@@ -118,13 +120,12 @@ def page(view: RunView) -> bytes:
         b",\n".join(b'"%d":%s' % each for each in documents)
         for documents in (view.opened, view.before)
     )
+    data = {b"run": embedded(view.run), b"opened": b"{%s}" % opened}
+    if "comparison" in view.run:
+        data[b"before"] = b"{%s}" % before
     return _whole(
         SCRIPTS,
-        {
-            b"run": embedded(view.run),
-            b"opened": b"{%s}" % opened,
-            b"before": b"{%s}" % before,
-        },
+        data,
         b"The same metrics are in summary.json in the run directory.",
     )
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view, listed_changes
+from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
+from fieldmark.report.html.metric_tabs import run_quality
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
@@ -18,6 +22,7 @@ from fieldmark.report.html.metrics import (
     detection_tables,
     domain_lines,
     evaluator_lines,
+    histogram_view,
     metrics_view,
     slice_lines,
     trends,
@@ -27,7 +32,10 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["RunView", "view_of"]
+__all__ = ["PageEmbedder", "RunView", "view_of"]
+
+PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
+"""Returns the pages of a case, given by its id and metadata, for the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,37 +57,51 @@ def view_of(
     before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
+    pages: PageEmbedder | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from the run `before` if they are given."""
+    """Return the view of a run, with the differences from the run `before` and pages if given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
-    mistakes = MistakeGroups()
+    mistakes, repeated = MistakeGroups(), RepeatedErrors()
     ranks: dict[str, int] = {}
+    sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
+    scores: list[float | None] = []
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
+        scores.append(case.score)
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
+        if case.has_values:
+            repeated.add(case.outcomes, case.attributes, case.case)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
             documents.add(rank, case_documents(case))
-    opened = [(rank, view) for rank, view in documents.within_limit() if view is not None]
-    manifest = run.manifest
+            if pages is not None and case.has_values:
+                sources[rank] = case.id, case.metadata
+    opened = [
+        (rank, view if pages is None else _with_pages(view, pages, sources.get(rank)))
+        for rank, view in documents.within_limit()
+        if view is not None
+    ]
+    manifest, comparators = run.manifest, comparators_by_attribute(run.attributes)
     view: JsonObject = {
         "name": run.name,
         "title": run.title,
         "date": manifest.finished_at or manifest.started_at,
         "convention": summary.convention.name,
         **metrics_view(summary),
-        "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
+        "attributes": attribute_lines(summary, comparators),
+        "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
+        "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
         "cases": {
@@ -92,6 +114,7 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
+        "repeated": [each.text for each in repeated.errors()],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "reviews": list(run.reviews),
@@ -115,6 +138,15 @@ def _compared_documents(
         if ranks.get(case.id) in opened:
             documents.add(ranks[case.id], case_documents(case))
     return [(rank, view) for rank, view in documents.within_limit() if view is not None]
+
+
+def _with_pages(
+    view: bytes, pages: PageEmbedder, source: tuple[str, JsonObject | None] | None
+) -> bytes:
+    """Return the JSON of a case with its pages as its first member."""
+    if source is None:
+        return view
+    return b'{"pages":%s,%s' % (embedded(pages(*source)), view[1:])
 
 
 class _Documents:

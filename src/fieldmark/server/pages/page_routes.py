@@ -18,6 +18,7 @@ from fieldmark.registry import Plugin, names
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
+from fieldmark.server.request_models import MAX_FILES
 from fieldmark.server.strategies import list_rule_sets, read_strategies
 from fieldmark.server.views import rescore_view, review_view, run_view
 
@@ -29,7 +30,8 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 def evaluate(state: StateDependency, page: PageDependency, rules: str = "") -> HTMLResponse:
     """Compare two documents as they are typed."""
-    return page("evaluate", "Evaluate", script="evaluate.js", data=_rule_data(state, rules))
+    data = {**_rule_data(state, rules), "write": state.options.write}
+    return page("evaluate", "Evaluate", script="evaluate.js", data=data)
 
 
 @router.get("/rules")
@@ -46,6 +48,7 @@ def batch(state: StateDependency, page: PageDependency, rules: str = "") -> HTML
         "roots": list(state.roots.names),
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
+        "max_files": MAX_FILES,
         "presets": [preset.value for preset in Preset],
     }
     return page("batch", "Batch", script="batch.js", data=data)
@@ -68,8 +71,13 @@ def run(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
 @router.get("/runs/{run}/cases/{case}")
 def case(run: str, case: int, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Show one case of a run."""
-    convention = state.catalog.open(run).manifest.convention.name
-    data = {"run": run, "case": case, "convention": convention}
+    manifest = state.catalog.open(run).manifest
+    data = {
+        "run": run,
+        "case": case,
+        "convention": manifest.convention.name,
+        "pages": bool(state.pages.folders(manifest.pages)),
+    }
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
 
 
@@ -127,6 +135,8 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
         "comparators": list(comparator_catalog()),
         "aligners": list(names(Plugin.ALIGNERS)),
         "rule_sets": listed,
+        "default_rules": state.options.rules_file,
+        "can_write": state.options.write,
         "presets": [preset.to_dict() for preset in PRESETS],
         "weighted": [
             name

@@ -113,7 +113,8 @@ def _selected(query: DiffCasesQuery, state: AppState) -> list[tuple[str, Callabl
     found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
     return [
         (change.case_id, partial(_changed_row, way, change))
-        for way, change in found.changed_cases(
+        for way, change in state.diffs.changed_cases(
+            found,
             direction=None if query.direction is None else _DIRECTIONS[query.direction],
             attribute=query.attribute,
             within=query.slice,

@@ -2,10 +2,10 @@
 
 import { query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
-import { address, problem } from "./page.js";
+import { ERROR_NAMES, INPUTS, data, el, metricTabs, mistakeChips, openedParts, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
+import { address, problem, remember } from "./page.js";
 
-const { run, case: number, convention } = data("page");
+const { run, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
 const filters = query({ ...address(FILTERS), offset: "" });
 
@@ -13,6 +13,13 @@ function neighborLink(label, target, key) {
   return target === null
     ? el("button", { type: "button", disabled: true }, label)
     : el("a", { class: "button", id: label.toLowerCase(), href: `/runs/${run}/cases/${target}${filters}`, "aria-keyshortcuts": key }, label);
+}
+
+async function casePages() {
+  const path = `/api/runs/${run}/cases/${number}/pages`;
+  const { pages, problems } = await request(path);
+  const why = (src) => request(src).then(() => "", (error) => (error.code === "unreadable" ? "This browser cannot read it." : error.message));
+  return { pages: pages.map((page, place) => ({ ...page, src: `${path}/${place + 1}`, why: () => why(`${path}/${place + 1}`) })), problems };
 }
 
 function view(found) {
@@ -29,7 +36,29 @@ function view(found) {
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    documents ? openedParts(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? caseTabs(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+}
+
+function caseTabs(documents) {
+  let box = null;
+  return metricTabs(documents.metrics, {
+    documents: () => {
+      box ??= addRuleLinks(el("div", { class: "case" }, openedParts(documents, hasPages ? casePages() : null)));
+      return box;
+    },
+    tab: address(["tab"]).tab, changeTab: (tab) => remember({ tab: tab === "documents" ? "" : tab }),
+    loadAgreement: () => request(`/api/runs/${run}/cases/${number}/consistency`),
+  });
+}
+
+// Every mistake, and the field that the address names, has a link to its rule.
+function addRuleLinks(box) {
+  const named = address(["path"]).path;
+  for (const field of box.querySelectorAll(".field[data-path]")) {
+    const { path } = field.dataset;
+    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, path));
+  }
+  return box;
 }
 
 document.addEventListener("keydown", (event) => {

@@ -1,15 +1,17 @@
 // Builds the page, and switches between the report and a single case.
 
 function start() {
-  const run = data("run"), opened = data("opened"), before = data("before");
+  const run = data("run"), opened = data("opened"), before = run.comparison ? data("before") : {};
   document.title = `${run.title} · fieldmark`;
   const openCase = (rank) => { location.hash = `case-${rank + 1}`; };
   const sections = [
     ["overview", "Overview", () => overview(run)],
+    ["charts", "Charts", () => chartSection(run, { scores: run.scores, attributeHref: (attribute) => hashAddress("cases", { attribute }) })],
     ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, before)]] : []),
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
+    ["quality", "Quality", () => qualitySection(run)],
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],

@@ -11,6 +11,11 @@ function spreadNode(spread) {
   return interval && el("span", { class: "interval", title: `95% confidence interval${deviation === null ? "" : `; standard deviation ${rate(deviation)}`}` }, `${rate(interval[0], 2)}${DASH}${rate(interval[1], 2)}`);
 }
 
+// A link to the rule of a field; only the web application can change rules.
+function ruleLink(page, path) {
+  return el("a", { class: "edit-rule", href: `${page}?${new URLSearchParams({ path })}`, "aria-label": `Edit rule of ${path}` }, "Edit rule");
+}
+
 function attributeSection(run) {
   const trends = run.trends && new Map(run.trends.attributes);
   const count = (place) => ({ numeric: true, value: (row) => row[1][place], cell: (row) => row[1][place] ? whole(row[1][place]) : el("span", { class: "zero" }, "0") });
@@ -18,7 +23,7 @@ function attributeSection(run) {
   const table = sortableTable({
     caption: "Attributes", step: 25, empty: "No attributes match the filter.",
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[6] && row[6] !== "exact" && el("span", { class: "detail" }, shown(row[6]))] },
+      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[6] && row[6] !== "exact" && el("span", { class: "detail" }, shown(row[6])), run.edit_rules && ruleLink(run.edit_rules, row[0])] },
       { name: "bar", label: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row[1], { width: 110 }) },
       { name: "tp", label: "TP", hint: "True positives: predicted and correct", ...count(0) },
       { name: "tn", label: "TN", hint: "True negatives: empty on both sides", ...count(1) },

@@ -36,17 +36,33 @@ function caseView(rank, { run, opened, go }) {
     view && view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
     view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
     view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    view ? openedParts(view) : el("p", { class: "notice" }, notOpened(run.cases)));
+    view ? metricTabs(view.metrics, { documents: () => openedParts(view), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
+      : el("p", { class: "notice" }, notOpened(run.cases)));
 }
 
-function openedParts(view) {
+// What follows the question mark in the hash of the address, such as `#case-3?tab=accuracy`.
+function hashQuery() {
+  return new URLSearchParams(location.hash.split("?")[1] || "");
+}
+
+function rememberInHash(name, value) {
+  const [place] = location.hash.split("?"), found = hashQuery();
+  if (value) found.set(name, value);
+  else found.delete(name);
+  history.replaceState(null, "", `${place}${found.size ? `?${found}` : ""}`);
+}
+
+// The parts of a case. `pages` are its pages, or a promise of them, if there may be any.
+function openedParts(view, pages = view.pages) {
   const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
   const valueless = view.tree.length > 0 && view.tree.every((node) => kindOf(node[2]) === "hidden");
+  const documents = el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
+    el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
+    valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
+  const page = (pages || view.regions) && pageSection(view.regions, pages, tree);
   return [
-    el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
-      el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
-      valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree),
-    view.regions && el("section", null, el("h2", null, "Regions"), regionMap(view.regions)),
+    repeatedErrors(view.repeated),
+    pages ? el("div", { class: "beside" }, documents, page) : [documents, page],
     view.evaluators && el("section", null, el("h2", null, "Evaluators"), evaluatorCards(view.evaluators)),
     !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),
   ];

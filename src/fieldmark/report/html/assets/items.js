@@ -1,5 +1,12 @@
 // A list of line items: aligned rows, with missing and extra items.
 
+// Errors that several values have in common, such as a lost decimal point.
+function repeatedErrors(texts) {
+  if (!texts || !texts.length) return null;
+  return el("div", { class: "notice repeated", role: "note" }, el("strong", null, texts.length > 1 ? "Repeated errors" : "Repeated error"),
+    el("ul", null, texts.slice(0, 12).map((text) => el("li", null, el("bdi", null, shown(text))))));
+}
+
 // Whether all items are flat rows of fields that fit into a table.
 function isTabular(members) {
   if (!members.length) return false;
@@ -7,27 +14,55 @@ function isTabular(members) {
     && item[5].every((field) => !field[5] && !Array.isArray(field[0])));
 }
 
-function itemTable(members) {
+function itemTable(members, parent) {
   const names = [];
   for (const item of members) for (const field of item[5]) if (!names.includes(field[0])) names.push(field[0]);
   return el("div", { class: "table-scroll items", tabindex: "0", role: "group", "aria-label": "Items" },
     el("table", null,
       el("thead", null, el("tr", null, el("th", { scope: "col" }, "Item"), names.map((name) => el("th", { scope: "col" }, el("bdi", null, shown(name)))))),
-      el("tbody", null, members.map((item) => itemRow(item, names)))));
+      el("tbody", null, members.map((item) => itemRow(item, names, fieldPath(parent, item[0]), counterpart(item, members))))));
 }
 
-function itemRow(item, names) {
+// The nearest item of the other side, for an item that exists on one side only.
+function counterpart([[ours, theirs, , nearest]], members) {
+  if (nearest === undefined) return null;
+  return members.find(([[one, two]]) => (theirs === null ? one === null && two === nearest : two === null && one === nearest)) || null;
+}
+
+function itemRow(item, names, path, near) {
   const [[ours, theirs]] = item;
+  const nearFields = near && new Map(near[5].map((field) => [field[0], field]));
   const fields = new Map(item[5].map((field) => [field[0], field]));
   const compared = item[5].some((field) => field[1] !== 8);
   const state = !compared ? "" : theirs === null ? "missing" : ours === null ? "extra" : "";
   const wrong = item[5].some((field) => isMistake(field[1]));
-  return el("tr", { class: `item ${state} ${wrong ? "has-mistake" : ""}` },
+  return el("tr", { class: ["item", state, near && "near", wrong && "has-mistake"].filter(Boolean).join(" "), ...rowPath(path) },
     el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
-    names.map((name) => itemCell(fields.get(name))));
+    names.map((name) => (near && state ? leftoverCell(fields.get(name), nearFields.get(name), state, fieldPath(path, name)) : itemCell(fields.get(name), fieldPath(path, name)))));
 }
 
-function itemCell(field) {
+// A cell of an item without a counterpart, with what differs from the nearest item marked.
+function leftoverCell(field, near, state, path) {
+  if (!field) return el("td", { class: "quiet" });
+  const value = ([, , expected, candidate]) => (kindOf(expected) === "missing" ? candidate : expected);
+  const own = value(field);
+  if (!near) return el("td", rowPath(path), valueNode(own));
+  const other = value(near);
+  const pair = state === "missing" ? [own, other] : [other, own];
+  const same = JSON.stringify(own) === JSON.stringify(other);
+  const nodes = same ? [valueNode(own), valueNode(own)] : bothValues(...pair);
+  const node = nodes[state === "missing" ? 0 : 1];
+  const plain = !same && !nodes.some((each) => each.querySelector("del, ins"));
+  return el("td", { class: same ? "near-same" : "near-different", ...rowPath(path), title: same ? "equal to the nearest item" : "differs from the nearest item" },
+    plain ? el(state === "missing" ? "del" : "ins", null, node) : node);
+}
+
+function itemCell(field, path) {
+  const cell = cellNode(field);
+  return field ? fill(cell, rowPath(path), []) : cell;
+}
+
+function cellNode(field) {
   if (!field) return el("td", { class: "quiet" });
   const [, outcome, expected, candidate, comparison] = field;
   const title = [OUTCOMES[outcome].word, comparisonText(comparison)].filter(Boolean).join(": ");

@@ -18,7 +18,7 @@ function documentTree(nodes) {
   const [mistakes, fields] = countNodes(nodes);
   const box = el("div", { class: "tree" },
     el("div", { class: "tree-head", "aria-hidden": "true" }, el("span"), el("span", null, "Field"), el("span", null, "Expected"), el("span", null, "Predicted")),
-    nodes.map((node) => treeNode(node, fields > 80)));
+    nodes.map((node) => treeNode(node, fields > 80, "")));
   if (mistakes && fields > 40) box.classList.add("only-mistakes");
   const control = choice("Fields", [["all", `All fields (${whole(fields)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]],
     box.classList.contains("only-mistakes") ? "mistakes" : "all",
@@ -26,18 +26,67 @@ function documentTree(nodes) {
   return [mistakes < fields && mistakes > 0 && control, box];
 }
 
-function treeNode(node, large) {
+const PLAIN_KEY = /^[^.[\]"*]*[^.[\]"*\s][^.[\]"*]*$/;
+
+// The path of a key or of an aligned item, with the index of the ground truth if there is one. Items
+// of the prediction without a counterpart may have the path of another item, so theirs starts with +.
+function fieldPath(parent, key) {
+  if (Array.isArray(key) && key[0] === null && !parent.startsWith("+")) return fieldPath(`+${parent}`, key);
+  if (!Array.isArray(key)) return PLAIN_KEY.test(key) ? `${parent}${parent && "."}${key}` : `${parent}[${JSON.stringify(key)}]`;
+  const place = key[0] === null ? key[1] : key[0];
+  if (typeof place === "number") return `${parent}[${place}]`;
+  return place.startsWith("[") || parent === "" ? parent + place : `${parent}.${place}`;
+}
+
+// The attributes of the row of a path.
+function rowPath(path) {
+  const extra = path.startsWith("+");
+  return { "data-path": extra ? path.slice(1) : path, "data-extra": extra };
+}
+
+// The path of a row, which starts with + in an extra item.
+function pathOfRow(row) {
+  return `${"extra" in row.dataset ? "+" : ""}${row.dataset.path}`;
+}
+
+// The row of a field, or of the innermost branch that contains it.
+function rowOfPath(tree, path) {
+  const rows = Array.from(tree.querySelectorAll("[data-path]"));
+  const exact = rows.find((row) => pathOfRow(row) === path || row.dataset.name === path) || rows.find((row) => row.dataset.path === path);
+  if (exact) return exact;
+  const around = rows.filter((row) => isBelow(path, pathOfRow(row)));
+  return around.sort((one, two) => two.dataset.path.length - one.dataset.path.length)[0] || null;
+}
+
+function isBelow(path, parent) {
+  return parent !== "" && path.startsWith(parent) && /^[.[]/.test(path.slice(parent.length));
+}
+
+// Opens everything that hides a row, and scrolls to it.
+function revealRow(row) {
+  for (let each = row.parentElement; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+  const tree = row.closest(".tree");
+  if (tree && !row.getClientRects().length) {
+    const all = tree.closest(".documents") && tree.closest(".documents").querySelector('.choice [data-value="all"]');
+    if (all) all.click();
+  }
+  row.scrollIntoView({ block: "nearest" });
+}
+
+function treeNode(node, large, parent) {
   const [key, outcome, expected, candidate, , members] = node;
-  if (!members) return fieldRow(node);
+  const isPath = !Array.isArray(key) && !parent && (key === "" || kindOf(expected) === "hidden");
+  const path = isPath ? key : fieldPath(parent, key);
+  if (!members) return fieldRow(node, path, parent);
   const [mistakes, fields] = countNodes(members);
   const open = mistakes > 0 || !large;
-  return el("details", { class: mistakes ? "branch has-mistake" : "branch", open },
+  return el("details", { class: mistakes ? "branch has-mistake" : "branch", open, ...rowPath(path) },
     el("summary", null,
       el("span", { class: "branch-name" }, keyName(key)),
       el("span", { class: "quiet" }, sizeText(expected, candidate, fields)),
       mistakes > 0 && el("span", { class: "branch-mistakes" }, plural(mistakes, "mistake"))),
-    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]]),
-    isTabular(members) ? itemTable(members) : members.map((inner) => treeNode(inner, large)));
+    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]], path, parent),
+    isTabular(members) ? itemTable(members, path) : members.map((inner) => treeNode(inner, large, path)));
 }
 
 function sizeText(expected, candidate, fields) {
@@ -57,12 +106,12 @@ function keyName(key) {
   return el("bdi", { class: "key" }, key === "" ? "document" : shown(key));
 }
 
-function fieldRow([key, outcome, expected, candidate, comparison]) {
+function fieldRow([key, outcome, expected, candidate, comparison], path, parent) {
   const { css } = OUTCOMES[outcome];
   const detail = comparisonText(comparison);
   const hidden = kindOf(expected) === "hidden";
   const [one, two] = bothValues(expected, candidate);
-  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}` },
+  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}`, ...rowPath(path), "data-name": !parent && typeof key === "string" && key !== path && key },
     mark(outcome),
     el("div", { class: "field-key" }, keyName(key), detail && el("div", { class: "detail" }, shown(detail))),
     !hidden && el("div", { class: "side ours", "data-side": "expected" }, one),
