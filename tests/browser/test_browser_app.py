@@ -334,6 +334,8 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
         assert page.run("document.querySelector('#convention').value") == "four_phase"
         assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"
         assert page.run("document.querySelector('[aria-label=Metric]').value") == "rqs"
+        choices = "[...document.querySelector('#provider').options].map(({value}) => value)"
+        assert page.run(choices) == ["", "lexical"]
         page.wait("document.querySelector('.save-bar').textContent.includes('No unsaved changes')")
         assert page.run("document.querySelector('#save').disabled") is True
         goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")

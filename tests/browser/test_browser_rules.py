@@ -81,9 +81,12 @@ def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(se
 
     # The rule of a mistake in a case is reached from the case.
     goto(page, f"{server.url}{first}", "document.querySelector('.edit-rule')")
-    assert "/rules?path=vendor.name" in page.run(
-        "[...document.querySelectorAll('.edit-rule')].map((link) => link.getAttribute('href')).join(' ')"
+    links = page.run(
+        "[...document.querySelectorAll('.edit-rule')].map((link) => link.getAttribute('href'))"
     )
+    assert links == [
+        f"/runs/{run}/rules?path={path}" for path in ("vendor.name", "lines%5B0%5D.amount")
+    ]
     goto(
         page,
         f"{server.url}/runs/{run}/rules?path=lines%5B0%5D.amount",

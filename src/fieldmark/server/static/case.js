@@ -54,9 +54,10 @@ function caseTabs(documents) {
 // Every mistake, and the field that the address names, has a link to its rule.
 function addRuleLinks(box) {
   const named = address(["path"]).path;
-  for (const field of box.querySelectorAll(".field[data-path]")) {
+  for (const field of box.querySelectorAll(".field[data-path], td[data-path]")) {
     const { path } = field.dataset;
-    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, path));
+    const isMistake = field.matches(".has-mistake, .cell-wrong, .cell-format, .cell-missing, .cell-extra, .cell-error");
+    if (isMistake || path === named) (field.querySelector(".field-key") || field).append(ruleLink(`/runs/${run}/rules`, path));
   }
   return box;
 }
