@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from io import BytesIO
 
 import pytest
@@ -132,18 +133,22 @@ def test_other_files_are_not_shown_and_the_reason_is_said(server, name, problem)
     assert image(server, name).status_code == 404
 
 
-def test_renderer_that_exceeds_its_limits_ends_alone(server, tmp_path, monkeypatch):
-    limits = page_images.ProcessLimits(seconds=0.001)
-    monkeypatch.setattr(page_images, "_LIMITS", limits)
-    scans = server.options.pages["scans"]
-    (scans / "absent.pdf").write_bytes(pdf(7))
+def test_renderer_that_exceeds_its_limits_ends_alone(server, monkeypatch):
+    limits = page_images.ProcessLimits
+    failures = [(limits(memory_bytes=4 << 20), "cannot render the PDF file: ")]
+    failures += [(limits(seconds=0.001), "exceeded the time limit")] * _RENDERERS
+    monkeypatch.setattr(page_images, "_WAIT_SECONDS", 0.01)
+    file = server.options.pages["scans"] / "absent.pdf"
     try:
-        for _ in range(_RENDERERS + 1):  # a failed renderer is not counted as running
+        for pages, (limit, reason) in enumerate(failures, 1):
+            monkeypatch.setattr(page_images, "_LIMITS", limit)
+            file.write_bytes(pdf(pages))  # a failure is cached until the file changes
             (problem,) = listed(server, "absent")["problems"]
-            assert "exceeded the time limit" in problem
-            assert str(tmp_path.parent) not in problem
+            assert reason in problem
+            assert "Traceback" not in problem
+            assert sys.prefix not in problem
     finally:
-        (scans / "absent.pdf").unlink()
+        file.unlink()
     assert listed(server, "image")["problems"] == []
 
 
