@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
 from fieldmark.metrics.taxonomy import MISTAKES
@@ -18,7 +18,7 @@ from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, leaves, resolve
 
-__all__ = ["MistakeCluster", "MistakeClusters", "MistakeExample"]
+__all__ = ["FoundMistake", "MistakeCluster", "MistakeClusters", "MistakeExample"]
 
 _EXAMPLES: Final = 3
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
@@ -57,8 +57,19 @@ class MistakeCluster:
     examples: list[MistakeExample] = field(default_factory=list)
 
 
+class FoundMistake(NamedTuple):
+    """One mistake of a case; the pattern is empty if it needs documents that were not saved."""
+
+    attribute: str
+    outcome: Outcome
+    pattern: str
+
+
 class MistakeClusters:
-    """Groups the mistakes of cases by pattern."""
+    """Groups the mistakes of cases by pattern.
+
+    The examples of a group are of different cases, if it has enough cases.
+    """
 
     __slots__ = ("_found", "by_attribute")
 
@@ -68,8 +79,11 @@ class MistakeClusters:
 
     def add(
         self, block: Outcomes, table: AttributeTable, case: Case, *, has_values: bool = True
-    ) -> None:
-        """Add the mistakes of one case; `has_values` says whether its documents were saved."""
+    ) -> list[FoundMistake]:
+        """Add and return the mistakes of one case.
+
+        `has_values` says whether its documents were saved.
+        """
         truth, answer = (case.expected, case.candidate) if has_values else (MISSING, MISSING)
         mistakes = [
             _Mistake(
@@ -81,19 +95,21 @@ class MistakeClusters:
             )
             for record, lone in _with_items(block, table)
         ]
+        found: list[FoundMistake] = []
         if not mistakes:
-            return
+            return found
         shifted = _shifted(mistakes, truth)
         sources = cache(partial(_paths_by_value, truth))
         for mistake in mistakes:
             name, note = _pattern(mistake, case.input, shifted, sources)
+            found.append(FoundMistake(mistake.attribute, mistake.record.outcome, name))
             if name == _NOT_STORED:
                 continue
             cluster = self._found.setdefault(name, MistakeCluster(BY_NAME[name]))
             cluster.number += 1
             cluster.attributes[mistake.attribute] += 1
             self.by_attribute.setdefault(mistake.attribute, Counter())[name] += 1
-            if len(cluster.examples) < _EXAMPLES:
+            if _makes_room(cluster.examples, case.id):
                 cluster.examples.append(
                     MistakeExample(
                         case_id=case.id,
@@ -103,6 +119,7 @@ class MistakeClusters:
                         note=note,
                     )
                 )
+        return found
 
     def largest(self) -> list[MistakeCluster]:
         """Return all clusters, largest first; those without a pattern come last."""
@@ -110,6 +127,17 @@ class MistakeClusters:
             self._found.values(),
             key=lambda each: (each.pattern.name == _NO_PATTERN, -each.number, each.pattern.name),
         )
+
+
+def _makes_room(examples: list[MistakeExample], case_id: str) -> bool:
+    """Return whether an example of a case is wanted; it may replace the second of another case."""
+    if len(examples) < _EXAMPLES:
+        return True
+    ids = [each.case_id for each in examples]
+    if case_id in ids or len(set(ids)) == len(ids):
+        return False
+    del examples[next(place for place, each in enumerate(ids) if each in ids[:place])]
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from fieldmark.wire.scores import (
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["CaseEncoder", "case_from_json", "segment_of"]
+__all__ = ["CaseEncoder", "case_from_json", "case_of_row", "segment_of"]
 
 _CACHED: Final = 2048
 _CONVENTIONS: Final = 8
@@ -244,7 +244,7 @@ def case_from_json(
             overall = score_from_json(row)
     outcomes = _outcomes(row, attributes)
     return CaseResult(
-        _case(row),
+        case_of_row(row),
         outcomes,
         _known_stats(convention).of(row, outcomes.cells),
         attributes.table,
@@ -278,7 +278,8 @@ def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | No
     return found
 
 
-def _case(row: JsonObject) -> Case:
+def case_of_row(row: JsonObject) -> Case:
+    """Return the case of a row, without its outcomes; documents that were not saved are absent."""
     tags, metadata, usage = row.get("tags"), row.get("metadata"), row.get("usage")
     context = CaseContext(
         metadata=metadata if isinstance(metadata, dict) else None,

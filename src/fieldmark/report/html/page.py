@@ -40,6 +40,7 @@ STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "prin
 SCRIPTS: Final = (
     "dom.js",
     "labels.js",
+    "case_links.js",
     "text_diff.js",
     "bars.js",
     "heat_map.js",
@@ -52,6 +53,8 @@ SCRIPTS: Final = (
     "case.js",
     "overview.js",
     "attributes.js",
+    "value_tables.js",
+    "advice.js",
     "cases.js",
     "comparison.js",
     "method.js",
@@ -67,6 +70,7 @@ LEADERBOARD: Final = "leaderboard.js"
 LEADERBOARD_SCRIPTS: Final = (
     "dom.js",
     "labels.js",
+    "case_links.js",
     "bars.js",
     "table.js",
     "values.js",

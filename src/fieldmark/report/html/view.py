@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from fieldmark.metrics.clusters import MistakeCluster
+from fieldmark.metrics.slices import parse_slice_keys
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view
 from fieldmark.report.html.heat_map import HeatMap
@@ -23,10 +29,14 @@ from fieldmark.report.html.metrics import (
 )
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["RunView", "view_of"]
+__all__ = ["RunView", "advice_lines", "most_mistakes_first", "view_of"]
+
+_MAX_NAMED: Final = 8
+"""The number of attributes that are named for a group of similar mistakes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +58,24 @@ def view_of(
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
-    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
-    most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
-    heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
-    mistakes = MistakeGroups()
+    wrong = most_mistakes_first(summary)
+    heat = HeatMap(wrong, len(listed.lines), listed.total)
+    mistakes, tables = MistakeGroups(), ValueTables(wrong)
+    attributes = attribute_lines(summary, comparators_by_attribute(run.attributes))
+    paths = [path for path, _ in worst_attributes(summary.attributes)]
+    facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
     ranks: dict[str, int] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
+    types: JsonObject = {}
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
+        types = types or types_by_count(case.convention)
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
+        tables.add(case, rank)
+        facts.add(case, times, rank)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
@@ -72,7 +88,7 @@ def view_of(
         "date": manifest.finished_at or manifest.started_at,
         "convention": summary.convention.name,
         **metrics_view(summary),
-        "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
+        "attributes": attributes,
         "domains": domain_lines(summary),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
@@ -80,7 +96,9 @@ def view_of(
             "total": listed.total,
             "opened": len(opened),
             "lines": [line.to_json() for line in listed.lines],
+            **facts.view(len(listed.lines)),
         },
+        "types_by_count": types,
         "method": _method(run, has_values=has_values),
     }
     optional: dict[str, JsonValue] = {
@@ -88,10 +106,32 @@ def view_of(
         "slices": slice_lines(summary),
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
+        "value_tables": tables.view(),
+        "advice": advice_lines(facts.clusters.largest()),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }
     view |= {name: part for name, part in optional.items() if part}
     return RunView(run=view, opened=opened)
+
+
+def most_mistakes_first(summary: Summary) -> list[str]:
+    """Return the attributes with mistakes, those with the most of them first."""
+    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
+    return sorted(filter(counts.get, counts), key=lambda path: -counts[path])
+
+
+def advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
+    """Return groups of similar mistakes: pattern, title, hint, mistakes, mistakes by attribute."""
+    return [
+        [
+            each.pattern.name,
+            each.pattern.title,
+            each.pattern.hint,
+            each.number,
+            [list(pair) for pair in each.attributes.most_common(_MAX_NAMED)],
+        ]
+        for each in clusters
+    ]
 
 
 class _Documents:

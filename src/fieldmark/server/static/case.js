@@ -2,12 +2,13 @@
 
 import { query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, INPUTS, data, el, highlightField, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, problem } from "./page.js";
 
 const { run, case: number, convention } = data("page");
 const app = document.getElementById("app");
-const filters = query({ ...address(FILTERS), offset: "" });
+const state = { ...address(FILTERS), offset: "" };
+const filters = query(state);
 
 function neighborLink(label, target, key) {
   return target === null
@@ -19,8 +20,8 @@ function view(found) {
   const documents = found.documents;
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
-      el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, "← All cases"),
-      el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
+      el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, filters ? "← Filtered cases" : "← All cases"),
+      el("span", { class: "case-place quiet" }, found.position ? `${whole(found.position)} of ${whole(found.total)}${filters ? " filtered cases" : ""}` : "not among the filtered cases"),
       neighborLink("Previous", found.previous, "k"), neighborLink("Next", found.next, "j")),
     el("header", { class: "case-head" },
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
@@ -29,9 +30,22 @@ function view(found) {
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    documents ? openedParts(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? openedParts(documents, (path) => `/runs/${run}/cases/${number}${query({ ...state, path })}`) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
 }
 
+// Highlight the field that the URL names, or those of the attribute that the cases are filtered by.
+function showField() {
+  highlightField(app, { ...state, ...address(["path"]) });
+}
+// Another field of the same case needs no new page.
+app.addEventListener("click", (event) => {
+  const link = event.target.closest("a.field-link");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState(null, "", link.href);
+  showField();
+});
+window.addEventListener("popstate", showField);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const id = { j: "next", k: "previous", Escape: "back" }[event.key];
@@ -42,6 +56,7 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
+  showField();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));
 }

@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
+import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
 
 const page = data("page");
@@ -17,7 +17,7 @@ function head() {
     el("h2", { class: "run-title" }, el("bdi", null, shown(page.title))),
     el("p", { class: "case-facts" }, el("span", { class: "run-id" }, run.id), el("span", { class: `status status-${run.status}` }, run.status), !run.saved && el("span", { class: "quiet" }, "temporary: deleted when the server stops"),
       el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), tags),
-    (page.warnings || []).map((text) => el("p", { class: "notice" }, shown(text))));
+    warningLine(page.warnings));
 }
 
 function drawTags() {
@@ -49,9 +49,7 @@ function recommendations() {
     replace(list, el("p", { class: "quiet", role: "status" }, "Analyzing mistakes…"));
     try {
       const found = await request(`/api/runs/${run.id}/improve`);
-      replace(list, found.clusters.length ? el("ol", { class: "advice" }, found.clusters.slice(0, 12).map(({ title, hint, mistakes, attributes }) => el("li", null,
-        el("h3", null, title, " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
-        el("p", { class: "chips" }, Object.entries(attributes).slice(0, 8).map(([path, times]) => el("a", { class: "tag", href: `?attribute=${encodeURIComponent(path)}#cases` }, shown(path), ` × ${whole(times)}`))))))
+      replace(list, found.clusters.length ? adviceList(found.clusters.map((each) => [each.pattern, each.title, each.hint, each.mistakes, Object.entries(each.attributes)]))
         : empty("No recommendations", "This run has no mistakes."));
     } catch (error) {
       replace(list, problem(error));
@@ -68,7 +66,7 @@ function weakSlices() {
     try {
       const found = await request(`/api/runs/${run.id}/slices`);
       const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
-      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, p_adjusted: p }) => el("li", null, el("bdi", { class: "literal" }, shown(text)), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
+      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, slice, p_adjusted: p }) => el("li", null, el(slice.length === 1 ? "a" : "span", slice.length === 1 ? { href: casesHref({ slice: `${slice[0].key}=${slice[0].value}` }) } : null, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
         : el("p", null, "No slice is significantly weaker than the other cases."),
       el("p", { class: "quiet" }, searched), found.notes.map((note) => el("p", { class: "quiet" }, shown(note))));
     } catch (error) {

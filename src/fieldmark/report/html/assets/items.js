@@ -7,16 +7,16 @@ function isTabular(members) {
     && item[5].every((field) => !field[5] && !Array.isArray(field[0])));
 }
 
-function itemTable(members) {
+function itemTable(members, place) {
   const names = [];
   for (const item of members) for (const field of item[5]) if (!names.includes(field[0])) names.push(field[0]);
   return el("div", { class: "table-scroll items", tabindex: "0", role: "group", "aria-label": "Items" },
     el("table", null,
       el("thead", null, el("tr", null, el("th", { scope: "col" }, "Item"), names.map((name) => el("th", { scope: "col" }, el("bdi", null, shown(name)))))),
-      el("tbody", null, members.map((item) => itemRow(item, names)))));
+      el("tbody", null, members.map((item) => itemRow(item, names, placeBelow(place, item[0]))))));
 }
 
-function itemRow(item, names) {
+function itemRow(item, names, place) {
   const [[ours, theirs]] = item;
   const fields = new Map(item[5].map((field) => [field[0], field]));
   const compared = item[5].some((field) => field[1] !== 8);
@@ -24,22 +24,23 @@ function itemRow(item, names) {
   const wrong = item[5].some((field) => isMistake(field[1]));
   return el("tr", { class: `item ${state} ${wrong ? "has-mistake" : ""}` },
     el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
-    names.map((name) => itemCell(fields.get(name))));
+    names.map((name) => itemCell(fields.get(name), placeBelow(place, name))));
 }
 
-function itemCell(field) {
+function itemCell(field, place) {
   if (!field) return el("td", { class: "quiet" });
   const [, outcome, expected, candidate, comparison] = field;
+  const props = fieldProps(place, outcome);
   const title = [OUTCOMES[outcome].word, comparisonText(comparison)].filter(Boolean).join(": ");
-  if (outcome === MATCH && isSame(candidate)) return el("td", { title }, valueNode(expected));
-  if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { class: "quiet" });
-  if (OUTCOMES[outcome].css === "empty") return el("td", { class: "quiet", title }, valueNode(kindOf(expected) === "missing" ? candidate : expected));
+  if (outcome === MATCH && isSame(candidate)) return el("td", { ...props, title }, valueNode(expected));
+  if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { ...props, class: "quiet" });
+  if (OUTCOMES[outcome].css === "empty") return el("td", { ...props, class: "quiet", title }, valueNode(kindOf(expected) === "missing" ? candidate : expected));
   const [one, two] = bothValues(expected, candidate);
-  if (outcome === MISSING && kindOf(candidate) === "missing") return el("td", { class: "cell-missing", title }, mark(outcome), one);
-  if (outcome === EXTRA && kindOf(expected) === "missing") return el("td", { class: "cell-extra", title }, mark(outcome), two);
-  if (isSame(candidate)) return el("td", { class: `cell-${OUTCOMES[outcome].css}`, title }, mark(outcome), one);
-  return el("td", { class: `cell-${OUTCOMES[outcome].css}`, title },
-    el("div", { class: "stacked" }, mark(outcome),
+  if (outcome === MISSING && kindOf(candidate) === "missing") return el("td", { ...props, class: "cell-missing has-mistake", title }, fieldLink(place, mark(outcome)), one);
+  if (outcome === EXTRA && kindOf(expected) === "missing") return el("td", { ...props, class: "cell-extra has-mistake", title }, fieldLink(place, mark(outcome)), two);
+  if (isSame(candidate)) return el("td", { ...props, class: `cell-${OUTCOMES[outcome].css}`, title }, fieldLink(place, mark(outcome)), one);
+  return el("td", { ...props, class: `cell-${OUTCOMES[outcome].css}${isMistake(outcome) ? " has-mistake" : ""}`, title },
+    el("div", { class: "stacked" }, fieldLink(place, mark(outcome)),
       el("span", { class: "side" }, spoken("expected: "), one),
       el("span", { class: "side" }, spoken("predicted: "), two)));
 }

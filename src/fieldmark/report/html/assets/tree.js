@@ -14,11 +14,61 @@ function countNodes(nodes) {
   return [mistakes, fields];
 }
 
-function documentTree(nodes) {
+// The attribute of a member: a path in which items have no index.
+function nodeAttribute(place, key) {
+  return Array.isArray(key) ? `${place}[]` : key === "" ? place : joinPath(place, key);
+}
+
+// The path of a member. Its index is that of the ground truth, if the item exists there.
+function nodePath(place, key) {
+  if (!Array.isArray(key)) return key === "" ? place : joinPath(place, key);
+  const index = key[0] === null ? key[1] : key[0];
+  if (typeof index === "number") return `${place}[${index}]`;
+  return index.startsWith("[") || !place ? `${place}${index}` : `${place}.${index}`;
+}
+
+function placeBelow(place, key) {
+  return { path: nodePath(place.path, key), attribute: nodeAttribute(place.attribute, key), items: Array.isArray(key) ? [...place.items, key] : place.items, link: place.link };
+}
+
+// The properties of the element of a field, by which it is found.
+function fieldProps({ path, attribute }, outcome) {
+  return { "data-path": path || "$", "data-attribute": attribute || "$", "data-outcome": outcome };
+}
+
+// A link to a field of the case, if the page has one for each field.
+function fieldLink(place, ...content) {
+  return place.link ? el("a", { class: "field-link", href: place.link(place.path || "$"), title: "Explain this field" }, content) : content;
+}
+
+// Highlight a field, or the fields of an attribute with an outcome, and scroll to the first.
+// Returns that element, or null.
+function highlightField(root, { path = "", attribute = "", error = "" }) {
+  for (const each of root.querySelectorAll(".highlighted")) { each.classList.remove("highlighted"); each.removeAttribute("aria-current"); }
+  const fields = [...root.querySelectorAll("[data-path]")];
+  let found = path ? fields.filter((each) => each.dataset.path === path) : attribute ? fields.filter((each) => selectsAttribute(attribute, each.dataset.attribute)) : [];
+  if (!path && attribute) {
+    const wrong = found.filter((each) => isMistake(Number(each.dataset.outcome)));
+    const exact = wrong.filter((each) => errorFilter(Number(each.dataset.outcome)) === error);
+    found = exact.length ? exact : error === "tp" || error === "tn" || !wrong.length ? found : wrong;
+  }
+  for (const each of found) {
+    each.classList.add("highlighted");
+    each.setAttribute("aria-current", "true");
+    for (let above = each.parentElement; above && above !== root; above = above.parentElement) if (above.tagName === "DETAILS") above.open = true;
+    // A field that the filter of the tree hides is shown.
+    if (!each.classList.contains("has-mistake")) each.closest(".tree")?.classList.remove("only-mistakes");
+  }
+  if (found.length) found[0].scrollIntoView({ block: "center" });
+  return found[0] || null;
+}
+
+function documentTree(nodes, link = null) {
   const [mistakes, fields] = countNodes(nodes);
+  const root = { path: "", attribute: "", items: [], link };
   const box = el("div", { class: "tree" },
     el("div", { class: "tree-head", "aria-hidden": "true" }, el("span"), el("span", null, "Field"), el("span", null, "Expected"), el("span", null, "Predicted")),
-    nodes.map((node) => treeNode(node, fields > 80)));
+    nodes.map((node) => treeNode(node, fields > 80, root)));
   if (mistakes && fields > 40) box.classList.add("only-mistakes");
   const control = choice("Fields", [["all", `All fields (${whole(fields)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]],
     box.classList.contains("only-mistakes") ? "mistakes" : "all",
@@ -26,9 +76,10 @@ function documentTree(nodes) {
   return [mistakes < fields && mistakes > 0 && control, box];
 }
 
-function treeNode(node, large) {
+function treeNode(node, large, above) {
   const [key, outcome, expected, candidate, , members] = node;
-  if (!members) return fieldRow(node);
+  const place = node[4] && node[4].a ? { ...above, path: key, attribute: node[4].a } : placeBelow(above, key);
+  if (!members) return fieldRow(node, place);
   const [mistakes, fields] = countNodes(members);
   const open = mistakes > 0 || !large;
   return el("details", { class: mistakes ? "branch has-mistake" : "branch", open },
@@ -36,8 +87,8 @@ function treeNode(node, large) {
       el("span", { class: "branch-name" }, keyName(key)),
       el("span", { class: "quiet" }, sizeText(expected, candidate, fields)),
       mistakes > 0 && el("span", { class: "branch-mistakes" }, plural(mistakes, "mistake"))),
-    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]]),
-    isTabular(members) ? itemTable(members) : members.map((inner) => treeNode(inner, large)));
+    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]], place),
+    isTabular(members) ? itemTable(members, place) : members.map((inner) => treeNode(inner, large, place)));
 }
 
 function sizeText(expected, candidate, fields) {
@@ -57,14 +108,14 @@ function keyName(key) {
   return el("bdi", { class: "key" }, key === "" ? "document" : shown(key));
 }
 
-function fieldRow([key, outcome, expected, candidate, comparison]) {
+function fieldRow([key, outcome, expected, candidate, comparison], place) {
   const { css } = OUTCOMES[outcome];
   const detail = comparisonText(comparison);
   const hidden = kindOf(expected) === "hidden";
   const [one, two] = bothValues(expected, candidate);
-  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}` },
+  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}`, ...fieldProps(place, outcome) },
     mark(outcome),
-    el("div", { class: "field-key" }, keyName(key), detail && el("div", { class: "detail" }, shown(detail))),
+    el("div", { class: "field-key" }, fieldLink(place, keyName(key)), detail && el("div", { class: "detail" }, shown(detail))),
     !hidden && el("div", { class: "side ours", "data-side": "expected" }, one),
     !hidden && el("div", { class: "side theirs", "data-side": "predicted" }, two));
 }
