@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.power import PowerResult, power
+    from fieldmark.api.preview import PreviewResult, preview_rules
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
+    from fieldmark.api.review import ReviewResult, add_review, review, undo_review
+    from fieldmark.api.review_queue import ReviewQueue, review_queue
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
@@ -69,8 +72,11 @@ __all__ = [
     "MissingExtra",
     "OptionError",
     "PowerResult",
+    "PreviewResult",
     "ProposedRules",
     "RankResult",
+    "ReviewQueue",
+    "ReviewResult",
     "RunList",
     "RunResult",
     "ScoredRuns",
@@ -79,6 +85,7 @@ __all__ = [
     "ThresholdSet",
     "TriageResult",
     "__version__",
+    "add_review",
     "calibrate",
     "compare",
     "compare_many",
@@ -92,14 +99,18 @@ __all__ = [
     "lint",
     "open_run",
     "power",
+    "preview_rules",
     "rank",
     "rescore",
+    "review",
+    "review_queue",
     "rules_from",
     "runs",
     "score",
     "score_many",
     "thresholds",
     "triage",
+    "undo_review",
 ]
 
 __version__: str
@@ -129,9 +140,17 @@ _MODULES: Final = {
     "ProposedRules": "fieldmark.api.proposed_rules",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
+    "PreviewResult": "fieldmark.api.preview",
+    "preview_rules": "fieldmark.api.preview",
     "rank": "fieldmark.api.rank",
     "RankResult": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
+    "add_review": "fieldmark.api.review",
+    "review": "fieldmark.api.review",
+    "ReviewResult": "fieldmark.api.review",
+    "undo_review": "fieldmark.api.review",
+    "review_queue": "fieldmark.api.review_queue",
+    "ReviewQueue": "fieldmark.api.review_queue",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",

@@ -681,13 +681,14 @@ def test_diff_page_shows_regressions_first(app):
     )
     assert page.text(".notice + .notice") == "second is newer than first"
     assert page.count(".notice ~ #conclusion") == 1
-    assert page.count("#worse tbody a") == 4
-    assert "total: match → wrong value" in page.text("#worse tbody")
+    page.wait("document.querySelector('#changed tbody a')")
+    assert page.count("#changed tbody th a") == 4
+    assert "total: match → wrong value" in page.text("#changed tbody")
     assert page.text("#attributes tbody th") == "total"
     assert page.text("#metrics tbody th") == "macro F1 by attribute"
     assert page.count("#attributes .worse, #metrics .worse, #conclusion.worse") == 0
-    page.click("#worse tbody a")
-    page.wait("document.querySelectorAll('#cases tbody a').length === 1")
+    page.click("#changed tbody th a")
+    page.wait("document.querySelector('.sides')")
 
 
 def test_selected_runs_are_ranked(app):
@@ -703,7 +704,7 @@ def test_selected_runs_are_ranked(app):
     assert page.text("#conclusion") == "Best: second"
     assert page.text(".notice").startswith("second: truth.jsonl: both inputs are this file")
     assert page.count("#ranking tbody tr") == 2
-    assert page.count("#ranking .board-dot") == 2
+    assert page.count("#ranking .row-dot") == 2
     assert page.count(".board-matrix td.pair") == 2
     page.choose("#metric", "completeness")
     page.wait("document.querySelector('.board-head')?.innerText.includes('completeness over')")

@@ -167,6 +167,7 @@ def diff(
         summaries=summaries,
         metrics=replace(metrics, headline=ordered, slices=slices),
         pairs=pairs,
+        sliced=sliced.pairs,
         different=different,
         primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
         only_before=gathered.only[0],

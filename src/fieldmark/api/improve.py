@@ -26,7 +26,7 @@ from fieldmark.wire.improvement import AttributeGain, Improvement
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ImproveResult", "improve"]
+__all__ = ["ImproveResult", "corrected_fact", "improve"]
 
 _CORRECT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
 _MAX_PATTERNS: Final = 3
@@ -48,7 +48,7 @@ class ImproveResult(Improvement):
         return improve_view(self)
 
 
-def _fixed(code: int) -> int:
+def corrected_fact(code: int) -> int:
     """Return the fact of a field if it had been extracted correctly."""
     current = FACTS[code]
     if current.outcome in _EXPECTED_VALUE:
@@ -58,7 +58,7 @@ def _fixed(code: int) -> int:
     return code
 
 
-_FIXED: Final = tuple(_fixed(code) for code in range(1 << CELL_BITS))
+_FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 
 @checked

@@ -49,6 +49,11 @@ class ProposedRules(Mapping[str, JsonValue]):
     def __str__(self) -> str:
         return render_proposal(self._rules, source=self.source, warnings=self.warnings)
 
+    @property
+    def reasons(self) -> JsonObject:
+        """The reason for each rule, by path."""
+        return {each.path: each.reason for each in self._rules}
+
     def __repr__(self) -> str:
         return f"<ProposedRules from {self.source}: {plural(len(self._rules), 'rule')}>"
 

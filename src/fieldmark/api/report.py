@@ -12,6 +12,7 @@ from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError
+from fieldmark.model.json import JsonObject
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
@@ -22,6 +23,7 @@ from fieldmark.run.remote_runs import local_copy
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.store.reviews import REVIEWS
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
@@ -31,6 +33,8 @@ _MAX_CASES_FOR_INTERVALS: Final = 2_000
 """Intervals require reading all cases again, and are narrow if there are more cases."""
 _MAX_EARLIER_RUNS: Final = 11
 """The number of earlier runs in the trend chart."""
+_MAX_REVIEWS: Final = 2_000
+"""The number of decisions of people in a report."""
 
 
 class _Export(NamedTuple):
@@ -114,11 +118,14 @@ def html_report(
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    compared = None if against is None else _compared(stored_run(against), stored)
+    other = None if against is None else stored_run(against)
+    compared = None if other is None else _compared(other, stored)
+    before = None if other is None else _shown_run(other, values=values)
     if compared is not None and not values:
         compared = replace(compared, warnings=())  # they may quote values
     with relaxed_gc():
-        return page(view_of(shown, compared, earlier=_earlier_runs(Path(run)), limits=limits))
+        earlier = _earlier_runs(Path(run))
+        return page(view_of(shown, compared, before=before, earlier=earlier, limits=limits))
 
 
 def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
@@ -140,8 +147,20 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         summary=run.complete_summary,
         cases=run.cases,
         attributes=run.compared_attributes,
+        reviews=_reviews(run),
     )
     return shown if values else shown.without_values()
+
+
+def _reviews(run: StoredRun) -> list[JsonObject]:
+    """Return the decisions of people on a run, without the values that they were made on."""
+    if not (run.path / REVIEWS).exists():
+        return []
+    from fieldmark.api.review import review_of  # most runs have none
+
+    reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
+    sides = ("expected", "candidate")
+    return [{key: each[key] for key in each if key not in sides} for each in reviews]
 
 
 def _earlier_runs(path: Path) -> list[EarlierRun]:

@@ -1,29 +1,31 @@
-"""Apply another convention, or other counting options, to the outcomes of a saved run."""
+"""Apply another convention, other counting options or other rules to a saved run."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from fieldmark.api.arguments import checked, strings
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.data.files import is_url, open_file, redacted_url
-from fieldmark.data.inputs import Coverage
+from fieldmark.data.inputs import Coverage, Inputs
 from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.data.partitions import LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import Threshold
-from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.conventions import Convention, find_convention, rule_weights
 from fieldmark.metrics.identity import canonical_sha256, described
 from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.metrics.tally import CaseTotals
+from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
@@ -33,17 +35,24 @@ from fieldmark.run.gates import RunGates, parse_gates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, Task
+from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.resume import new_run_directory
-from fieldmark.run.session import PARALLEL_BYTES
+from fieldmark.run.session import PARALLEL_BYTES, PreparedRun, Progress, run_session
+from fieldmark.run.settings import RulesLike, resolve_settings
+from fieldmark.run.stored_cases import StoredPairs, check_rescorable
 from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import LONGEST_ROW
+from fieldmark.version import VERSION
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
 from fieldmark.wire.manifest import Manifest
 
-__all__ = ["rescore"]
+if TYPE_CHECKING:
+    from fieldmark.judges.safety import SafetyJudge
+
+__all__ = ["prepare_rules", "rescore"]
 
 _COMPARISON: Final = ("scope", "depth", "comparator", "aligner")
 
@@ -53,6 +62,7 @@ def rescore(
     run: RunLike,
     convention: str | None = None,
     *,
+    rules: RulesLike = None,
     options: Mapping[str, JsonValue] | None = None,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
@@ -61,28 +71,54 @@ def rescore(
     out: str | Path | None = None,
     engine: str = "processes",
     workers: int | str | None = None,
+    offline: bool = False,
+    allow_code: bool = False,
+    progress: Progress | None = None,
 ) -> RunResult:
-    """Apply another convention, or other options, to the outcomes of a run.
+    """Apply other rules, another convention or other options to a run, without its inputs.
 
-    Only counting options can change: a convention that compares values differently needs the inputs
-    and is rejected. `by` groups the cases into slices, by default as in the run. `max_errors` is
-    the number of cases that may have evaluation errors. `out` is a new directory, or a new prefix
-    of an object store, for the resulting run. Large runs are counted by `workers` processes or by
-    the `engine`, as for `score`.
+    With `rules`, the stored documents are compared again, which needs a run that was saved with
+    values and has no evaluators. The convention is that of the rules, otherwise that of the run;
+    safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
+    counted again: only counting options can change, and a convention that compares values
+    differently is rejected. `by` groups the cases into slices, by default as in the run.
+    `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
+    or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
+    old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
+    for `score`; fields are compared again by one process. `offline`, `allow_code` and `progress`
+    are those of `score`.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
     >>> run = fm.score(pairs, out="run")
     >>> run.micro.fn, fm.rescore(run, options={"wrong_value": "fp"}).micro.fn
     (1, 0)
+    >>> fm.rescore(run, rules={"total": {"match": "numeric_tolerance", "tolerance": 1}}).micro.fn
+    0
     """
     stored = stored_run(run)
+    if rules is not None:
+        return _rescore_with_rules(
+            stored,
+            rules,
+            RunOptions(
+                convention=convention,
+                options=options or {},
+                at_least=at_least or {},
+                at_most=at_most or {},
+                by=_slices(stored, by),
+                max_errors=max_errors,
+                out=out,
+                engine=engine,
+                workers=workers,
+                offline=offline,
+                allow_code=allow_code,
+            ),
+            progress,
+        )
     target = _target(stored, convention, options or {})
     gates = RunGates(gates=tuple(parse_gates(at_least, at_most)))
-    before = () if stored.summary is None else stored.summary.by
-    run_options = RunOptions(
-        engine=engine, workers=workers, by=before if by is None else strings(by)
-    )
+    run_options = RunOptions(engine=engine, workers=workers, by=_slices(stored, by))
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
     directory = None if out is None else new_run_directory(out, _manifest(stored, applied))
@@ -91,14 +127,18 @@ def rescore(
             run=stored,
             convention=target,
             path=str(Path(stored.name).absolute()),
-            bytes=Path(stored.name).stat().st_size if Path(stored.name).exists() else 0,
+            bytes=stored.results_bytes,
             keep_rows=directory is not None,
             by=run_options.slice_keys,
         )
         totals = job.totals(recounted.table)
         files = () if directory is None else directory.files
+        done = 0
         for result in _results(job, run_options, files):
             totals.merge(result.totals)
+            done += result.size
+            if progress is not None:
+                progress(result.after * stored.manifest.segment_size, done, stored.results_bytes)
             if directory is not None:
                 directory.append(result.rows, result.attributes)
         recounted.tally, recounted.confidence = totals.tally, totals.confidence
@@ -119,6 +159,93 @@ def rescore(
         return RunResult(summary, (note,), case_source=_RescoredCases(stored, target))
     url = redacted_url(out) if is_url(out) else ""
     return RunResult(summary, (note,), directory.path, url=url)
+
+
+def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
+    """Return what the cases are grouped by; by default as in the run."""
+    before = () if run.summary is None else run.summary.by
+    return before if by is None else strings(by)
+
+
+def prepare_rules(
+    stored: StoredRun, rules: RulesLike, options: RunOptions, *, step: int = 1, keep: bool = False
+) -> tuple[PreparedRun, StoredPairs]:
+    """Return a run that compares the cases of another with rules, and the stream of its cases.
+
+    With a `step`, only one case of so many is compared; with `keep`, the stream has the stored
+    results.
+    """
+    check_rescorable(stored)
+    summary = stored.complete_summary
+    settings = resolve_settings(
+        rules,
+        convention=options.convention,
+        options=options.options,
+        allow_code=options.allow_code,
+        default=stored.convention,
+    )
+    stream = StoredPairs(stored, step=step, keep_results=keep)
+    if stream.format_in is not None:
+        from fieldmark.run.detection import with_regions
+
+        settings = with_regions(settings, Inputs(format_in=stream.format_in))
+    safety = settings.safety or cast("SafetyJudge | None", stream.safety)
+    settings = replace(
+        settings,
+        rules=for_run(settings.rules, offline=options.offline),
+        safety=for_run(safety, offline=options.offline),
+        confidence=_confidence(stored, settings.confidence),
+    )
+    providers = ProviderSet(settings.rules, settings.safety)
+    providers.check_ready()
+    if settings.safety is not None:
+        from fieldmark.run.safety import check_safety
+
+        check_safety(settings.safety)
+    gates = RunGates.of(options, settings.gates)
+    gates.check_names(settings)
+    manifest = replace(
+        _manifest(stored, settings.applied),
+        fieldmark=VERSION,
+        python=platform.python_version(),
+        providers=providers.identities(),
+        weights=rule_weights(settings.rules),
+        rules=settings.source,
+        lists={},
+    )
+    prepared = PreparedRun(
+        settings=settings,
+        stream=stream,
+        gates=gates,
+        providers=providers,
+        segment_size=stored.manifest.segment_size,
+        max_errors=options.max_errors or 0,
+        manifest=None if options.out is None else manifest,
+    )
+    if summary.confidence is None and settings.confidence is not None:
+        raise ConfigError.of(
+            "confidence: the run has no confidences",
+            hint="score the inputs again with confidence=True (--confidence)",
+        )
+    return prepared, stream
+
+
+def _rescore_with_rules(
+    stored: StoredRun, rules: RulesLike, options: RunOptions, progress: Progress | None
+) -> RunResult:
+    """Compare the stored documents of a run again, by the pipeline of every run."""
+    prepared, _ = prepare_rules(stored, rules, options)
+    result = run_session(prepared, options, progress=progress, keep_cases=True)
+    note = f"{stored.path.name} compared again with other rules"
+    return replace(result, notes=(note, *result.notes))
+
+
+def _confidence(run: StoredRun, given: ConfidenceOptions | None) -> ConfidenceOptions | None:
+    """Return the options of confidences, which were read and scaled when the run was made."""
+    before = run.complete_summary.confidence
+    if before is None:
+        return given
+    return before.options if given is None else replace(given, scale=before.options.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +431,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         spent=old.spent,
         warnings=old.warnings,
         structural_warnings=old.structural_warnings,
+        input_warnings=old.input_warnings,
     )
 
 
@@ -351,5 +479,6 @@ def _manifest(run: StoredRun, applied: AppliedConvention) -> Manifest:
             "run": run.path.name,
             "convention": old.convention.name,
             "counting_sha256": old.convention.counting_sha256,
+            "comparison_sha256": old.convention.comparison_sha256,
         },
     )

@@ -1,4 +1,4 @@
-"""`fieldmark rescore`: apply another convention to a saved run."""
+"""`fieldmark rescore`: apply other rules or another convention to a saved run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
     SuggestingChoice,
+    allow_code_option,
     by_option,
     engine_options,
     gate_options,
+    offline_option,
     out_option,
     output_options,
     root_option,
@@ -32,6 +34,7 @@ __all__ = ["command"]
 
 @make_command(
     examples=(
+        "fieldmark rescore runs/before --rules rules.yaml --out runs/after",
         "fieldmark rescore runs/before --set wrong_value=fp",
         "fieldmark rescore latest --convention taxonomy_code --out runs/latest-by-code",
         "fieldmark rescore latest --set rqs_form=complement --min rqs=0.9",
@@ -47,11 +50,19 @@ __all__ = ["command"]
 )
 @click.argument("run")
 @option(
+    "--rules",
+    group=COMPARISON,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Compare the saved documents again with this rules file or strategy file.",
+)
+@option(
     "--convention",
     group=COMPARISON,
     type=SuggestingChoice(list(CONVENTIONS)),
     metavar="NAME",
-    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.  [default: as in RUN]",
+    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.  [default: that of the rules, "
+    "otherwise as in RUN]",
 )
 @set_option("wrong_value=fp")
 @by_option
@@ -59,11 +70,14 @@ __all__ = ["command"]
 @root_option
 @out_option("Directory for the new run, or its URL (s3://).  [default: do not save]", urls=True)
 @engine_options
+@offline_option
+@allow_code_option
 @top_option()
 @output_options
 def command(
     run: str,
     *,
+    rules: Path | None,
     convention: str | None,
     options: Mapping[str, JsonValue],
     at_least: Mapping[str, float],
@@ -74,17 +88,22 @@ def command(
     root: Path,
     engine: str,
     workers: int | str,
+    offline: bool,
+    allow_code: bool,
     output: OutputOptions,
 ) -> int:
-    """Apply another convention to RUN, without the inputs.
+    """Apply other rules or another convention to RUN, without the inputs.
 
-    Only counting options can change: how a wrong value is counted, what is undefined, how scores
-    are computed. A convention that compares values differently is rejected. RUN is a directory,
-    an id or the start of an id, a tag, or `latest`.
+    With --rules, the saved documents are compared again, which needs a run with values and without
+    evaluators. Otherwise only counting options can change: how a wrong value is counted, what is
+    undefined, how scores are computed; a convention that compares values differently is rejected.
+    `fieldmark preview` shows what rules would change. RUN is a directory, an id or the start of an
+    id, a tag, or `latest`.
     """
     rescored = rescore(
         find_run(run, root),
         convention,
+        rules=rules,
         options=options,
         at_least=at_least,
         at_most=at_most,
@@ -93,6 +112,8 @@ def command(
         out=out,
         engine=engine,
         workers=workers,
+        offline=offline,
+        allow_code=allow_code,
     )
     print_run(rescored, output)
     return run_exit_code(rescored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from fieldmark.compare.calibrated import CalibratedThreshold
@@ -21,6 +22,7 @@ __all__ = [
     "RuleCalibration",
     "judge_identity",
     "read_calibration",
+    "with_calibrated_thresholds",
 ]
 
 CALIBRATED: Final = "calibrated"
@@ -120,3 +122,16 @@ def _checked(located: Located) -> JsonObject:
 
 def _mapping(value: JsonValue) -> JsonObject:
     return value if isinstance(value, dict) else {}
+
+
+def with_calibrated_thresholds(value: JsonValue, directory: Path) -> JsonValue:
+    """Return rules with the thresholds of the calibration files that they name."""
+    if isinstance(value, list):
+        return [with_calibrated_thresholds(each, directory) for each in value]
+    if not isinstance(value, dict):
+        return value
+    rest = {name: with_calibrated_thresholds(each, directory) for name, each in value.items()}
+    if rest.get("threshold") != CALIBRATED:
+        return rest
+    stored = load_file(directory / str(rest.pop(CALIBRATION))).value_of("threshold")
+    return {**rest, "threshold": stored}

@@ -10,6 +10,7 @@ from fieldmark.errors import Problem
 from fieldmark.metrics.conventions import Convention
 from fieldmark.model.comparison import Provider
 from fieldmark.model.confidence import ConfidenceOptions
+from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rules
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class LoadedRules:
     """Valid rules, what else their file sets, and warnings about them.
 
     `thresholds` are those of the file for `fuzzy` and `semantic`, `safety` is its safety judge, and
-    `confidence` says how the confidences of predictions are read, if they are.
+    `confidence` says how the confidences of predictions are read, if they are. `source` is the
+    native form of the rules as JSON, without models, unless they contain functions.
     """
 
     rules: Rules
@@ -34,6 +36,7 @@ class LoadedRules:
     safety: object | None = None
     confidence: ConfidenceOptions | None = None
     warnings: tuple[Problem, ...] = ()
+    source: JsonObject | None = None
 
     @property
     def safety_judge(self) -> object | None:

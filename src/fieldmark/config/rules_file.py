@@ -20,7 +20,7 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
-from fieldmark.config.calibration import CALIBRATION
+from fieldmark.config.calibration import CALIBRATION, with_calibrated_thresholds
 from fieldmark.config.confidence import CONFIDENCE, CONFIDENCE_KEYS
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.files import load_file
@@ -50,6 +50,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin
+from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.values.paths import (
     PathError,
     PathLimitError,
@@ -579,7 +580,22 @@ def loaded_rules(located: Located, context: Context) -> LoadedRules:
     """Read the rules of a file; the error lists all problems."""
     loaded = rules_of(located, context)
     context.problems.raise_any()
-    return replace(loaded, warnings=context.problems.warnings)
+    source = _source(located.value, context.directory)
+    return replace(loaded, warnings=context.problems.warnings, source=source)
+
+
+def _source(value: object, directory: Path | None) -> JsonObject | None:
+    """Return valid rules as JSON without their models, which are those of whoever applies them.
+
+    Rules that contain Python functions cannot be stored.
+    """
+    try:
+        stored = read_json(strict_json(value))
+    except (TypeError, ValueError):
+        return None
+    form = native_form(stored)
+    rest = {name: each for name, each in form.items() if name not in (PROVIDER.name, SAFETY.name)}
+    return cast("JsonObject", with_calibrated_thresholds(rest, directory or Path()))
 
 
 def rules_of(located: Located, context: Context) -> LoadedRules:

@@ -34,6 +34,8 @@ __all__ = [
 
 _BLOCK_BYTES: Final = 1 << 15
 _SCAN_BYTES: Final = 1 << 18
+_COUNT_BYTES: Final = 1 << 14
+"""Only in a part of this size with a line that is searched for, lines are split."""
 
 
 class LineBlock(NamedTuple):
@@ -65,12 +67,16 @@ def read_line_blocks(
         if parts and block.index(b"\n") > limit:
             raise too_long_error(name, first, limit)
         yield LineBlock(block, first, offset)
-        first += kernel.count_lines(block) if COMPILED else block.count(b"\n")
+        first += _count_lines(block)
         offset += len(block)
         parts = [piece[cut:]] if cut < len(piece) else []
         held = len(piece) - cut
     if parts:
         yield LineBlock(b"".join(parts), first, offset)
+
+
+def _count_lines(raw: bytes) -> int:
+    return kernel.count_lines(raw) if COMPILED else raw.count(b"\n")
 
 
 def read_block(stream: IO[bytes], name: str) -> bytes:
@@ -183,10 +189,14 @@ def nth_lines(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:
     ([2, 6], 1)
     """
     ends: list[int] = []
-    # Splitting is faster than counting, and much faster than searching.
-    lines = piece.split(b"\n", wanted)
-    while len(lines) > wanted:
-        ends.append(len(piece) - len(lines[-1]))
-        wanted = every
-        lines = lines[-1].split(b"\n", wanted)
-    return ends, wanted - len(lines) + 1
+    for start in range(0, len(piece), _COUNT_BYTES):
+        part = piece[start : start + _COUNT_BYTES]
+        number, end = _count_lines(part), start + len(part)
+        while number >= wanted:
+            # Splitting is much faster than searching.
+            part = part.split(b"\n", wanted)[-1]
+            ends.append(end - len(part))
+            number -= wanted
+            wanted = every
+        wanted -= number
+    return ends, wanted

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, count
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from fieldmark.metrics.bootstrap import (
@@ -24,6 +25,7 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
 from fieldmark.metrics.gates import less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, MICRO_F1, QUALITY_METRICS
+from fieldmark.metrics.power import POWER
 from fieldmark.metrics.quality import QualityCounts, QualityMetrics
 from fieldmark.metrics.rates import Interval, ratio
 from fieldmark.metrics.significance import (
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
+    "RELEVANT_CHANGE",
     "CaseChange",
     "CaseInRun",
     "DiffVerdict",
@@ -73,7 +76,12 @@ GROUPS: Final = 2_048
 OutcomeChange: TypeAlias = tuple[str, str]
 """The outcome of a field in the first run and in the second."""
 
+RELEVANT_CHANGE: Final = 0.05
+"""The change of a metric that a comparison must be able to detect to conclude "no difference"."""
+
 _LIMITS: Final = (-1.0, 1.0)
+_DETECTABLE: Final = 1 + NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - ALPHA / 2)
+"""How much larger than half a confidence interval a change is that is usually significant."""
 _OUTCOME_SHIFT: Final = 4
 """The bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
@@ -112,10 +120,11 @@ class FieldChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChange:
-    """A case that improved or got worse, with the fields whose outcomes changed.
+    """A case with changed outcomes of fields, or with another score.
 
     A case improves if its score rises, or if it has fewer mistakes at the same score. The fields
-    that changed in the same direction come first.
+    that changed in the same direction come first. `attributes` says how many mistakes fewer the
+    case has in each attribute in which their number changed; the number is negative for more.
     """
 
     case_id: str
@@ -124,6 +133,7 @@ class CaseChange:
     verdict_before: str | None
     verdict_after: str | None
     fields: tuple[FieldChange, ...] = ()
+    attributes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gain(self) -> float:
@@ -149,7 +159,11 @@ class PairedCases:
     shifts: Counter[OutcomeChange] = field(default_factory=Counter)
     directions: Counter[Direction] = field(default_factory=Counter)
     changes: dict[Direction, list[CaseChange]] = field(
-        default_factory=lambda: {Direction.IMPROVED: [], Direction.WORSE: []}
+        default_factory=lambda: {
+            Direction.WORSE: [],
+            Direction.IMPROVED: [],
+            Direction.UNCHANGED: [],
+        }
     )
     attributes: dict[str, list[int]] = field(default_factory=dict)
     by_evaluator: dict[str, list[int]] = field(default_factory=dict)
@@ -182,13 +196,16 @@ class PairedCases:
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
+        fewer: Counter[str] = Counter()
         if fields and direction is not Direction.NOT_SCORED:
             fewer = _mistakes(cells[0], before.table)
             fewer.subtract(_mistakes(cells[1], after.table))
             for path, number in fewer.items():
                 if number:
                     self.attributes.setdefault(path, [0, 0])[number < 0] += 1
-        if direction in self.changes and old.score is not None and new.score is not None:
+        if direction is Direction.UNCHANGED and not fields:
+            return
+        if old.score is not None and new.score is not None:
             sign = -1 if direction is Direction.WORSE else 1
             fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
             self.changes[direction].append(
@@ -199,11 +216,15 @@ class PairedCases:
                     verdict_before=old.verdict,
                     verdict_after=new.verdict,
                     fields=tuple(fields),
+                    attributes={path: number for path, number in fewer.items() if number},
                 )
             )
 
     def changed(self, direction: Direction) -> list[CaseChange]:
-        """Return the cases that improved or got worse, largest change of the score first."""
+        """Return the cases that changed in a direction, largest change of the score first.
+
+        The unchanged cases are those of which only single fields changed, for better and worse.
+        """
         return sorted(self.changes[direction], key=lambda each: -abs(each.gain))
 
     def passes(self) -> tuple[int, int]:
@@ -293,8 +314,10 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
 class DiffVerdict(StrEnum):
     """Whether a metric changed significantly.
 
-    Too few cases to tell: so few cases differ that even the same change in all of them would not
-    be significant. Not comparable: the runs have different rules or conventions.
+    No difference: no case differs, or a change of `RELEVANT_CHANGE` would probably have been found.
+    Too few cases to tell: it could have been missed, because the confidence interval is too wide or
+    so few cases differ that even the same change in all of them would not be significant.
+    Not comparable: the runs have different rules or conventions.
     """
 
     BETTER = "better"
@@ -331,6 +354,24 @@ class MetricDifference:
     word: DiffVerdict
     improved: int = 0
     worse: int = 0
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest change that as many cases would show to be significant with a power of 80%.
+
+        It follows from the width of the confidence interval; `None` without an interval.
+        """
+        if self.interval is None:
+            return None
+        low, high = self.interval
+        return _DETECTABLE * (high - low) / 2
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the p-value means something: with enough differing cases, it could be small."""
+        if self.word is DiffVerdict.TOO_FEW:
+            return self.interval is not None
+        return self.word is not DiffVerdict.NOT_COMPARABLE
 
     def without_zero(self) -> MetricDifference:
         """Return an F1 that is undefined without a match; the difference still counts it as 0."""
@@ -630,30 +671,37 @@ def metric_differences(
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])
-        word = DiffVerdict.SAME
-        if not comparable:
-            word = DiffVerdict.NOT_COMPARABLE
-        elif samples.differing and (delta is None or smallest[name] > ALPHA):
-            word = DiffVerdict.TOO_FEW
-        elif delta and adjusted[name] <= ALPHA:
-            gain = -delta if samples.less_is_better else delta
-            word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
+        few = bool(samples.differing) and (delta is None or smallest[name] > ALPHA)
         interval = None
         varies = offsets is not None and (has_width(offsets) or not samples.differing)
-        if delta is not None and offsets is not None and varies and word is not DiffVerdict.TOO_FEW:
+        if delta is not None and offsets is not None and varies and not (few and comparable):
             interval = interval_around(delta, offsets, _LIMITS)
         improved, worse = cases.get(name, (0, 0))
-        found[name] = MetricDifference(
+        change = MetricDifference(
             before=_defined(samples.before[0]),
             after=_defined(samples.after[0]),
             delta=delta,
             interval=interval,
             p=p[name],
             adjusted=adjusted.get(name, 1.0),
-            word=word,
+            word=DiffVerdict.SAME,
             improved=improved,
             worse=worse,
         )
+        if not comparable:
+            word = DiffVerdict.NOT_COMPARABLE
+        elif not samples.differing:
+            word = DiffVerdict.SAME
+        elif delta and not few and change.adjusted <= ALPHA:
+            gain = -delta if samples.less_is_better else delta
+            word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
+        elif not few and delta == 0 and (offsets is None or not has_width(offsets)):
+            word = DiffVerdict.SAME  # the differences of the cases do not affect this metric
+        elif change.detectable is None or change.detectable > RELEVANT_CHANGE:
+            word = DiffVerdict.TOO_FEW
+        else:
+            word = DiffVerdict.SAME
+        found[name] = replace(change, word=word)
     return found
 
 

@@ -205,7 +205,8 @@ class Summary:
     """Every metric of a run.
 
     `structural_warnings` are those `warnings` that say that the documents probably do not have the
-    structure that they are compared by, so that the metrics mean little. `slices` are the metrics
+    structure that they are compared by, so that the metrics mean little. `input_warnings` are those
+    about how inputs were read, which do not depend on the rules. `slices` are the metrics
     of groups of cases, by name (`vendor=Acme`), for each key in `by`.
     """
 
@@ -228,6 +229,7 @@ class Summary:
     failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     structural_warnings: tuple[str, ...] = ()
+    input_warnings: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     slices: Mapping[str, Summary] = field(default_factory=dict)
 

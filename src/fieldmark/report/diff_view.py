@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -10,11 +9,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.metrics.difference import CaseChange, DiffVerdict, Direction, MetricDifference
+from fieldmark.metrics.difference import CaseChange, DiffVerdict, MetricDifference
 from fieldmark.metrics.headline import METRIC_TITLES
-from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.slices import slice_text
 from fieldmark.model.json import JsonValue
+from fieldmark.report.diff_words import (
+    conclusion,
+    explanation,
+    interval_text,
+    named_p,
+    p_value,
+    signed,
+)
 from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
@@ -22,7 +28,7 @@ from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["diff_csv", "diff_markdown", "diff_view", "p_value"]
+__all__ = ["diff_csv", "diff_markdown", "diff_view"]
 
 _STYLES: Final = {
     DiffVerdict.WORSE: "bold red",
@@ -32,20 +38,10 @@ _STYLES: Final = {
     DiffVerdict.NOT_COMPARABLE: "dim",
 }
 _ORDER: Final = tuple(_STYLES)
-_CONCLUSIONS: Final = {
-    DiffVerdict.WORSE: "regressed",
-    DiffVerdict.BETTER: "improved",
-    DiffVerdict.SAME: "no significant difference",
-    DiffVerdict.TOO_FEW: "too few cases to tell",
-    DiffVerdict.NOT_COMPARABLE: "not comparable",
-}
-_NO_P: Final = {DiffVerdict.TOO_FEW: "too few", DiffVerdict.NOT_COMPARABLE: DASH}
-"""Shown instead of a p-value that could not be significant."""
 _GROUP_COLUMNS: Final = ("Before", "After", "Change", "95% CI", "p adjusted", "Improved", "Worse")
 _COLUMNS: Final = (
     "before", "after", "delta", "low", "high", "p", "p_adjusted", "word", "improved", "worse",
 )  # fmt: skip
-_SMALLEST_P: Final = 0.001
 _MAX_NAMES: Final = 10
 _MAX_CASES: Final = {"worse": 100, "improved": 10}
 """Cases that are listed: those that got worse decide about a release."""
@@ -61,7 +57,8 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
     parts: list[RenderableType] = [
         *(one_line(f"warning: {text}", "bold red") for text in diff.warnings),
         *(one_line(f"· {note}", "dim") for note in diff.notes),
-        one_line(_conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
+        one_line(conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
+        *([one_line(explanation(diff), "dim")] if explanation(diff) else []),
         one_line(_conventions(diff), "dim"),
         Text(),
         metrics,
@@ -90,8 +87,9 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
     ranked = _ranked(diff.attributes)
     lines = [
         *(f"> warning: {for_markdown(text)}\n" for text in diff.warnings),
-        _conclusion(diff),
+        conclusion(diff),
         "",
+        *([explanation(diff), ""] if explanation(diff) else []),
         _conventions(diff),
         "",
         *gates,
@@ -192,30 +190,6 @@ def _ranked(attributes: Mapping[str, MetricDifference]) -> list[tuple[str, Metri
     return sorted(attributes.items(), key=sort_key)
 
 
-def _conclusion(diff: RunDiff) -> str:
-    main = diff.main
-    words = Counter(each.word for each in diff.attributes.values())
-    significant = (DiffVerdict.WORSE, DiffVerdict.BETTER)
-    changed = [f"{words[word]} {_CONCLUSIONS[word]}" for word in significant if word in words]
-    attributes = f"; attributes: {', '.join(changed)}" if changed else ""
-    cases = plural(diff.pairs.cases, "case")
-    title = METRIC_TITLES[diff.metric]
-    means = f"{title} {number(main.before)} → {number(main.after)}"
-    if not diff.comparable:
-        means = f"{title} {number(main.before)} and {number(main.after)}"
-        return f"Not comparable: {means} over {cases}, by different {' and '.join(diff.different)}"
-    p = "" if diff.word in _NO_P else f", {_named_p(main.p)}"
-    counts = ", ".join(
-        f"{count} {way.replace('_', ' ')}"
-        for way, count in diff.case_counts.items()
-        if count or way != Direction.NOT_SCORED
-    )
-    return (
-        f"{_CONCLUSIONS[diff.word].capitalize()}: {means} ({_signed(main.delta)}{p}) "
-        f"over {cases}: {counts}{attributes}"
-    )
-
-
 def _conventions(diff: RunDiff) -> str:
     """Return the convention of both runs, or both conventions."""
     before, after = diff.before.convention, diff.after.convention
@@ -230,20 +204,20 @@ def _cells(metric: MetricDifference, p: float) -> list[Text]:
     return [
         Text(number(metric.before)),
         Text(number(metric.after)),
-        Text(_signed(metric.delta), style=style),
-        Text(_interval(metric.interval), style="dim"),
-        Text(_NO_P.get(metric.word) or p_value(p), style=style),
+        Text(signed(metric.delta), style=style),
+        Text(interval_text(metric.interval), style="dim"),
+        Text(_p_text(metric, p), style=style),
     ]
 
 
 def _markdown_row(name: str, metric: MetricDifference, p: float, *cases: int) -> str:
-    change = _signed(metric.delta)
+    change = signed(metric.delta)
     significant = metric.word in (DiffVerdict.BETTER, DiffVerdict.WORSE)
     marked = f"**{change}**" if significant else change
     before, after = number(metric.before), number(metric.after)
-    shown_p = _NO_P.get(metric.word) or p_value(p)
+    shown_p = _p_text(metric, p)
     counts = [DASH if metric.word is DiffVerdict.NOT_COMPARABLE else str(n) for n in cases]
-    cells = (name, before, after, marked, _interval(metric.interval), shown_p, *counts)
+    cells = (name, before, after, marked, interval_text(metric.interval), shown_p, *counts)
     return f"| {' | '.join(cells)} |"
 
 
@@ -261,7 +235,7 @@ def _changes(diff: RunDiff) -> Iterator[Text]:
     """Yield lines about changed cases and fields."""
     if diff.comparable:
         fixed, regressed = diff.pairs.passes()
-        p = "" if diff.passes_p is None else f" ({_named_p(diff.passes_p)})"
+        p = "" if diff.passes_p is None else f" ({named_p(diff.passes_p)})"
         yield one_line(f"cases that now pass: {fixed}; no longer pass: {regressed}{p}")
     listed = (("worse", diff.worse, "red"), ("improved", diff.improved, "green"))
     for title, changes, style in listed:
@@ -296,18 +270,8 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMES]) + (" …" if len(names) > _MAX_NAMES else "")
 
 
-def _signed(value: float | None) -> str:
-    return number(None) if value is None else f"{value:+.3f}" if value else "·"
-
-
-def _interval(interval: Interval | None) -> str:
-    return number(None) if interval is None else f"{interval[0]:+.3f} to {interval[1]:+.3f}"
-
-
-def p_value(p: float) -> str:
-    """Return a p-value as text; very small ones as less than a thousandth."""
-    return f"<{_SMALLEST_P}" if p < _SMALLEST_P else number(p)
-
-
-def _named_p(p: float) -> str:
-    return f"p {p_value(p)}" if p < _SMALLEST_P else f"p = {p_value(p)}"
+def _p_text(metric: MetricDifference, p: float) -> str:
+    """Return a p-value; "too few" if it could not be significant, a dash if it means nothing."""
+    if metric.is_tested:
+        return p_value(p)
+    return DASH if metric.word is DiffVerdict.NOT_COMPARABLE else "too few"

@@ -9,11 +9,10 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fieldmark.metrics.difference import DiffVerdict
 from fieldmark.metrics.leaderboard import AttributeRanking
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.model.json import JsonValue
-from fieldmark.report.diff_view import p_value
+from fieldmark.report.diff_words import p_value
 from fieldmark.report.tables import DASH, more_text, number, score_text
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
@@ -199,7 +198,7 @@ def _cost_rows(board: Leaderboard) -> Iterator[list[str]]:
 
 def _pair_text(board: Leaderboard, one: int, other: int) -> str:
     found = board.pair(one, other)
-    return "too few" if found.word is DiffVerdict.TOO_FEW else p_value(found.adjusted)
+    return p_value(found.adjusted) if found.is_tested else "too few"
 
 
 def _places(places: Sequence[int]) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
+from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -14,12 +16,16 @@ from fieldmark.wire.manifest import Manifest
 
 __all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
 
+_NO_VALUES: Final = ("case_id", "path", "decision", "by", "at", "problem")
+"""The parts of a review that quote no value; a comment may."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRun:
     """A finished run; each call of `cases` reads all cases from the start.
 
-    `has_values` is false after `without_values`.
+    `reviews` are the decisions of people on its fields, as JSON. `has_values` is false after
+    `without_values`.
     """
 
     name: str
@@ -27,6 +33,7 @@ class ShownRun:
     summary: Summary
     cases: Callable[[], Iterable[CaseResult]]
     attributes: Sequence[Attribute] = ()
+    reviews: Sequence[JsonObject] = ()
     has_values: bool = True
 
     @property
@@ -45,6 +52,9 @@ class ShownRun:
         return replace(
             self,
             has_values=False,
+            reviews=[
+                {key: each[key] for key in _NO_VALUES if key in each} for each in self.reviews
+            ],
             cases=lambda: (case.without_values() for case in cases()),
             manifest=Manifest(
                 command=manifest.command,
@@ -64,6 +74,7 @@ class ShownRun:
                 if hidden
                 else (),
                 structural_warnings=(),
+                input_warnings=(),
             ),
         )
 

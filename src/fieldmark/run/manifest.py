@@ -54,6 +54,7 @@ def make_manifest(
         target=target,
         options=options,
         segment_size=segment_size,
+        rules=settings.source,
     )
 
 

@@ -324,7 +324,11 @@ class _Session:
             evaluators=None if self._runner is None else self._runner.summaries(),
             warnings=(*structural, *self._warnings()),
         )
-        summary = replace(summary, structural_warnings=structural)
+        summary = replace(
+            summary,
+            structural_warnings=structural,
+            input_warnings=(*self._stream.structural, *self._input_warnings()),
+        )
         if self._totals.confidence is not None and self._settings.confidence is not None:
             options = self._settings.confidence
             if options.scale is None:
@@ -382,18 +386,19 @@ class _Session:
         return (
             *self._settings.warnings,
             *warnings.errors(),
-            *self._stream.warnings,
-            *dict.fromkeys(self._target_warnings),
-            *(
-                [warn_non_finite("target", self._dialect.non_finite, self._first_non_finite)]
-                if self._dialect.non_finite
-                else []
-            ),
+            *self._input_warnings(),
             *warnings.uncertain(),
             *([] if self._runner is None else self._runner.path_warnings()),
             *dict.fromkeys(unused),
             *([] if self._totals.slices is None else self._totals.slices.warnings(list(facts))),
         )
+
+    def _input_warnings(self) -> Iterator[str]:
+        """Yield the warnings about how the inputs, or the output of a target, were read."""
+        yield from self._stream.warnings
+        yield from dict.fromkeys(self._target_warnings)
+        if self._dialect.non_finite:
+            yield warn_non_finite("target", self._dialect.non_finite, self._first_non_finite)
 
     # --- one process ------------------------------------------------------------------------------
 
@@ -682,6 +687,8 @@ def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engin
         return "cases are selected by tag or id"
     if prepared.own_evaluators or settings.own_rules:
         return "cases have evaluators of their own"
+    if not prepared.stream.sides:
+        return "the cases are those of a saved run"
     if observers:
         return "the result of each case is reported while it runs"
     if settings.safety is not None:

@@ -40,7 +40,8 @@ class Settings:
     `own_rules` are the rules of single cases by id. `evaluator_rules` are the rules of evaluators
     that other metrics come from, by name, and `evaluator_options` say which metrics those are.
     `safety` judges the predictions of a run without evaluators. `confidence` says how the
-    confidences of predictions are read, if they are.
+    confidences of predictions are read, if they are. `source` is a rules file in JSON that gives
+    the same rules and convention, without models; rules that are Python objects have none.
     """
 
     rules: Rules
@@ -52,6 +53,7 @@ class Settings:
     evaluator_options: JsonObject = field(default_factory=dict)
     safety: SafetyJudge | None = None
     confidence: ConfidenceOptions | None = None
+    source: JsonObject | None = None
 
     def rules_of(self, case_id: str) -> Rules:
         """Return the rules of a case."""
@@ -91,16 +93,17 @@ def resolve_settings(
     depth: str | None = None,
     allow_code: bool = False,
     confidence: ConfidenceLike = None,
+    default: Convention = DEFAULT_CONVENTION,
 ) -> Settings:
     """Resolve the rules and the convention; raise an error for invalid ones.
 
-    The default convention is that of the rules, otherwise `confusion`. With `allow_code`, rules may
-    name Python functions. `confidence` is added to that of the rules.
+    The default convention is that of the rules, otherwise the `default`. With `allow_code`, rules
+    may name Python functions. `confidence` is added to that of the rules.
     """
     loaded = _load(rules, allow_code=allow_code)
     given = loaded.rules
     try:
-        chosen = loaded.convention or DEFAULT_CONVENTION
+        chosen = loaded.convention or default
         if convention is not None and find_convention(convention).name != chosen.name:
             chosen = find_convention(convention)
         chosen = chosen.with_options(options or {})
@@ -122,7 +125,27 @@ def resolve_settings(
         warnings=tuple(map(str, loaded.warnings)),
         safety=cast("SafetyJudge | None", loaded.safety_judge),
         confidence=resolve_confidence(confidence, loaded.confidence),
+        source=_source(loaded, chosen, match=match, align=align, scope=scope, depth=depth),
     )
+
+
+def _source(loaded: LoadedRules, convention: Convention, **given: str | None) -> JsonObject | None:
+    """Return the rules as a rules file with a convention and with the other given settings."""
+    if loaded.source is None:
+        return None
+    usual = described(find_convention(convention.name).counting)
+    changed = {
+        name: value
+        for name, value in described(convention.counting).items()
+        if value != usual[name]
+    }
+    source = {**loaded.source, "convention": {"name": convention.name, **changed}}
+    source |= {name: given[name] for name in ("scope", "depth") if given[name] is not None}
+    if chosen := {name: given[name] for name in ("match", "align") if given[name] is not None}:
+        own = loaded.source.get("defaults")
+        kept = {k: v for k, v in own.items() if k == "align"} if isinstance(own, dict) else {}
+        source["defaults"] = {**kept, **chosen}
+    return source
 
 
 def resolve_confidence(
@@ -186,7 +209,7 @@ def _with_defaults(
 def _load(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
     """Return the rules, and what else their file sets."""
     if rules is None or isinstance(rules, Rules):
-        return LoadedRules(rules=rules or Rules())
+        return LoadedRules(rules=rules or Rules(), source={} if rules is None else None)
     if isinstance(rules, LoadedRules):
         return rules
     from fieldmark.config.context import Code

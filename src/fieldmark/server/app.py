@@ -20,7 +20,18 @@ from fieldmark.server.middleware import with_middleware
 from fieldmark.server.options import ServerOptions
 from fieldmark.server.pages import api_docs, assets, page_routes
 from fieldmark.server.pages.layout import PageRenderer
-from fieldmark.server.routes import batch, cases, evaluate, health, jobs, runs, strategies
+from fieldmark.server.routes import (
+    batch,
+    cases,
+    diff,
+    evaluate,
+    health,
+    jobs,
+    rescore,
+    review,
+    runs,
+    strategies,
+)
 from fieldmark.server.strict_json import ApiResponse
 from fieldmark.version import VERSION
 
@@ -60,7 +71,9 @@ def create_app(options: ServerOptions) -> ASGIApp:
         lifespan=lifespan,
     )
     api = APIRouter(prefix="/api")
-    for module in (evaluate, batch, jobs, runs, cases, strategies, health):
+    for module in (
+        evaluate, batch, jobs, runs, diff, rescore, review, cases, strategies, health,
+    ):  # fmt: skip
         api.include_router(module.router)
     app.include_router(api)
     for pages in (api_docs, assets, page_routes):

@@ -18,6 +18,7 @@ from fieldmark.server.jobs import JobQueue
 from fieldmark.server.options import ServerOptions
 from fieldmark.server.redaction import PathRedactor
 from fieldmark.server.run_catalog import RunCatalog
+from fieldmark.server.run_diffs import RunDiffs
 from fieldmark.server.uploads import Uploads
 
 __all__ = ["AppState", "StateDependency", "get_state"]
@@ -37,6 +38,7 @@ class AppState:
         self.roots = DataRoots(options.roots)
         self._temporary_runs = self._scratch / "runs"
         self.catalog = RunCatalog(options.runs, self._temporary_runs)
+        self.diffs = RunDiffs()
         limits = options.limits
         self.jobs = JobQueue(
             max_waiting=limits.waiting_jobs,
@@ -66,6 +68,13 @@ class AppState:
         if not self.options.write:
             message = "The server is read-only. Restart it with write access to save changes."
             raise ApiError(ErrorCode.READ_ONLY, message)
+
+    def writable_run(self, run: str) -> Path:
+        """Return the directory of a run; raise an error if it is in a read-only workspace."""
+        path = self.catalog.path(run)
+        if self.catalog.is_saved(path):
+            self.check_writable()
+        return path
 
     async def run_evaluation(self, function: Callable[..., _Result], *args: object) -> _Result:
         """Call a function in a worker thread; raise an error if too many calls are waiting."""

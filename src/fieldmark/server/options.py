@@ -86,3 +86,8 @@ class ServerOptions:
     def strategies(self) -> Path:
         """The file with the rules of the workspace."""
         return self.workspace / "strategies.json"
+
+    @property
+    def rule_sets(self) -> Path:
+        """The directory with the named rule sets of the workspace."""
+        return self.workspace / "rule-sets"

@@ -17,6 +17,8 @@ __all__ = [
     "BatchRequest",
     "BatchSource",
     "CaseQuery",
+    "DiffCaseQuery",
+    "DiffCasesQuery",
     "DiffQuery",
     "EvaluateRequest",
     "FileQuery",
@@ -26,8 +28,12 @@ __all__ = [
     "InferRequest",
     "NoteRequest",
     "OutcomeQuery",
+    "PreviewRequest",
     "RankQuery",
     "ReadingOptions",
+    "RescoreRequest",
+    "ReviewQuery",
+    "ReviewRequest",
     "RevisionQuery",
     "RulesBody",
     "RunQuery",
@@ -286,6 +292,38 @@ class BatchRequest(
     ] = []
 
 
+class PreviewRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [{"rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}}}]
+    },
+):
+    """Rules to apply to a run; by default those of the run."""
+
+    limit: Annotated[
+        int,
+        Field(
+            ge=1, le=100_000, description="The most cases that are compared; others are left out."
+        ),
+    ] = 1000
+
+
+class RescoreRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [
+            {
+                "rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}},
+                "title": "tolerant totals",
+            }
+        ]
+    },
+):
+    """Rules to apply to a run, and the title of the new run."""
+
+    title: _Short = ""
+
+
 class InferRequest(
     _Request, json_schema_extra={"examples": [{"truth": [{"issued": "2024-05-03", "total": 12.5}]}]}
 ):
@@ -338,6 +376,9 @@ class NoteRequest(
     add: Annotated[list[_Short], Field(max_length=20)] = []
     remove: Annotated[list[_Short], Field(max_length=20)] = []
     note: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+_RunId = Annotated[str, Field(max_length=100)]
 
 
 class _Paged(_Query):
@@ -445,8 +486,8 @@ class OutcomeQuery(_Query):
 class DiffQuery(_Query):
     """The two runs of a comparison."""
 
-    a: Annotated[str, Field(max_length=100)]
-    b: Annotated[str, Field(max_length=100)]
+    a: _RunId
+    b: _RunId
     force: Annotated[
         bool, Field(description="Compare the runs even if their data, rules or conventions differ.")
     ] = False
@@ -457,6 +498,32 @@ class DiffQuery(_Query):
         Literal["given", "time"],
         Field(description="Compare `b` with `a`, or the newer of the two runs with the older."),
     ] = "given"
+    changes: Annotated[bool, Field(description="List the cases that changed.")] = True
+
+
+class DiffCasesQuery(_Paged):
+    """A page of the cases that differ between runs, filtered."""
+
+    a: _RunId
+    b: Annotated[
+        list[_RunId],
+        Field(min_length=1, max_length=9, description="A run that is compared with `a`."),
+    ]
+    direction: Annotated[
+        Literal["worse", "improved", "mixed"] | None,
+        Field(description="How the case changed, or with `attribute` its mistakes in it."),
+    ] = None
+    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    slice: Annotated[str, Field(max_length=2000, description="As `KEY=VALUE`.")] | None = None
+    text: Annotated[_Short, Field(description="Part of a case id.")] = ""
+    force: bool = False
+    rescore: bool = False
+
+
+class DiffCaseQuery(DiffCasesQuery):
+    """One case of several runs; the filters determine the previous and the next case."""
+
+    case: Annotated[str, Field(max_length=10_000, description="The id of the case.")]
 
 
 class RankQuery(_Query):
@@ -481,6 +548,49 @@ class RankQuery(_Query):
     rescore: Annotated[
         bool, Field(description="Apply the convention of the first run to all runs.")
     ] = False
+
+
+class ReviewQuery(_Query):
+    """Which fields to review, and in which order."""
+
+    queue: Literal["cost", "confidence", "disagreement", "random"] = "cost"
+    number: Annotated[int, Field(ge=1, le=1000)] = 100
+    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    other: Annotated[
+        list[Annotated[str, Field(max_length=100)]],
+        Field(max_length=20, description="Another run over the same cases; can be repeated."),
+    ] = []
+    seed: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+
+
+class ReviewRequest(
+    _Request,
+    json_schema_extra={
+        "examples": [
+            {
+                "case": 1,
+                "path": "total",
+                "values_hash": "0123456789abcdef",
+                "decision": "correction",
+                "value": 12.5,
+                "comment": "the total is on page 2",
+            }
+        ]
+    },
+):
+    """A decision on one field of a case."""
+
+    case: Annotated[int, Field(ge=1)]
+    path: Annotated[str, Field(max_length=100_000)]
+    candidate_path: Annotated[str, Field(max_length=100_000)] | None = None
+    values_hash: _Short
+    decision: Literal["accept_truth", "accept_candidate", "correction", "ambiguous", "comment"]
+    value: _Json = None
+    comment: Annotated[str, Field(max_length=10_000)] = ""
+    replaces: Annotated[
+        _Short | None,
+        Field(description="The id of the decision that is replaced; empty if there was none."),
+    ] = None
 
 
 class RevisionQuery(_Query):

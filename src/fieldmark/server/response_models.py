@@ -23,6 +23,8 @@ __all__ = [
     "AttributeListResponse",
     "CaseListResponse",
     "CaseResponse",
+    "DiffCaseResponse",
+    "DiffCasesResponse",
     "DiffResponse",
     "EvaluationResponse",
     "FileListResponse",
@@ -33,10 +35,13 @@ __all__ = [
     "JobResponse",
     "NotesResponse",
     "OutcomeListResponse",
+    "PreviewResponse",
     "PromptListResponse",
     "RankResponse",
+    "RuleSetListResponse",
     "RunListResponse",
     "RunResponse",
+    "RunRulesResponse",
     "StrategiesResponse",
     "TrendResponse",
     "errors",
@@ -248,6 +253,29 @@ class EvaluationResponse(
     warnings: list[str] = []
 
 
+class RunRulesResponse(_Open):
+    """The rules of a run, null if they were not stored, and why they cannot be changed, if so."""
+
+    rules: dict[str, object] | None
+    problem: str
+
+
+class PreviewResponse(_Open):
+    """What rules would change: `compared` of the `cases` of the run were compared."""
+
+    cases: int
+    compared: int
+    sample: bool
+    step: int
+    changed_cases: int
+    changed_fields: int
+    errors: int
+    metrics: dict[str, dict[str, float | None]]
+    attributes: _Objects
+    examples: _Objects
+    warnings: list[str]
+
+
 class JobListResponse(_Open):
     """All jobs, newest first."""
 
@@ -326,9 +354,29 @@ class DiffResponse(_Open):
     evaluators: dict[str, object]
     attributes: dict[str, object]
     slices: dict[str, object]
-    worse: _Objects
-    improved: _Objects
+    worse: _Objects | None = None
+    improved: _Objects | None = None
+    mixed: _Objects | None = None
     notes: list[str]
+
+
+class DiffCasesResponse(BaseModel):
+    """A page of the cases that differ between runs."""
+
+    total: int
+    offset: int
+    cases: _Objects
+
+
+class DiffCaseResponse(BaseModel):
+    """One case in several runs, with its documents in each of them."""
+
+    case_id: str
+    runs: _Objects
+    position: int | None
+    total: int
+    previous: str | None
+    next: str | None
 
 
 class RankResponse(_Open):
@@ -350,10 +398,11 @@ class StrategiesResponse(_Open):
     """The default rules, as a rules file with a list of fields.
 
     `file` is the rules file that the server was started with; without it, they are the rules of
-    the workspace.
+    the workspace, or its rule set with a `name`.
     """
 
     rules: dict[str, object]
+    name: str
     file: str
     revision: str
     writable: bool
@@ -361,11 +410,19 @@ class StrategiesResponse(_Open):
     safety: str
 
 
+class RuleSetListResponse(_Open):
+    """The rule sets of the workspace, and the presets with the reasons for their rules."""
+
+    sets: _Objects
+    presets: _Objects
+
+
 class InferResponse(_Open):
-    """Proposed rules: as the text of a rules file, and as JSON."""
+    """Proposed rules: as the text of a rules file, and as JSON, with the reasons by path."""
 
     text: str
     rules: object
+    reasons: dict[str, str]
 
 
 class FlattenResponse(_Open):

@@ -1,13 +1,14 @@
-"""The rules of the workspace: one rules file in JSON."""
+"""The rules of the workspace: the default rules, and named rule sets, each a rules file in JSON."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from pathlib import Path
 from typing import Final
 
-from fieldmark.config.calibration import CALIBRATED, CALIBRATION
+from fieldmark.config.calibration import with_calibrated_thresholds
 from fieldmark.config.files import load_file
 from fieldmark.config.rules_file import SAFETY, native_form
 from fieldmark.errors import ConfigError, Location
@@ -20,46 +21,100 @@ from fieldmark.server.request_rules import PROVIDER, Models, resolve_rules
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.json_text import pretty_json
 
-__all__ = ["checked_rules", "load_default_rules", "read_strategies", "write_strategies"]
+__all__ = [
+    "RULE_SET",
+    "checked_rules",
+    "list_rule_sets",
+    "load_default_rules",
+    "read_strategies",
+    "remove_rule_set",
+    "write_strategies",
+]
 
+RULE_SET: Final = re.compile(r"[^\W_][\w .-]{0,59}(?<![ .])")
+"""Valid names of rule sets; others are never looked up."""
 _WRITE_LOCK: Final = threading.Lock()
 
 
-def read_strategies(state: AppState) -> JsonObject:
-    """Return the rules that the server was started with, or those of the workspace.
+def list_rule_sets(state: AppState) -> list[JsonValue]:
+    """Return the names of the rule sets of the workspace, and the number of their fields."""
+    found: list[JsonValue] = []
+    for path in sorted(state.options.rule_sets.glob("*.json")):
+        if path.is_file() and RULE_SET.fullmatch(path.stem):
+            try:
+                fields = native_form(load_file(path).value).get("fields")
+            except ConfigError:
+                fields = None  # the problem is shown when the set is opened
+            found.append({"name": path.stem, "fields": len(fields) if fields else 0})
+    return found
 
-    A missing file means no rules. The rules that the server was started with cannot be replaced.
+
+def _path(state: AppState, name: str) -> Path:
+    """Return the file of a rule set; without a name, that of the default rules."""
+    if not name:
+        return state.options.strategies
+    if not RULE_SET.fullmatch(name):
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "The name of a rule set must start with a letter or digit and may contain letters, "
+            "digits, spaces, dots, dashes and underscores (at most 60).",
+        )
+    return state.options.rule_sets / f"{name}.json"
+
+
+def remove_rule_set(state: AppState, name: str) -> None:
+    """Delete a rule set."""
+    with _WRITE_LOCK:
+        try:
+            _path(state, name).unlink()
+        except FileNotFoundError:
+            raise ApiError(ErrorCode.NOT_FOUND, "Rule set not found.") from None
+
+
+def read_strategies(state: AppState, name: str = "") -> JsonObject:
+    """Return a rule set of the workspace, or the default rules.
+
+    The default rules are those that the server was started with, which cannot be replaced, or those
+    of the workspace; a missing file means no rules.
     """
-    options, path = state.options, state.options.strategies
-    if options.rules is None:
+    options, path = state.options, _path(state, name)
+    if name and not path.is_file():
+        raise ApiError(ErrorCode.NOT_FOUND, "Rule set not found.")
+    if name or options.rules is None:
         stored = load_file(path).value if path.is_file() else None
         rules, revision = checked_rules(stored, options.models), _revision(path)
     else:
         rules, revision = options.rules, _hash(pretty_json(options.rules))
     return {
         "rules": rules,
-        "file": options.rules_file,
+        "name": name,
+        "file": "" if name else options.rules_file,
         "revision": revision,
-        "writable": options.write and options.rules is None,
+        "writable": options.write and (bool(name) or options.rules is None),
         "provider": options.provider_name,
         "safety": options.safety_name,
     }
 
 
-def write_strategies(rules: JsonValue, revision: str | None, state: AppState) -> None:
-    """Replace the rules of the workspace if they have not changed since they were read."""
-    if state.options.rules is not None:
+def write_strategies(
+    rules: JsonValue, revision: str | None, state: AppState, name: str = ""
+) -> None:
+    """Replace a rule set or the default rules if they have not changed since they were read."""
+    if state.options.rules is not None and not name:
         message = (
             f"The rules are those of {state.options.rules_file}. Edit that file, or start the "
             "server without --rules."
         )
         raise ApiError(ErrorCode.READ_ONLY, message)
-    content = pretty_json(checked_rules(rules, state.options.models))
+    content, path = pretty_json(checked_rules(rules, state.options.models)), _path(state, name)
     with _WRITE_LOCK:
-        if revision not in {None, _revision(state.options.strategies)}:
+        if revision not in {None, _revision(path)}:
             message = "The rules have changed since they were loaded. Reload them and try again."
+            if revision == "none":
+                message = f"There is already a rule set {name}. Choose another name."
             raise ApiError(ErrorCode.CONFLICT, message)
-        write_atomic(state.options.strategies, content)
+        path.parent.mkdir(exist_ok=True)
+        write_atomic(path, content)
 
 
 def checked_rules(rules: JsonValue, models: Models) -> JsonObject:
@@ -75,7 +130,7 @@ def load_default_rules(path: Path, models: Models) -> JsonObject:
     Thresholds from calibrations are numbers in the result.
     """
     rules = {
-        name: _with_thresholds(value, path.parent)
+        name: with_calibrated_thresholds(value, path.parent)
         for name, value in native_form(load_file(path).value).items()
         if name not in (PROVIDER, SAFETY.name)
     }
@@ -86,19 +141,6 @@ def load_default_rules(path: Path, models: Models) -> JsonObject:
         raise ConfigError.of(
             "rules of fields cannot name a provider", Location(str(path)), hint
         ) from error
-
-
-def _with_thresholds(value: JsonValue, directory: Path) -> JsonValue:
-    """Return rules with the thresholds of the calibration files that they name."""
-    if isinstance(value, list):
-        return [_with_thresholds(each, directory) for each in value]
-    if not isinstance(value, dict):
-        return value
-    rest = {name: _with_thresholds(each, directory) for name, each in value.items()}
-    if rest.get("threshold") != CALIBRATED:
-        return rest
-    stored = load_file(directory / str(rest.pop(CALIBRATION))).value_of("threshold")
-    return {**rest, "threshold": stored}
 
 
 def _revision(path: Path) -> str:

@@ -8,7 +8,9 @@ from typing import Final, cast
 import orjson
 
 from fieldmark.compare.auto import comparator_for
+from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -27,7 +29,9 @@ from fieldmark.report.html.metrics import (
     slice_lines,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
+from fieldmark.run.stored_cases import check_rescorable
 from fieldmark.server.app_state import AppState
+from fieldmark.store.index import COMPLETE
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.paths import PathError, covers, parse_path
@@ -35,9 +39,18 @@ from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.manifest import manifest_to_json
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = ["case_documents", "describe_run", "pair_view", "run_view"]
+__all__ = [
+    "case_documents",
+    "describe_run",
+    "pair_view",
+    "rescore_problem",
+    "rescore_view",
+    "review_view",
+    "run_view",
+]
 
 _AUTO: Final = "auto"
+_MAX_OTHER_RUNS: Final = 50
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
@@ -169,6 +182,61 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "confidence": confidence_view(summary),
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
+
+
+def review_view(state: AppState, run: str) -> JsonObject:
+    """Return what the page of a review needs besides its fields."""
+    stored = state.catalog.open(run)
+    summary = stored.summary
+    listed = [each.entry for each in reversed(state.catalog.entries())]
+    own = next((each.comparable for each in listed if each.id == run), "")
+    others = [each for each in listed if each.id != run and each.status == COMPLETE]
+    others.sort(key=lambda each: not own or each.comparable != own)
+    return {
+        "run": run,
+        "title": read_notes(stored.path).note or run,
+        "writable": state.options.write or not state.catalog.is_saved(stored.path),
+        "complete": summary is not None,
+        "titles": dict(METRIC_TITLES),
+        "cases": 0 if summary is None else summary.cases.total,
+        "confidence": summary is not None and summary.confidence is not None,
+        "others": [
+            {"id": each.id, "name": each.note or each.id, "comparable": each.comparable == own}
+            for each in others[:_MAX_OTHER_RUNS]
+        ],
+    }
+
+
+def rescore_view(state: AppState, run: str) -> JsonObject:
+    """Return the rules of a run, and its attributes, for editing the rules."""
+    stored = state.catalog.open(run)
+    note = read_notes(stored.path).note
+    return {
+        "run": run,
+        "title": str(note or state.redactor.redact_text(stored.manifest.eval) or run),
+        "rules": stored.manifest.rules,
+        "applied": {
+            "convention": stored.manifest.convention.name,
+            "provider": [str(each.get("name")) for each in stored.manifest.providers],
+        },
+        "problem": rescore_problem(state, stored),
+        "attributes": [
+            [each.path, each.comparator, each.weight, each.configured]
+            for each in stored.compared_attributes
+        ],
+        "write": state.options.write,
+    }
+
+
+def rescore_problem(state: AppState, run: StoredRun) -> str:
+    """Return why a run cannot be rescored with other rules; empty if it can."""
+    try:
+        check_rescorable(run)
+    except ConfigError as error:
+        return state.redactor.redact_text("; ".join(map(str, error.problems)))
+    except DataError as error:
+        return state.redactor.redact_text(error.message)
+    return ""
 
 
 def _resume_note(stored: StoredRun) -> str:

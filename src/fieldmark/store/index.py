@@ -44,7 +44,7 @@ COMPLETE: Final = RunStatus.COMPLETE
 LATEST: Final = "latest"
 _BACK: Final = re.compile(r"[0-9]{0,9}")
 
-_FORMAT: Final = 5
+_FORMAT: Final = 6
 _Parsed = TypeVar("_Parsed")
 _ORDER: Final = attrgetter("sequence", "started_at")
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC
@@ -181,6 +181,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         note=note,
         sequence=manifest.sequence,
         eval=manifest.eval,
+        rescored_from=manifest.parent,
     )
 
 

@@ -22,7 +22,8 @@ _MAX_LENGTH: Final = 10_000
 _RUN_FILES: Final = (
     "*.part", "attributes.csv", "attributes.jsonl", "eval-results.json", "junit.xml", "lock",
     "manifest.json",
-    "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*", "shard-*",
+    "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*",
+    "reviews.jsonl", "shard-*",
     "spent.jsonl", "summary.json", "target-cache", "usage.json",
 )  # fmt: skip
 """Patterns of all files that fieldmark writes into a run directory."""

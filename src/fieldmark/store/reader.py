@@ -69,6 +69,17 @@ class ResultRows(ABC):
             result = read_row(row, attributes, convention, location)
             yield (None if segment is None else segment[0]), result
 
+    def every(self, step: int) -> Iterator[tuple[int, CaseResult]]:
+        """Yield the first of every `step` cases, each with the size of all rows since the last."""
+        attributes, size = StoredAttributes(self.attributes), 0
+        for number, line in enumerate(self.lines()):
+            size += len(line)
+            if number % step == 0:
+                location = Location(self.name, number + 1)
+                row = parse_row(line, location)
+                yield size, read_row(row, attributes, self.convention, location)
+                size = 0
+
     def find(self, case_id: str) -> CaseResult | None:
         """Return the case with this id; rows of other cases are not parsed."""
         wanted = _ROW_START[:-1] + strict_json(case_id)
@@ -149,6 +160,12 @@ class StoredRun(ResultRows):
             return find_convention(applied.name).with_options(counting)
         except OptionError as error:
             raise DataError(f"unsupported convention: {error}", Location(str(self.path))) from error
+
+    @property
+    def results_bytes(self) -> int:
+        """The size of the rows."""
+        path = self.path / RESULTS
+        return path.stat().st_size if path.exists() else 0
 
     def lines(self) -> Iterator[bytes]:
         """Yield the rows, without an incomplete last line."""

@@ -18,6 +18,7 @@ __all__ = [
     "pretty_json",
     "read_json",
     "strict_json",
+    "unname_non_finite",
     "without_non_finite",
 ]
 
@@ -81,6 +82,21 @@ def without_non_finite(value: JsonValue, *, named: bool = False) -> JsonValue:
         return [without_non_finite(item, named=named) for item in value]
     if isinstance(value, dict):
         return {key: without_non_finite(item, named=named) for key, item in value.items()}
+    return value
+
+
+def unname_non_finite(value: JsonValue) -> JsonValue:
+    """Replace the names of NaN and infinite numbers with the numbers.
+
+    >>> unname_non_finite(["Infinity", "NaN and more"])
+    [inf, 'NaN and more']
+    """
+    if isinstance(value, str) and value in _NAMES:
+        return float(value)
+    if isinstance(value, list):
+        return [unname_non_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: unname_non_finite(item) for key, item in value.items()}
     return value
 
 

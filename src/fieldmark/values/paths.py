@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -30,6 +30,7 @@ __all__ = [
     "Segment",
     "append_path",
     "attribute_of",
+    "changed_at",
     "configured_attribute",
     "covers",
     "first_keys",
@@ -291,6 +292,29 @@ def _without(value: JsonValue, path: Path, place: int) -> JsonValue | Missing:
         if items[segment] is not MISSING:
             items[segment] = _without(value[segment], path, place + 1)
         return MISSING if all(each is MISSING for each in items) else cast("JsonValue", items)
+    return value
+
+
+def changed_at(
+    value: JsonValue, path: Path, change: Callable[[JsonValue], JsonValue], place: int = 0
+) -> JsonValue:
+    """Return a document with the value at a path changed, if it has one there.
+
+    >>> changed_at({"items": [{"x": 7}]}, parse_path("items[0].x"), lambda value: -value)
+    {'items': [{'x': -7}]}
+    """
+    if place == len(path.segments) or (path.text == ROOT and not isinstance(value, dict)):
+        return change(value)
+    segment = path.segments[place]
+    if isinstance(value, dict):
+        tail = path.tail(place)
+        key, after = (tail, len(path.segments)) if tail in value else (_key_of(segment), place + 1)
+        if key not in value:
+            return value
+        return {**value, key: changed_at(value[key], path, change, after)}
+    if isinstance(value, list) and isinstance(segment, int) and segment < len(value):
+        changed = changed_at(value[segment], path, change, place + 1)
+        return [*value[:segment], changed, *value[segment + 1 :]]
     return value
 
 

@@ -79,6 +79,8 @@ class Manifest:
     `target` is the name and type of what produced the predictions during the run, and a hash of all
     that they depend on; the `options` of a model are part of it.
     `options` are the options for resuming the run, if it can be resumed by name alone.
+    `rules` are a rules file with the rules and the convention, without models, if they were given
+    as data; `rescored_from` names the run that a rescored run was computed from.
     `segment_size` is the number of cases that are written and acknowledged together. `sequence`
     orders the runs of a directory; the clock does not.
     """
@@ -102,8 +104,14 @@ class Manifest:
     finished_at: str = ""
     accepted_changes: tuple[str, ...] = ()
     rescored_from: JsonObject | None = None
+    rules: JsonObject | None = None
     lists: JsonObject = field(default_factory=dict)
     headline: Headline | None = None
+
+    @property
+    def parent(self) -> str:
+        """The name of the run that a rescored run was computed from."""
+        return str((self.rescored_from or {}).get("run", ""))
 
     @property
     def truth(self) -> ManifestInput | None:
@@ -119,7 +127,7 @@ class Manifest:
 _MAX_WEIGHT: Final = 1e300
 _ENTRY_TEXTS: Final = (
     "id", "status", "started_at", "finished_at", "convention", "comparable", "note", "problem",
-    "eval",
+    "eval", "rescored_from",
 )  # fmt: skip
 _ENTRY_LISTS: Final = ("inputs", "vacuous", "tags")
 
@@ -128,7 +136,8 @@ class RunEntry(NamedTuple):
     """What a list shows of a run; `problem` says what is wrong with a corrupt run.
 
     `comparable` is the same for runs that can be compared: same truth, same rules, same counting.
-    `eval` is the name of the evaluation.
+    `eval` is the name of the evaluation, and `rescored_from` that of the run that a rescored run
+    was computed from.
     """
 
     id: str
@@ -146,6 +155,7 @@ class RunEntry(NamedTuple):
     problem: str = ""
     sequence: int = 0
     eval: str = ""
+    rescored_from: str = ""
 
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""
@@ -215,6 +225,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         "segment_size": manifest.segment_size,
         "accepted_changes": list(manifest.accepted_changes),
         "rescored_from": manifest.rescored_from,
+        "rules": manifest.rules,
         "headline": None
         if headline is None
         else {
@@ -266,6 +277,7 @@ def manifest_from_json(document: JsonValue) -> Manifest:
         finished_at=optional(fields.text, "finished_at", ""),
         accepted_changes=optional(fields.texts, "accepted_changes", ()),
         rescored_from=optional(json_object, "rescored_from", None),
+        rules=optional(json_object, "rules", None),
         lists=optional(json_object, "lists", {}),
         headline=_headline_from_json(optional(fields.object, "headline", None)),
     )

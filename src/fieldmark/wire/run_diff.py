@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 
 from fieldmark.metrics.difference import (
     CaseChange,
@@ -20,7 +20,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.wire.summary import gate_to_json
 
-__all__ = ["RunDiff", "RunName"]
+__all__ = ["RunDiff", "RunName", "case_to_json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,8 @@ class RunDiff:
     Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
     better or worse, and `different` names what differs. `primary` is the score of a case, whose
     mean is the mean score. The first metric is the primary one of the convention, or the mean score
-    if evaluators score the cases. `warnings` are the structural warnings of the runs.
+    if evaluators score the cases. `sliced` are the cases of every slice. `warnings` are the
+    structural warnings of the runs.
     """
 
     before: RunName
@@ -48,6 +49,7 @@ class RunDiff:
     summaries: tuple[Summary, Summary]
     metrics: PairedMetrics
     pairs: PairedCases
+    sliced: Mapping[str, PairedCases] = field(default_factory=dict, repr=False)
     different: Sequence[str] = ()
     primary: str = ""
     only_before: int = 0
@@ -120,6 +122,40 @@ class RunDiff:
         return self.pairs.changed(Direction.WORSE)
 
     @property
+    def mixed(self) -> list[CaseChange]:
+        """Cases that are neither better nor worse, although outcomes of fields changed."""
+        return self.pairs.changed(Direction.UNCHANGED)
+
+    def changed_cases(
+        self,
+        *,
+        direction: Direction | None = None,
+        attribute: str | None = None,
+        within: str | None = None,
+        text: str = "",
+    ) -> list[tuple[Direction, CaseChange]]:
+        """Return the cases that changed, those that got worse first, largest change first.
+
+        With an `attribute`, these are the cases with more or fewer mistakes in it, and `direction`
+        refers to the attribute. `within` is the name of a slice, and `text` a part of the case id.
+        """
+        pairs = self.pairs
+        if within is not None:
+            pairs = self.sliced.get(within, PairedCases())
+        found = [(way, each) for way in pairs.changes for each in pairs.changed(way)]
+        if attribute is not None:
+            signs = {1: Direction.IMPROVED, -1: Direction.WORSE}
+            of_attribute = [(each.attributes.get(attribute, 0), each) for _, each in found]
+            found = [(signs[1 if n > 0 else -1], each) for n, each in of_attribute if n]
+            found.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
+        part = text.lower()
+        return [
+            (way, each)
+            for way, each in found
+            if direction in {None, way} and part in each.case_id.lower()
+        ]
+
+    @property
     def case_counts(self) -> Mapping[str, int | None]:
         """The numbers of improved, worse, unchanged and not scored cases, if comparable."""
         counts = self.pairs.directions
@@ -146,6 +182,7 @@ class RunDiff:
             "interval": None if metric.interval is None else list(metric.interval),
             "p": metric.p,
             "p_adjusted": metric.adjusted,
+            "detectable": metric.detectable,
             "word": metric.word.value,
             "improved": metric.improved if self.comparable else None,
             "worse": metric.worse if self.comparable else None,
@@ -174,8 +211,14 @@ class RunDiff:
             "notes": [*(f"warning: {text}" for text in self.warnings), *self.notes],
         }
 
-    def to_dict(self) -> JsonObject:
-        """Return everything as JSON."""
+    def to_dict(self, *, changes: bool = True) -> JsonObject:
+        """Return everything as JSON, or without `changes` everything but the changed cases."""
+        listed = {"worse": self.worse, "improved": self.improved, "mixed": self.mixed}
+        cases: JsonObject = {
+            name: [case_to_json(change) for change in found]
+            for name, found in listed.items()
+            if changes
+        }
         fixed, regressed = self.pairs.passes()
         verdicts = _ranked(self.pairs.verdicts)
         return {
@@ -199,8 +242,7 @@ class RunDiff:
                 "p": self.passes_p,
                 "changes": [{"before": a, "after": b, "cases": n} for a, b, n in verdicts],
             },
-            "worse": [_case_to_json(change) for change in self.worse],
-            "improved": [_case_to_json(change) for change in self.improved],
+            **cases,
             "gates": [gate_to_json(gate) for gate in self.gates],
         }
 
@@ -211,6 +253,16 @@ def _ranked(changes: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:
     return [(before, after, number) for (before, after), number in ranked]
 
 
-def _case_to_json(change: CaseChange) -> JsonObject:
-    fields: list[JsonValue] = [each._asdict() for each in change.fields]
-    return {**asdict(replace(change, fields=())), "fields": fields}
+def case_to_json(change: CaseChange, max_fields: int | None = None) -> JsonObject:
+    """Return a changed case as JSON, with all of its changed fields or the first of them."""
+    fields: list[JsonValue] = [each._asdict() for each in change.fields[:max_fields]]
+    return {
+        "case_id": change.case_id,
+        "before": change.before,
+        "after": change.after,
+        "verdict_before": change.verdict_before,
+        "verdict_after": change.verdict_after,
+        "attributes": dict(change.attributes),
+        "fields": fields,
+        "field_count": len(change.fields),
+    }

@@ -63,6 +63,7 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "failures": [failure.value for failure in summary.failures],
         "warnings": list(summary.warnings),
         "structural_warnings": list(summary.structural_warnings),
+        **({"input_warnings": list(summary.input_warnings)} if summary.input_warnings else {}),
     }
     if summary.intervals is not None:
         document = with_intervals(document, summary.intervals)
@@ -123,6 +124,7 @@ def summary_from_json(value: JsonObject) -> Summary:
         ),
         warnings=fields.texts("warnings"),
         structural_warnings=fields.optional(fields.texts, "structural_warnings", ()),
+        input_warnings=fields.optional(fields.texts, "input_warnings", ()),
         by=fields.optional(fields.texts, "by", ()),
         slices=fields.optional(
             lambda key: {

@@ -76,6 +76,7 @@ WRONG = {
 }
 ROWS = [{"a": 1}]
 ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "add_review": ("none", "a", "total", "accept_truth"),
     "calibrate": ("none",),
     "compare": ({"a": 1}, {"a": 1}),
     "compare_many": ({"a": 1}, ROWS),
@@ -91,12 +92,15 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "power": ("none", 0.1),
     "rank": (["none", "none"],),
     "rescore": ("none",),
+    "review": ("none",),
+    "review_queue": ("none",),
     "rules_from": ({"type": "object", "properties": {"a": {"type": "string"}}},),
     "runs": (),
     "score": (ROWS, ROWS),
     "score_many": (ROWS, {"one": ROWS, "two": ROWS}),
     "thresholds": ("none",),
     "triage": (ROWS, "none"),
+    "undo_review": ("none", "x"),
 }
 PARAMETERS = [
     pytest.param(name, parameter, id=f"{name}-{parameter}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -57,14 +58,16 @@ def test_line_beyond_the_limit_is_irregular(limit, tmp_path):
         next(found)
 
 
+@pytest.mark.parametrize("counted", [1 << 14, 3], ids=["counted-at-once", "counted-in-parts"])
 @given(
-    st.lists(st.sampled_from([b"\n", b"a", b"\n\n", b"bc\r\n"]), max_size=30).map(b"".join),
-    st.integers(1, 6),
-    st.integers(1, 6),
+    piece=st.lists(st.sampled_from([b"\n", b"a", b"\n\n", b"bc\r\n"]), max_size=30).map(b"".join),
+    wanted=st.integers(1, 6),
+    every=st.integers(1, 6),
 )
-def test_every_nth_line_is_found(piece, wanted, every):
+def test_every_nth_line_is_found(counted, piece, wanted, every):
     ends = [place + 1 for place, byte in enumerate(piece) if byte == ord("\n")]
-    found, following = nth_lines(piece, wanted, every)
+    with patch.object(line_offsets, "_COUNT_BYTES", counted):
+        found, following = nth_lines(piece, wanted, every)
     assert found == ends[wanted - 1 :: every]
     assert following == wanted + every * len(found) - len(ends)
 

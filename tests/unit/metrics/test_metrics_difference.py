@@ -11,6 +11,7 @@ from fieldmark.metrics import difference
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.metrics.difference import (
+    RELEVANT_CHANGE,
     CaseInRun,
     DiffVerdict,
     Direction,
@@ -48,9 +49,15 @@ RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
         pytest.param([(RIGHT, RIGHT)], DiffVerdict.SAME, 0.0, id="one-case-without-a-change"),
         pytest.param(
             [(BAD, RIGHT), (RIGHT, BAD)] * 20,
+            DiffVerdict.TOO_FEW,
+            0.0,
+            id="equally-many-fixed-and-regressed-of-few",
+        ),
+        pytest.param(
+            [(RIGHT, RIGHT)] * 960 + [(BAD, RIGHT), (RIGHT, BAD)] * 20,
             DiffVerdict.SAME,
             0.0,
-            id="equally-many-fixed-and-regressed",
+            id="equally-many-fixed-and-regressed-of-many",
         ),
         pytest.param(
             [(RIGHT, RIGHT)] * 90 + [(BAD, RIGHT)] * 10,
@@ -190,6 +197,21 @@ def test_difference_without_evidence_of_variation_has_no_interval(cases, word, h
     found = metrics_of(*cases)
     for metric in (found.headline["mean_score"], found.headline["micro_f1"], found.attributes["a"]):
         assert (metric.word, metric.interval is not None) == (word, has_interval)
+
+
+@pytest.mark.parametrize(
+    ("unchanged", "word"),
+    [(100, DiffVerdict.TOO_FEW), (150, DiffVerdict.TOO_FEW), (400, "no difference")],
+)
+def test_no_difference_means_that_a_relevant_one_would_have_been_found(unchanged, word):
+    """With a share s of cases that change at random, the interval is about 2 √(s/n) wide each way."""
+    cases = [(RIGHT, RIGHT)] * unchanged + [(BAD, RIGHT), (RIGHT, BAD)] * 10
+    found = metrics_of(*cases).headline["mean_score"]
+    number = unchanged + 20
+    error = (20 / number / number) ** 0.5
+    assert found.detectable == pytest.approx((1.96 + 0.8416) * error, rel=0.1)
+    assert (found.word, found.detectable <= RELEVANT_CHANGE) == (word, word == "no difference")
+    assert found.is_tested
 
 
 def test_interval_contains_the_difference():

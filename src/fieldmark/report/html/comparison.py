@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, cast
 
-from fieldmark.metrics.difference import CaseChange
+from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.diff_words import conclusion_to_json
 from fieldmark.report.html.metrics import tiles
-from fieldmark.wire.run_diff import RunDiff
+from fieldmark.wire.run_diff import RunDiff, case_to_json
 
-__all__ = ["comparison_view"]
+__all__ = ["comparison_view", "listed_changes"]
 
 _MAX_CASES: Final = 250
+"""The number of cases of each direction that are listed."""
 _MAX_FIELDS: Final = 20
+_NAMES: Final = {
+    Direction.WORSE: "worse",
+    Direction.IMPROVED: "improved",
+    Direction.UNCHANGED: "mixed",
+}
+
+
+def listed_changes(diff: RunDiff) -> list[tuple[Direction, CaseChange]]:
+    """Return the changed cases that a report lists: the largest changes of each direction."""
+    return [(way, change) for way in _NAMES for change in diff.pairs.changed(way)[:_MAX_CASES]]
 
 
 def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
@@ -22,8 +34,15 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
     Lists are limited to the largest changes; the numbers of all changes are given too.
     """
     before, after = ({tile.label: tile for tile in tiles(each)} for each in diff.summaries)
+    overview = diff.overview()
+    slices_of: dict[str, list[JsonValue]] = {}
+    for name, pairs in diff.sliced.items():
+        for changes in pairs.changes.values():
+            for each in changes:
+                slices_of.setdefault(each.case_id, []).append(name)
     return {
-        **diff.overview(),
+        **overview,
+        "conclusion": {**cast("JsonObject", overview["conclusion"]), **conclusion_to_json(diff)},
         "tiles": [
             {**tile.to_dict(), "before": before[label].value if label in before else None}
             for label, tile in after.items()
@@ -41,20 +60,15 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
                 ("slices", diff.slices),
             )
         },
-        "worse": _cases(diff.worse, ranks),
-        "improved": _cases(diff.improved, ranks),
+        "changes": [
+            {
+                **case_to_json(change, _MAX_FIELDS),
+                "direction": _NAMES[way],
+                "attributes": [list(each) for each in change.attributes.items()],
+                "rank": ranks.get(change.case_id),
+                "slices": slices_of.get(change.case_id, []),
+            }
+            for way, change in listed_changes(diff)
+        ],
+        "changed": sum(map(len, diff.pairs.changes.values())),
     }
-
-
-def _cases(changes: Sequence[CaseChange], ranks: Mapping[str, int]) -> list[JsonValue]:
-    return [
-        {
-            "case_id": change.case_id,
-            "before": change.before,
-            "after": change.after,
-            "rank": ranks.get(change.case_id),
-            "fields": [each._asdict() for each in change.fields[:_MAX_FIELDS]],
-            "field_count": len(change.fields),
-        }
-        for change in changes[:_MAX_CASES]
-    ]

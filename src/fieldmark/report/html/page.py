@@ -42,7 +42,7 @@ SCRIPTS: Final = (
     "labels.js",
     "case_links.js",
     "text_diff.js",
-    "bars.js",
+    "charts.js",
     "heat_map.js",
     "table.js",
     "values.js",
@@ -56,11 +56,14 @@ SCRIPTS: Final = (
     "value_tables.js",
     "advice.js",
     "cases.js",
+    "side_by_side.js",
     "comparison.js",
+    "report_comparison.js",
     "method.js",
     "detection.js",
     "slices.js",
     "confidence.js",
+    "reviews.js",
     "theme.js",
     "app.js",
 )
@@ -71,7 +74,7 @@ LEADERBOARD_SCRIPTS: Final = (
     "dom.js",
     "labels.js",
     "case_links.js",
-    "bars.js",
+    "charts.js",
     "table.js",
     "values.js",
     "theme.js",
@@ -115,10 +118,17 @@ _DATA: Final = b'<script type="application/json" id="%s">%s</script>'
 
 def page(view: RunView) -> bytes:
     """Return the page of a view."""
-    opened = b",\n".join(b'"%d":%s' % each for each in view.opened)
+    opened, before = (
+        b",\n".join(b'"%d":%s' % each for each in documents)
+        for documents in (view.opened, view.before)
+    )
     return _whole(
         SCRIPTS,
-        {b"run": embedded(view.run), b"opened": b"{%s}" % opened},
+        {
+            b"run": embedded(view.run),
+            b"opened": b"{%s}" % opened,
+            b"before": b"{%s}" % before,
+        },
         b"The same metrics are in summary.json in the run directory.",
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import Final
 
 from fieldmark.metrics.clusters import MistakeCluster
@@ -14,7 +15,7 @@ from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.comparison import comparison_view
+from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
@@ -41,20 +42,25 @@ _MAX_NAMED: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """Metrics and the list of cases, and the documents of cases as JSON by rank."""
+    """Metrics and the list of cases, and the documents of cases as JSON by rank.
+
+    `before` has the documents of changed cases in the run that is compared.
+    """
 
     run: JsonObject
     opened: list[tuple[int, bytes]]
+    before: list[tuple[int, bytes]] = field(default_factory=list)
 
 
 def view_of(
     run: ShownRun,
     diff: RunDiff | None = None,
     *,
+    before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from another run if they are given."""
+    """Return the view of a run, with the differences from the run `before` if they are given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
@@ -108,10 +114,27 @@ def view_of(
         "trends": trends(summary, earlier),
         "value_tables": tables.view(),
         "advice": advice_lines(facts.clusters.largest()),
+        "reviews": list(run.reviews),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }
     view |= {name: part for name, part in optional.items() if part}
-    return RunView(run=view, opened=opened)
+    compared: list[tuple[int, bytes]] = []
+    if diff is not None and before is not None:
+        changed = {change.case_id for _, change in listed_changes(diff)}
+        wanted = {case_id: rank for case_id, rank in ranks.items() if case_id in changed}
+        compared = _compared_documents(before, wanted, {rank for rank, _ in opened}, limits)
+    return RunView(run=view, opened=opened, before=compared)
+
+
+def _compared_documents(
+    before: ShownRun, ranks: Mapping[str, int], opened: AbstractSet[int], limits: ReportLimits
+) -> list[tuple[int, bytes]]:
+    """Return the documents of the opened cases that changed, in the run that is compared."""
+    documents = _Documents(limits.opened_bytes // 2)
+    for case in before.cases():
+        if ranks.get(case.id) in opened:
+            documents.add(ranks[case.id], case_documents(case))
+    return [(rank, view) for rank, view in documents.within_limit() if view is not None]
 
 
 def most_mistakes_first(summary: Summary) -> list[str]:

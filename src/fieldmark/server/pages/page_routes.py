@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from html import escape
+from typing import cast
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
+from fieldmark.config.comparator_catalog import comparator_catalog
+from fieldmark.config.rule_presets import PRESETS
 from fieldmark.data.inputs import Preset
-from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, PrimaryScore
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin, names
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
-from fieldmark.server.strategies import read_strategies
-from fieldmark.server.views import run_view
+from fieldmark.server.strategies import list_rule_sets, read_strategies
+from fieldmark.server.views import rescore_view, review_view, run_view
 
 __all__ = ["error_page", "router"]
 
@@ -24,22 +27,22 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-def evaluate(state: StateDependency, page: PageDependency) -> HTMLResponse:
+def evaluate(state: StateDependency, page: PageDependency, rules: str = "") -> HTMLResponse:
     """Compare two documents as they are typed."""
-    return page("evaluate", "Evaluate", script="evaluate.js", data=_rule_data(state))
+    return page("evaluate", "Evaluate", script="evaluate.js", data=_rule_data(state, rules))
 
 
 @router.get("/rules")
-def rules(state: StateDependency, page: PageDependency) -> HTMLResponse:
+def rules(state: StateDependency, page: PageDependency, rules: str = "") -> HTMLResponse:
     """Edit the rules of the workspace."""
-    return page("rules", "Rules", script="rules.js", data=_rule_data(state))
+    return page("rules", "Rules", script="rules.js", data=_rule_data(state, rules))
 
 
 @router.get("/batch")
-def batch(state: StateDependency, page: PageDependency) -> HTMLResponse:
+def batch(state: StateDependency, page: PageDependency, rules: str = "") -> HTMLResponse:
     """Compare two data sets."""
     data = {
-        **_rule_data(state),
+        **_rule_data(state, rules),
         "roots": list(state.roots.names),
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
@@ -70,10 +73,29 @@ def case(run: str, case: int, state: StateDependency, page: PageDependency) -> H
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
 
 
+@router.get("/runs/{run}/review")
+def review(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
+    """Review the fields of a run."""
+    return page("runs", f"Review {run}", script="review.js", data=review_view(state, run))
+
+
+@router.get("/runs/{run}/rules")
+def run_rules(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
+    """Edit the rules of a run and rescore it."""
+    data = {**_rule_data(state), **rescore_view(state, run)}
+    return page("runs", f"Rules of {run}", script="rescore.js", data=data, hide_heading=True)
+
+
 @router.get("/diff")
 def diff(page: PageDependency) -> HTMLResponse:
-    """Compare two runs."""
-    return page("runs", "Compare two runs", script="diff.js", data={})
+    """Compare two or more runs."""
+    return page("runs", "Compare runs", script="diff.js", data={})
+
+
+@router.get("/diff/case")
+def diff_case(page: PageDependency) -> HTMLResponse:
+    """Show one case in two or more runs."""
+    return page("runs", "Compare a case", script="diff_case.js", data={}, hide_heading=True)
 
 
 @router.get("/rank")
@@ -92,12 +114,25 @@ def error_page(error: ApiError, page: PageRenderer) -> HTMLResponse:
     return page("", title, script="page.js", content=content, status=error.status_code)
 
 
-def _rule_data(state: AppState) -> JsonObject:
-    """Return the rules of the workspace and the names that are available in rules."""
+def _rule_data(state: AppState, name: str = "") -> JsonObject:
+    """Return a rule set of the workspace, and what is available in rules.
+
+    An address may name a rule set that was deleted; then the default rules are shown.
+    """
+    listed = list_rule_sets(state)
+    known = name in [each["name"] for each in cast("list[JsonObject]", listed)]
     return {
-        "strategies": read_strategies(state),
-        "comparators": list(names(Plugin.COMPARATORS)),
+        "strategies": read_strategies(state, name if known else ""),
+        "unknown_rules": "" if known else name,
+        "comparators": list(comparator_catalog()),
         "aligners": list(names(Plugin.ALIGNERS)),
+        "rule_sets": listed,
+        "presets": [preset.to_dict() for preset in PRESETS],
+        "weighted": [
+            name
+            for name, each in CONVENTIONS.items()
+            if each.counting.primary is PrimaryScore.WEIGHTED_AVERAGE
+        ],
         "convention": DEFAULT_CONVENTION.name,
         "conventions": {name: each.comparison.depth for name, each in CONVENTIONS.items()},
         "gate_kinds": [kind.value for kind in GateKind],

@@ -1,14 +1,12 @@
-"""`/api/runs`, `/api/trend`, `/api/diff` and `/api/rank`: runs, their notes, and comparisons."""
+"""`/api/runs`, `/api/trend` and `/api/rank`: runs, their notes, trends and rankings."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from fieldmark.api.diff import diff as diff_runs
 from fieldmark.api.improve import improve as improve_run
 from fieldmark.api.rank import rank
 from fieldmark.api.report import html_report
@@ -21,10 +19,9 @@ from fieldmark.report.html.page import leaderboard_data
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.request_models import DiffQuery, NoteRequest, RankQuery, RunQuery, TrendQuery
+from fieldmark.server.request_models import NoteRequest, RankQuery, RunQuery, TrendQuery
 from fieldmark.server.response_models import (
     AttributeListResponse,
-    DiffResponse,
     NotesResponse,
     RankResponse,
     RunListResponse,
@@ -35,7 +32,7 @@ from fieldmark.server.response_models import (
 from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import describe_run
-from fieldmark.store.reader import StoredRun, is_older
+from fieldmark.store.reader import StoredRun
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["router"]
@@ -89,12 +86,6 @@ def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> 
     )
 
 
-@router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
-async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
-    """Compare run `b` with run `a`: improved and worse cases, and the significance of changes."""
-    return ApiResponse(await state.run_evaluation(_diff, query, state))
-
-
 @router.get("/rank", response_model=RankResponse, responses=errors(404, 422, 429))
 async def rank_runs(query: Annotated[RankQuery, Query()], state: StateDependency) -> ApiResponse:
     """Rank several runs over the cases that all of them have, and test every pair."""
@@ -110,14 +101,6 @@ def _rank(query: RankQuery, state: AppState) -> JsonValue:
     for line in cast("list[JsonObject]", found["runs"]):
         line["id"] = ids[str(line.pop("path"))]
     return state.redactor.redact(found)
-
-
-def _diff(query: DiffQuery, state: AppState) -> JsonValue:
-    before, after = state.catalog.open(query.a), state.catalog.open(query.b)
-    if query.order == "time" and is_older(after, before):
-        before, after = after, before
-    difference = diff_runs(before, after, force=query.force, rescore=query.rescore)
-    return state.redactor.redact(difference.to_dict())
 
 
 @router.get("/runs/{run}", response_model=RunResponse, responses=errors(404, 422))
@@ -174,7 +157,7 @@ def download_report(run: str, state: StateDependency) -> Response:
 @router.put("/runs/{run}/notes", response_model=NotesResponse, responses=errors(400, 403, 404, 422))
 def update_notes(run: str, request: NoteRequest, state: StateDependency) -> ApiResponse:
     """Change the tags and the note of a run, but not its results."""
-    path = _writable_run(state, run)
+    path = state.writable_run(run)
     noted = annotate(path, add=request.add, remove=request.remove, note=request.note)
     state.catalog.invalidate()
     return ApiResponse({"tags": list(noted.tags), "note": noted.note})
@@ -183,7 +166,7 @@ def update_notes(run: str, request: NoteRequest, state: StateDependency) -> ApiR
 @router.delete("/runs/{run}", responses=errors(403, 404, 409, 422))
 def delete_run(run: str, state: StateDependency) -> ApiResponse:
     """Delete a run permanently."""
-    remove_run(_writable_run(state, run))
+    remove_run(state.writable_run(run))
     state.catalog.invalidate()
     return ApiResponse({"removed": run})
 
@@ -194,11 +177,3 @@ def _finished_run(state: AppState, run: str) -> tuple[StoredRun, Summary]:
         message = f"The run is {stored.status} and has no metrics."
         raise ApiError(ErrorCode.INVALID_DATA, message)
     return stored, stored.summary
-
-
-def _writable_run(state: AppState, run: str) -> Path:
-    """Return the directory of a run, or raise an error if it is in a read-only workspace."""
-    path = state.catalog.path(run)
-    if state.catalog.is_saved(path):
-        state.check_writable()
-    return path

@@ -1,4 +1,4 @@
-"""`/api/strategies`, `/api/infer` and `/api/flatten`: store, check and propose rules."""
+"""`/api/strategies`, `/api/rule-sets` and `/api/infer`: store, check and propose rules."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Query
 
-from fieldmark.api.infer import infer as infer_rules
+from fieldmark.api.infer import propose_rules as propose
+from fieldmark.config.comparator_catalog import comparator_catalog
+from fieldmark.config.rule_presets import PRESETS
 from fieldmark.config.yaml_parser import parse_yaml
+from fieldmark.data.inputs import Inputs
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.nesting import nest_document
@@ -21,10 +24,17 @@ from fieldmark.server.request_models import (
 from fieldmark.server.response_models import (
     FlattenResponse,
     InferResponse,
+    RuleSetListResponse,
     StrategiesResponse,
     errors,
 )
-from fieldmark.server.strategies import checked_rules, read_strategies, write_strategies
+from fieldmark.server.strategies import (
+    checked_rules,
+    list_rule_sets,
+    read_strategies,
+    remove_rule_set,
+    write_strategies,
+)
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.values.paths import leaves
 
@@ -70,6 +80,47 @@ def export_strategies(state: StateDependency) -> ApiResponse:
     return ApiResponse(read_strategies(state)["rules"])
 
 
+@router.get("/rule-sets", response_model=RuleSetListResponse, responses=errors())
+def get_rule_sets(state: StateDependency) -> ApiResponse:
+    """List the named rule sets of the workspace, and the presets."""
+    presets: list[JsonValue] = [each.to_dict() for each in PRESETS]
+    return ApiResponse({"sets": list_rule_sets(state), "presets": presets})
+
+
+@router.get("/rule-sets/{name}", response_model=StrategiesResponse, responses=errors(404, 422))
+def get_rule_set(name: str, state: StateDependency) -> ApiResponse:
+    """Return a named rule set, as a rules file with a list of fields."""
+    return ApiResponse(read_strategies(state, name))
+
+
+@router.put(
+    "/rule-sets/{name}",
+    response_model=StrategiesResponse,
+    responses=errors(400, 403, 409, 422),
+)
+def replace_rule_set(
+    name: str, rules: RulesBody, query: Annotated[RevisionQuery, Query()], state: StateDependency
+) -> ApiResponse:
+    """Check a rules file and save it as a rule set; the revision `none` never replaces one."""
+    state.check_writable()
+    write_strategies(cast("JsonValue", rules), query.revision, state, name)
+    return ApiResponse(read_strategies(state, name))
+
+
+@router.delete("/rule-sets/{name}", responses=errors(403, 404, 422))
+def delete_rule_set(name: str, state: StateDependency) -> ApiResponse:
+    """Delete a rule set; runs that were made with it keep their rules."""
+    state.check_writable()
+    remove_rule_set(state, name)
+    return ApiResponse({"removed": name})
+
+
+@router.get("/comparators", responses=errors())
+def list_comparators() -> ApiResponse:
+    """List all comparators by what they compare, with their descriptions and options."""
+    return ApiResponse({"groups": list(comparator_catalog())})
+
+
 @router.post("/infer", response_model=InferResponse, responses=errors(400, 422, 429))
 async def propose_rules(request: InferRequest, state: StateDependency) -> ApiResponse:
     """Propose rules from documents, with a reason for each rule."""
@@ -86,5 +137,6 @@ def flatten(request: FlattenRequest) -> ApiResponse:
 
 
 def _infer(request: InferRequest) -> JsonObject:
-    text = infer_rules(request.truth, request.candidate)
-    return {"text": text, "rules": parse_yaml(text).value}
+    proposed = propose(request.truth, request.candidate, Inputs())
+    text = str(proposed)
+    return {"text": text, "rules": parse_yaml(text).value, "reasons": proposed.reasons}

@@ -1,41 +1,66 @@
-// The page that compares two runs, worst changes first.
+// The page that compares two runs, or several runs with the first.
 
-import { query, request } from "./api.js";
-import { button, comparisonHead, comparisonParts, el, moment, replace, section, select } from "./report.js";
-import { address, empty, problem, remember, runName } from "./page.js";
+import { request } from "./api.js";
+import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, replace, section, select } from "./report.js";
+import { address, debounce, empty, problem, runName } from "./page.js";
 
-const state = address(["a", "b", "force", "rescore", "order"]);
-const output = el("div"), errors = el("div");
+const MAX_RUNS = 10;
+const state = { ...address(["a", "force", "rescore", "order"]), ...address(CHANGE_FILTERS) };
+const others = new URLSearchParams(location.search).getAll("b");
+const output = el("div"), errors = el("div"), pickers = el("div", { class: "versus-pick" });
 
-// Choosing a run as "Before" or "After" also chooses the order.
-function picker(runs, label, name) {
+function filters() {
+  return Object.fromEntries(CHANGE_FILTERS.map((name) => [name, state[name]]));
+}
+
+// The parameters of the runs, before any filters.
+function runsText(values = {}) {
+  const found = new URLSearchParams([["a", state.a], ...others.map((run) => ["b", run])]);
+  for (const [name, value] of Object.entries(values)) if (value) found.set(name, value);
+  return found.toString();
+}
+
+function store({ push = false } = {}) {
+  const text = runsText({ force: state.force, rescore: state.rescore, order: state.order, ...filters() });
+  history[push ? "pushState" : "replaceState"](null, "", `/diff?${text}${location.hash}`);
+}
+
+// Choosing a run as "Before" or "After" also chooses the order. A filter may not fit another run.
+function picker(runs, label, value, change, id) {
   const options = [["", "Select a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
-  if (state[name] && !runs.some(({ id }) => id === state[name])) options.push([state[name], state[name]]);
-  const box = select(label, options, (value) => { state[name] = value; state.order = ""; remember(state, { push: true }); draw(); });
-  box.querySelector("select").value = state[name];
-  box.querySelector("select").id = `pick-${name}`;
+  if (value && !runs.some((run) => run.id === value)) options.push([value, value]);
+  const box = select(label, options, (chosen) => {
+    change(chosen);
+    Object.assign(state, { order: "", attribute: "", direction: "", slice: "", text: "", offset: "" });
+    store({ push: true });
+    drawPickers(runs);
+    draw();
+  });
+  box.querySelector("select").value = value;
+  box.querySelector("select").id = id;
   return box;
 }
 
-function showOrder({ before, after }) {
-  Object.assign(state, { a: before.name, b: after.name, order: "" });
-  remember(state);
-  for (const name of ["a", "b"]) {
-    const box = document.getElementById(`pick-${name}`);
-    if (box) box.value = state[name];
-  }
+function drawPickers(runs) {
+  const after = others.length ? others : [""];
+  replace(pickers,
+    picker(runs, "Before", state.a, (run) => { state.a = run; }, "pick-a"),
+    after.map((run, place) => picker(runs, after.length > 1 ? `After ${place + 1}` : "After", run, (chosen) => {
+      if (chosen) others[place] = chosen; else others.splice(place, 1);
+    }, place ? `pick-b${place + 1}` : "pick-b")),
+    others.length === 1 && button("Swap", () => { [state.a, others[0]] = [others[0], state.a]; state.order = ""; store(); location.reload(); }, { id: "swap", "aria-label": "Swap the two runs" }),
+    others.length > 0 && others.length < MAX_RUNS - 1 && picker(runs, "Add a run", "", (run) => { others.push(run); }, "pick-more"));
 }
 
 async function draw() {
   replace(errors);
-  if (!state.a || !state.b) return replace(output, empty("Select two runs", "Changes are shown from the first run to the second."));
+  if (!state.a || !others.length) return replace(output, empty("Select two runs", "Changes are shown from the first run to the second."));
   replace(output, el("p", { class: "quiet", role: "status" }, "Comparing…"));
   try {
-    const found = await request(`/api/diff${query(state)}`);
-    showOrder(found);
-    replace(output, view(found));
+    replace(output, others.length > 1 ? await several() : await two());
+    if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   } catch (error) {
-    replace(output, problem(error), error.status === 422 && el("p", { class: "bar-actions" },
+    replace(output, problem(error), error.status === 422 && others.length === 1 && el("p", { class: "bar-actions" },
       button("Compare anyway", () => retry({ force: "true" }), { id: "force" }),
       button("Rescore the second run with the convention of the first", () => retry({ rescore: "true" }), { id: "rescore" })));
   }
@@ -44,26 +69,71 @@ async function draw() {
 
 function retry(options) {
   Object.assign(state, { force: "", rescore: "" }, options);
-  remember(state, { push: true });
+  store({ push: true });
   draw();
 }
 
-function view(found) {
+async function two() {
+  const found = await request(`/api/diff?${runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" })}`);
+  Object.assign(state, { a: found.before.name, order: "" });
+  others[0] = found.after.name;
+  store();
+  for (const [id, run] of [["pick-a", state.a], ["pick-b", others[0]]]) {
+    const box = document.getElementById(id);
+    if (box) box.value = run;
+  }
   const named = (changes) => Object.entries(changes).map(([name, change]) => ({ name, ...change }));
   const shown = { ...found, metrics: named(found.metrics), evaluators: named(found.evaluators), attributes: named(found.attributes), slices: named(found.slices) };
-  const linkTo = ({ case_id: id }) => `/runs/${state.b}?text=${encodeURIComponent(id)}#cases`;
-  return [comparisonHead(shown), comparisonParts(shown, linkTo).map(({ id, title, lead, node }) => section(id, title, lead, node))];
+  const options = { force: state.force, rescore: state.rescore };
+  const list = changedCaseList({
+    state, attributes: shown.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name).sort(), slices: shown.slices.map(({ name }) => name),
+    load: (wanted) => request(`/api/diff/cases?${runsText({ ...options, ...pick(wanted), offset: wanted.offset, limit: wanted.limit })}`),
+    save: debounce(200, () => store()),
+    href: ({ case_id: id }, path) => caseAddress(id, path, options),
+  });
+  const links = {
+    attribute: (attribute, direction) => `/diff?${runsText({ ...options, attribute, direction })}#changed`,
+    slice: (slice, direction) => `/diff?${runsText({ ...options, slice, direction })}#changed`,
+  };
+  window.onpopstate = () => { Object.assign(state, address(CHANGE_FILTERS)); list.show(filters()); };
+  return [comparisonHead(shown), comparisonParts(shown, links, list.node).map(({ id, title, lead, node }) => section(id, title, lead, node))];
 }
 
-const app = document.getElementById("app");
-const pickers = el("div", { class: "versus-pick" });
-replace(app, pickers, errors, output);
+function pick({ attribute, direction, slice, text }) {
+  return { attribute, direction, slice, text };
+}
+
+// The case page has no attribute that the list does not have.
+function caseAddress(id, path, options) {
+  return `/diff/case?${runsText({ ...options, ...pick(state), path })}&case=${encodeURIComponent(id)}`;
+}
+
+async function several() {
+  const runs = [state.a, ...others];
+  const board = await request(`/api/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}`);
+  const list = differingCaseList({
+    state, names: runs, attributes: board.attributes.map(({ attribute }) => attribute).sort(),
+    load: ({ attribute, text, offset, limit }) => request(`/api/diff/cases?${runsText({ attribute, text, offset, limit })}`),
+    save: debounce(200, () => store()),
+    href: ({ case_id: id }) => caseAddress(id, "", {}),
+  });
+  return [
+    el("div", { class: "board-head" }, leaderboardHead(board)),
+    el("p", null, el("a", { href: `/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}` }, "Ranking with intervals and pairwise tests")),
+    section("attributes", "Attributes", "F1 of every run by attribute, the largest difference first.",
+      attributeRanking(board, (attribute) => `/diff?${runsText({ attribute })}#changed`)),
+    section("changed", "Cases", "Cases in which the runs differ, the largest difference of scores first. Open a case to see the ground truth and all predictions.", list.node)];
+}
+
+replace(document.getElementById("app"), pickers, errors, output);
+window.addEventListener("popstate", () => {
+  const found = new URLSearchParams(location.search);
+  if (found.get("a") !== state.a || found.getAll("b").join() !== others.join()) location.reload();
+});
 try {
   const { runs } = await request("/api/runs?status=complete&limit=500");
-  const openable = runs.filter((run) => run.valid_id);
-  replace(pickers, picker(openable, "Before", "a"), picker(openable, "After", "b"), button("Swap", () => { [state.a, state.b] = [state.b, state.a]; state.order = ""; remember(state); location.reload(); }, { id: "swap", "aria-label": "Swap the two runs" }));
+  drawPickers(runs.filter((run) => run.valid_id));
 } catch (error) {
   replace(errors, problem(error));
 }
-window.addEventListener("popstate", () => location.reload());
 draw();

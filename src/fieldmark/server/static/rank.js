@@ -5,7 +5,7 @@ import { button, el, leaderboardHead, leaderboardParts, moment, plural, replace,
 import { empty, metricName, problem, runName } from "./page.js";
 
 const CHOICES = ["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "completeness", "hallucination", "accuracy", "rqs", "predicted_mean_score"];
-const MAX_RUNS = 50;
+const MAX_RUNS = 50, MAX_COMPARED = 10;
 const given = new URLSearchParams(location.search);
 const chosen = new Set(given.getAll("run"));
 const options = { metric: given.get("metric") || "", force: given.get("force") || "", rescore: given.get("rescore") || "" };
@@ -26,13 +26,20 @@ async function draw() {
   replace(output, el("p", { class: "quiet", role: "status" }, "Ranking…"));
   try {
     const board = await request(`/api/rank?${text}`);
-    if (own === last) replace(output, el("div", { class: "board-head" }, leaderboardHead(board)), leaderboardParts(board, (run) => `/runs/${run.id}`).map(({ id, title, lead, node }) => section(id, title, lead, node)));
+    if (own === last) replace(output, el("div", { class: "board-head" }, leaderboardHead(board)), sideBySideLink(board), leaderboardParts(board, (run) => `/runs/${run.id}`).map(({ id, title, lead, node }) => section(id, title, lead, node)));
   } catch (error) {
     if (own === last) replace(output, problem(error), error.status === 422 && el("p", { class: "bar-actions" },
       button("Rank the shared cases anyway", () => retry("force"), { id: "force" }),
       button("Apply the convention of the first run to all", () => retry("rescore"), { id: "rescore" })));
   }
   return null;
+}
+
+// The runs side by side, by attribute and case, the best first.
+function sideBySideLink({ runs }) {
+  const [first, ...rest] = runs.slice(0, MAX_COMPARED).map(({ id }) => id);
+  const address = new URLSearchParams([["a", first], ...rest.map((id) => ["b", id])]);
+  return el("p", null, el("a", { href: `/diff?${address}`, id: "side-by-side" }, runs.length > MAX_COMPARED ? `The ${MAX_COMPARED} best runs side by side` : "Runs side by side, by attribute and case"));
 }
 
 function retry(name) {

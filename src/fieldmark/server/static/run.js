@@ -39,6 +39,7 @@ function actions() {
   return el("div", { class: "bar-actions" },
     el("a", { class: "button", href: `/api/runs/${run.id}/report.html`, download: `${run.id}.html` }, "Download report"),
     el("a", { class: "button", href: `/diff?b=${run.id}` }, "Compare with another run"),
+    page.tiles && el("a", { class: "button", href: `/runs/${run.id}/review` }, "Review"),
     page.tiles && el("a", { class: "button", href: `/runs?series=${run.id}#trend` }, "Trend"),
     isWritable && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (tag.value.trim()) { change({ add: [tag.value.trim()] }, ""); tag.value = ""; } } } }, tag, el("button", { type: "submit" }, "Add tag")));
 }

@@ -1,13 +1,13 @@
 // Builds the page, and switches between the report and a single case.
 
 function start() {
-  const run = data("run"), opened = data("opened");
+  const run = data("run"), opened = data("opened"), before = data("before");
   document.title = `${run.title} · fieldmark`;
   const list = caseBrowser(run, opened);
   const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
   const sections = [
     ["overview", "Overview", () => overview(run)],
-    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run)]] : []),
+    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, before)]] : []),
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
@@ -17,6 +17,7 @@ function start() {
     ...(run.value_tables ? [["values", "Values", () => valueTableSection(run)]] : []),
     ["heat", "Heat map", () => heatSection(run, caseLink)],
     ["cases", "Cases", () => list.node],
+    ...(run.reviews ? [["review", "Review", () => reviewSection(run.reviews)]] : []),
     ["method", "Method", () => methodSection(run)],
   ];
   const report = el("main", { id: "report" }, sections.map(([, , make]) => make()));
@@ -37,23 +38,24 @@ function start() {
     const { name, text } = hashParts();
     const rank = rankIn(name);
     const isCase = rank >= 0 && rank < run.cases.lines.length;
-    const filters = filtersIn(text);
-    if (isCase || name === "cases") list.apply(filters);
+    const isCompared = isCase && name.startsWith("diff-") && before[rank] !== undefined;
+    const filters = filtersIn(text), path = new URLSearchParams(text).get("path") || "";
+    if ((isCase && !isCompared) || name === "cases") list.apply(filters);
     report.hidden = isCase;
     single.hidden = !isCase;
     document.documentElement.classList.toggle("in-case", isCase);
     if (isCase) {
-      const path = new URLSearchParams(text).get("path") || "";
-      replace(single, caseView(rank, { run, opened, list }));
+      replace(single, isCompared ? comparedCase(rank, { run, opened, before, path }) : caseView(rank, { run, opened, list }));
       if (drawn !== rank) window.scrollTo(0, 0);
       drawn = rank;
       document.getElementById("case-title").focus({ preventScroll: true });
-      highlightField(single, { path, attribute: filters.attribute, error: filters.error });
+      if (isCompared) showHighlighted(single);
+      else highlightField(single, { path, attribute: filters.attribute, error: filters.error });
     } else {
       drawn = -1;
       document.getElementById(name)?.scrollIntoView();
     }
-    current(isCase ? "cases" : null);
+    current(isCompared ? "comparison" : isCase ? "cases" : null);
   }
   function current(id) {
     for (const link of links) {
@@ -80,7 +82,7 @@ function watchSections(report, current) {
 
 // The rank of the case that the hash names, or -1.
 function rankIn(name) {
-  const found = /^case-(\d+)$/.exec(name);
+  const found = /^(?:case|diff)-(\d+)$/.exec(name);
   return found ? Number(found[1]) - 1 : -1;
 }
 

@@ -170,8 +170,8 @@ function sampledText({ lines, total, opened }) {
 
 // All paths and values of a tree as text, for searching.
 function treeTexts(nodes, found = [], place = "") {
-  for (const [key, , expected, candidate, comparison, members] of nodes) {
-    const path = comparison && comparison.a ? key : nodeAttribute(place, key);
+  for (const node of nodes) {
+    const [key, , expected, candidate, , members] = node, path = nodeAttribute(place, node);
     if (typeof key === "string") found.push(path);
     for (const slot of [expected, candidate]) if (!isSame(slot) && !["missing", "hidden"].includes(kindOf(slot))) found.push(textOf(slot));
     if (members) treeTexts(members, found, path);

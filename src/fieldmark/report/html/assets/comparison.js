@@ -1,29 +1,19 @@
-// The comparison of two runs: conclusion, changed cases, metrics and attributes. Colors mark only
-// significant changes, and single cases, whose direction is certain.
+// The comparison of two runs: conclusion, attributes, slices, changed cases and metrics. Colors mark
+// only significant changes, and single cases, whose direction is certain.
 
-const CONCLUSIONS = { better: "improved", worse: "regressed", "no difference": "no significant difference" };
 const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
 const CHANGED_OUTCOMES = { format_error: "wrong type", omission: "missing", hallucination: "extra" };
-const MAX_FIELDS = 6;
-
-function comparisonSection(run) {
-  const found = run.comparison;
-  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.name)))],
-    comparisonHead(found), tileGrid(found.tiles),
-    comparisonParts(found, ({ rank }) => (rank === null ? null : `#case-${rank + 1}`)).map(({ id, title, lead, node }) =>
-      el("div", { id: `comparison-${id}` }, el("h3", null, title), lead && el("p", { class: "quiet" }, lead), node)));
-}
+const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["≠", "neither", ""] };
+const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
+const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
 
 function comparisonHead(found) {
   const { conclusion, cases, comparable, before, after, notes } = found;
-  const word = CONCLUSIONS[conclusion.word] || conclusion.word;
-  const tested = conclusion.word !== "too few cases to tell" && comparable;
-  const [main] = found.metrics;
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
-    el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, `${word[0].toUpperCase()}${word.slice(1)}`, " ",
-      el("span", { class: "quiet" }, `· ${metricLabel(main.name)} ${rate(main.before)} ${comparable ? "→" : "and"} ${rate(main.after)}${tested ? `, p = ${rate(conclusion.p)}` : ""}`)),
+    el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, conclusion.verdict, " ", el("span", { class: "quiet" }, `· ${conclusion.evidence}`)),
+    conclusion.explanation && el("p", { id: "explanation" }, conclusion.explanation),
     el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
       comparable && `: ${counts.map(([number, name]) => `${whole(number)} ${name}`).join(", ")}`,
       cases.not_scored > 0 && `, ${whole(cases.not_scored)} not scored in one of the runs`,
@@ -34,27 +24,37 @@ function comparisonHead(found) {
   ];
 }
 
-// The parts as {id, title, lead, node}; `linkTo` returns the address of a case, or null.
-function comparisonParts(found, linkTo) {
-  const { cases, comparable, worse, improved } = found;
-  const changed = !comparable ? [] : [
-    { id: "worse", title: `Cases that got worse (${whole(cases.worse)})`, lead: listedText(worse, cases.worse), node: changedCases("Cases that got worse", worse, linkTo, "No case got worse.") },
-    { id: "improved", title: `Cases that improved (${whole(cases.improved)})`, lead: listedText(improved, cases.improved), node: changedCases("Cases that improved", improved, linkTo, "No case improved.") },
-  ];
-  const ranked = (rows) => [...rows].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || (one.delta ?? 0) - (two.delta ?? 0));
+// The parts as {id, title, lead, node}. `links` has the functions attribute and slice, which return
+// the address of the changed cases; `list` is the list of changed cases.
+function comparisonParts(found, links, list) {
+  const ranked = (rows) => [...rows].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || one.p - two.p || Math.abs(two.delta ?? 0) - Math.abs(one.delta ?? 0));
   // Unless RQS is the primary metric, it is shown only if a judge evaluated safety.
   const judged = found.metrics.some(({ name }) => name === "safety");
   const metrics = found.metrics.filter(({ name }, place) => name !== "rqs" || place === 0 || judged);
-  return [...changed,
-    { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", metricLabel) },
-    ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", (name) => name, { grouped: true }) }] : []),
-    ...(found.slices.length ? [{ id: "slices", title: "Slices", lead: `${metricLabel(found.conclusion.metric)} per slice of the cases. p-values are adjusted for the number of slices.`, node: changedMetrics("Slices of both runs", ranked(found.slices), "Slice", (name) => name, { grouped: true }) }] : []),
-    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: changedMetrics("Attributes of both runs", ranked(found.attributes), "Attribute", (name) => name, { grouped: true }) },
+  const attributes = ranked(found.attributes), slices = ranked(found.slices);
+  return [
+    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changedMetrics("Attributes of both runs", attributes, "Attribute", { grouped: true, href: links.attribute })] },
+    ...(slices.length ? [{ id: "slices", title: "Slices", lead: `${metricLabel(found.conclusion.metric)} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changedMetrics("Slices of both runs", slices, "Slice", { grouped: true, href: links.slice })] }] : []),
+    ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, those that got worse first. Open a case to see the ground truth and both predictions.", node: list }] : []),
+    { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", { nameOf: metricLabel }) },
+    ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", { grouped: true }) }] : []),
   ];
 }
 
-function listedText(listed, total) {
-  return listed.length < total ? `The ${whole(listed.length)} of ${whole(total)} cases with the largest changes are listed.` : null;
+// The largest changes as a chart; the table below it has all of them.
+function dumbbells(metric, rows, href) {
+  const changed = rows.filter(({ before, after, delta }) => (before !== null || after !== null) && delta !== 0);
+  if (!changed.length) return null;
+  const shownRows = changed.slice(0, MAX_DUMBBELLS);
+  const label = `${metric} of both runs for ${plural(shownRows.length, "row")}. The table below contains the same data.`;
+  const text = (value) => (value === null ? "undefined" : rate(value));
+  return el("figure", { class: "panel dumbbells" },
+    rowPlot(label, shownRows, {
+      ticks: roundTicks(shownRows.flatMap(({ before, after }) => [before, after])), name: ({ name }) => name, href: ({ name, improved, worse }) => (improved || worse ? href(name) : null),
+      draw: (row, x, y) => dumbbellMark(x, y, row.before, row.after, { css: changeClass(row.word), title: `${row.name}: ${text(row.before)} → ${text(row.after)} (${row.word})` }),
+    }),
+    el("figcaption", { class: "quiet" }, "○ before, ● after. A thick line is a significant change.",
+      changed.length > shownRows.length && ` ${whole(shownRows.length)} of ${whole(changed.length)} changes are shown.`));
 }
 
 function changeClass(word) {
@@ -70,44 +70,138 @@ function metricLabel(name) {
   return name === "rqs" ? "RQS" : name.replaceAll("_", " ").replace(" f1", " F1");
 }
 
-function changedMetrics(caption, rows, label, nameOf, { grouped = false } = {}) {
+function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped = false, href = () => null } = {}) {
   const p = (row) => (grouped ? row.p_adjusted : row.p);
-  const untested = { "too few cases to tell": "too few", "not comparable": DASH };
+  const tested = (row) => row.word !== "not comparable" && (row.word !== "too few cases to tell" || row.interval !== null);
+  const count = (name) => (row) => (row[name] === null ? DASH : row[name] && href(row.name) ? el("a", { href: href(row.name, name) }, whole(row[name])) : whole(row[name]));
   const table = sortableTable({
     caption, step: 20, empty: "Nothing to compare.",
     columns: [
-      { name: "name", label, value: (row) => row.name, cell: (row) => [pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
+      { name: "name", label, value: (row) => row.name, cell: (row) => [href(row.name) && (row.improved || row.worse) ? el("a", { href: href(row.name) }, pathText(nameOf(row.name))) : pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
-      { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? `${signed(row.interval[0])} to ${signed(row.interval[1])}` : DASH) },
-      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => untested[row.word] || rate(p(row)) },
-      ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: (row) => (row[name] === null ? DASH : whole(row[name])) })) : []),
-      { name: "word", label: "Conclusion", cell: (row) => CONCLUSIONS[row.word] || row.word },
+      { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
+      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? rate(p(row)) : row.word === "not comparable" ? DASH : "too few") },
+      ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
+      { name: "word", label: "Conclusion", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
     ],
   });
   table.show(rows);
   return table.node;
 }
 
-function changedCases(caption, rows, linkTo, empty) {
+// The list of changed cases; `href(row, path)` is the address of a case, or null.
+function changedCaseList({ attributes, slices, href, ...given }) {
+  return pagedCases({
+    ...given, noun: "changed case", table: (rows, empty) => changedCases(rows, href, empty),
+    filters: [
+      ["Attribute", "attribute", attributes.map((path) => [path, path])],
+      ["Direction", "direction", Object.entries(DIRECTIONS).map(([value, [, word]]) => [value, word])],
+      ...(slices.length ? [["Slice", "slice", slices.map((name) => [name, name])]] : []),
+    ],
+  });
+}
+
+// The cases in which several runs differ, with the score and the number of mistakes of each run.
+function differingCaseList({ names, attributes, href, ...given }) {
+  return pagedCases({
+    ...given, noun: "differing case", table: (rows, empty) => differingCases(rows, names, href, empty),
+    filters: [["Attribute with mistakes in some runs", "attribute", attributes.map((path) => [path, path])]],
+  });
+}
+
+// A list of cases by pages. `load(state)` returns a promise of {total, cases}, and `save(state)` stores
+// the filters in the address. Returns the node, and `show`, which applies other filters.
+function pagedCases({ state, filters, load, save, table, noun }) {
+  const list = el("div"), pages = el("div", { class: "pages" });
+  const number = el("span", { class: "quiet", role: "status" }, "Loading cases…");
+  let latest = 0;
+  async function draw() {
+    const own = latest += 1, offset = Number(state.offset) || 0;
+    try {
+      const found = await load({ ...state, offset, limit: CHANGES_STEP });
+      if (own !== latest) return;
+      number.textContent = plural(found.total, noun);
+      replace(list, table(found.cases, ["text", ...filters.map(([, name]) => name)].some((name) => state[name]) ? `No ${noun} matches the filters.` : `No ${noun}.`));
+      replace(pages, found.total > CHANGES_STEP && [
+        button("Previous", () => go(offset - CHANGES_STEP), { disabled: offset === 0 }),
+        el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + CHANGES_STEP, found.total))} of ${whole(found.total)}`),
+        button("Next", () => go(offset + CHANGES_STEP), { disabled: offset + CHANGES_STEP >= found.total })]);
+    } catch (error) {
+      number.textContent = "";
+      replace(list, el("p", { class: "problem", role: "alert" }, error.message));
+    }
+  }
+  function go(offset) {
+    state.offset = Math.max(0, offset) || "";
+    save(state);
+    draw();
+    list.scrollIntoView();
+  }
+  const set = (name) => (value) => { state[name] = value; state.offset = ""; save(state); draw(); };
+  const filter = ([label, name, options]) => {
+    const own = state[name] && !options.some(([value]) => value === state[name]) ? [[state[name], state[name]]] : [];
+    const box = select(label, [["", "any"], ...options, ...own], set(name));
+    box.querySelector("select").value = state[name];
+    box.querySelector("select").id = `changed-${name}`;
+    return box;
+  };
+  const controls = el("div", { class: "controls" },
+    search("Search", "Part of a case id", set("text"), { id: "changed-text", value: state.text }), filters.map(filter), number);
+  draw();
+  return {
+    node: el("div", null, controls, list, pages),
+    show(wanted) {
+      Object.assign(state, wanted);
+      for (const [name, value] of Object.entries(wanted)) {
+        const box = controls.querySelector(`#changed-${name}`);
+        if (box) box.value = value;
+      }
+      draw();
+    },
+  };
+}
+
+function caseName(row, target) {
+  const name = el("bdi", { class: "literal" }, row.case_id === "" ? "(no id)" : shown(row.case_id));
+  return target ? el("a", { href: target }, name) : name;
+}
+
+function differingCases(rows, names, href, empty) {
   const table = sortableTable({
-    caption, step: 15, empty,
+    caption: "Differing cases", step: CHANGES_STEP, empty,
     columns: [
-      { name: "case", label: "Case", value: (row) => row.case_id, cell: (row) => { const href = linkTo(row); return href ? el("a", { href }, el("bdi", { class: "literal" }, shown(row.case_id))) : shown(row.case_id); } },
-      { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
-      { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, value: (row) => row.after - row.before, cell: (row) => changeText(row.after - row.before, row.after < row.before ? "worse" : row.after > row.before ? "better" : "") },
-      { name: "fields", label: "Changed fields", cell: changedFields },
+      { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
+      ...names.map((label, place) => ({ name: `run-${place}`, label, numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
     ],
   });
   table.show(rows);
   return table.node;
 }
 
-function changedFields({ fields, field_count: total = fields.length }) {
+function changedCases(rows, href, empty) {
+  const direction = (row) => { const [glyph, word, css] = DIRECTIONS[row.direction]; return el("span", { class: `nowrap ${css}` }, `${glyph} ${word}`); };
+  const table = sortableTable({
+    caption: "Changed cases", step: CHANGES_STEP, empty,
+    columns: [
+      { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
+      { name: "direction", label: "Direction", cell: direction },
+      { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
+      { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
+      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
+      { name: "fields", label: "Changed fields", cell: (row) => changedFields(row, href) },
+    ],
+  });
+  table.show(rows);
+  return table.node;
+}
+
+function changedFields(row, href) {
+  const { fields, field_count: total = fields.length } = row;
   const outcome = (name) => CHANGED_OUTCOMES[name] || name.replaceAll("_", " ");
-  const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after }) => el("li", null, pathText(path), `: ${outcome(before)} → ${outcome(after)}`)));
+  const name = (path) => { const target = href(row, path); return target ? el("a", { href: target }, pathText(path)) : pathText(path); };
+  const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after }) => el("li", null, name(path), `: ${outcome(before)} → ${outcome(after)}`)));
   const rest = fields.slice(MAX_FIELDS);
   return [list(fields.slice(0, MAX_FIELDS)),
     rest.length > 0 && el("details", null, el("summary", null, `${plural(total - MAX_FIELDS, "more field")}`), list(rest)),

@@ -80,3 +80,15 @@ function section(id, title, lead, ...children) {
       lead && el("p", { class: "lead" }, lead)),
     children);
 }
+
+// The filters after `?` in the hash of the address, as in #cases?attribute=total.
+function hashFilters(names) {
+  const start = location.hash.indexOf("?");
+  const found = new URLSearchParams(start < 0 ? "" : location.hash.slice(start + 1));
+  return Object.fromEntries(names.map((name) => [name, found.get(name) || ""]));
+}
+
+function hashAddress(id, values) {
+  const text = new URLSearchParams(Object.entries(values).filter(([, value]) => value)).toString();
+  return `#${id}${text && `?${text}`}`;
+}

@@ -13,7 +13,7 @@ function itemTable(members, place) {
   return el("div", { class: "table-scroll items", tabindex: "0", role: "group", "aria-label": "Items" },
     el("table", null,
       el("thead", null, el("tr", null, el("th", { scope: "col" }, "Item"), names.map((name) => el("th", { scope: "col" }, el("bdi", null, shown(name)))))),
-      el("tbody", null, members.map((item) => itemRow(item, names, placeBelow(place, item[0]))))));
+      el("tbody", null, members.map((item) => itemRow(item, names, placeBelow(place, item))))));
 }
 
 function itemRow(item, names, place) {
@@ -24,7 +24,7 @@ function itemRow(item, names, place) {
   const wrong = item[5].some((field) => isMistake(field[1]));
   return el("tr", { class: `item ${state} ${wrong ? "has-mistake" : ""}` },
     el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
-    names.map((name) => itemCell(fields.get(name), placeBelow(place, name))));
+    names.map((name) => itemCell(fields.get(name), placeBelow(place, [name]))));
 }
 
 function itemCell(field, place) {

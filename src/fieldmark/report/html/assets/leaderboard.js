@@ -1,8 +1,6 @@
 // The ranking of several runs: intervals, pairwise tests, attributes, and cost against quality.
 
-const BOARD_STEPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
-const BOARD_ROW = 26, MAX_TICKS = 6, MAX_RUN_COLUMNS = 8, MAX_WINNERS = 3;
-const FRONTIER_HEIGHT = 320, FRONTIER_BOTTOM = 44;
+const MAX_RUN_COLUMNS = 8, MAX_WINNERS = 3;
 
 function leaderboardHead(board) {
   const best = board.runs.filter((run) => run.best);
@@ -35,35 +33,17 @@ function leaderboardParts(board, linkTo) {
   return parts;
 }
 
-// Ticks at round values that enclose all intervals.
 function boardTicks(board) {
-  const values = board.runs.flatMap((run) => [run.value, ...(run.interval || [])]).filter((value) => value !== null);
-  const [least, most] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
-  const step = BOARD_STEPS.find((each) => Math.ceil(most / each) - Math.floor(least / each) <= MAX_TICKS) || 1;
-  const first = Math.floor(least / step + 1e-9), last = Math.max(Math.ceil(most / step - 1e-9), first + 1);
-  return Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step);
+  return roundTicks(board.runs.flatMap((run) => [run.value, ...(run.interval || [])]));
 }
 
-// Horizontal positions are percentages, so that the chart has any width and its dots stay round.
 function intervalChart(board) {
-  const ticks = boardTicks(board), low = ticks[0], high = ticks[ticks.length - 1];
-  const height = board.runs.length * BOARD_ROW;
-  const x = (value) => `${(1 + (value - low) / (high - low) * 98).toFixed(3)}%`;
-  const line = (css, from, to, top, bottom) => svg("line", { class: css, x1: x(from), x2: x(to), y1: top, y2: bottom });
   const label = `${board.title} of ${plural(board.runs.length, "run")} with confidence intervals. The table below contains the same data.`;
-  const picture = svg("svg", { class: "board-chart", height, role: "img", "aria-label": label }, ticks.map((value) => line("board-grid", value, value, 0, height)));
-  board.runs.forEach((run, place) => {
-    if (run.value === null) return;
-    const y = place * BOARD_ROW + BOARD_ROW / 2;
-    const [from, to] = run.interval || [run.value, run.value];
-    picture.append(svg("g", { class: run.best ? "board-run best" : "board-run" },
-      svg("title", null, `${run.name}: ${rate(run.value)}${run.interval ? ` (${rate(from)} to ${rate(to)})` : ""}`),
-      line("board-interval", from, to, y, y), line("board-interval", from, from, y - 5, y + 5), line("board-interval", to, to, y - 5, y + 5),
-      svg("circle", { class: "board-dot", cx: x(run.value), cy: y, r: 5 })));
+  return rowPlot(label, board.runs, {
+    ticks: boardTicks(board), name: (run) => run.name,
+    draw: (run, x, y) => run.value !== null && intervalMark(x, y, run.value, run.interval, {
+      title: `${run.name}: ${rate(run.value)}${run.interval ? ` (${rate(run.interval[0])} to ${rate(run.interval[1])})` : ""}`, filled: run.best }),
   });
-  return el("div", { class: "board-grid-columns" },
-    el("ol", { class: "board-names", "aria-hidden": "true" }, board.runs.map((run) => el("li", { title: run.name }, el("bdi", null, shown(run.name))))),
-    el("div", { class: "board-picture" }, picture, el("div", { class: "board-axis quiet", "aria-hidden": "true" }, ticks.map((value) => el("span", null, tickText(value))))));
 }
 
 function runCell(run, linkTo) {
@@ -83,7 +63,7 @@ function isTold(pair) {
 }
 
 function pText(pair) {
-  return pair.word === "too few cases to tell" ? "too few" : pair.p_adjusted < 0.001 ? "<0.001" : rate(pair.p_adjusted);
+  return pair.word === "too few cases to tell" && !pair.interval ? "too few" : pair.p_adjusted < 0.001 ? "<0.001" : rate(pair.p_adjusted);
 }
 
 function money(value) {
@@ -150,7 +130,8 @@ function winBars(board) {
   })));
 }
 
-function attributeRanking(board) {
+// `href` returns the address of the cases in which the runs differ in an attribute, or null.
+function attributeRanking(board, href = () => null) {
   const wide = board.runs.length > MAX_RUN_COLUMNS;
   const spread = ({ f1 }) => Math.max(...f1) - Math.min(...f1);
   const leaders = ({ best }) => (best.length === board.runs.length ? "all" : `${best.slice(0, MAX_WINNERS).join(", ")}${best.length > MAX_WINNERS ? ` and ${best.length - MAX_WINNERS} more` : ""}`);
@@ -165,7 +146,7 @@ function attributeRanking(board) {
   const table = sortableTable({
     caption: "F1 by attribute", step: 15,
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row.attribute, cell: (row) => pathText(row.attribute) },
+      { name: "attribute", label: "Attribute", value: (row) => row.attribute, cell: (row) => (href(row.attribute) && spread(row) > 0 ? el("a", { href: href(row.attribute) }, pathText(row.attribute)) : pathText(row.attribute)) },
       ...columns,
       { name: "spread", label: "Difference", numeric: true, value: spread, cell: (row) => rate(spread(row)) },
     ],
@@ -178,33 +159,19 @@ function costOf(run) {
   return run.usage ? run.usage.cost_per_case : null;
 }
 
-function tickText(value) {
-  return value.toFixed(3).replace(/0$/, "");
-}
-
 function frontierPlot(board) {
   const known = board.runs.filter((run) => run.value !== null && costOf(run) !== null);
   const most = Math.max(...known.map(costOf)) || 1;
-  const ticks = boardTicks(board), low = ticks[0], high = ticks[ticks.length - 1];
-  const share = (cost) => 12 + cost / most * 80;
-  const x = (cost) => `${share(cost).toFixed(3)}%`;
-  const y = (value) => 12 + (1 - (value - low) / (high - low)) * (FRONTIER_HEIGHT - FRONTIER_BOTTOM - 12);
   const label = `${board.title} against cost per case of ${plural(known.length, "run")}. The table below contains the same data.`;
   const line = board.frontier.map((name) => known.find((run) => run.name === name)).filter(Boolean);
-  return [svg("svg", { class: "board-plot", height: FRONTIER_HEIGHT, role: "img", "aria-label": label },
-    ticks.map((value) => [
-      svg("line", { class: "board-grid", x1: "11%", x2: "100%", y1: y(value), y2: y(value) }),
-      svg("text", { x: "10%", y: y(value) + 4, "text-anchor": "end" }, tickText(value)),
-    ]),
-    [0, 0.5, 1].map((part) => svg("text", { x: x(most * part), y: FRONTIER_HEIGHT - 26, "text-anchor": "middle" }, part ? money(most * part) : "0")),
-    svg("text", { x: "52%", y: FRONTIER_HEIGHT - 6, "text-anchor": "middle" }, "cost per case"),
-    line.slice(1).map((run, place) => svg("line", { class: "board-frontier", x1: x(costOf(line[place])), y1: y(line[place].value), x2: x(costOf(run)), y2: y(run.value) })),
-    known.map((run) => {
-      const right = share(costOf(run)) < 55;
-      return svg("g", { class: run.frontier ? "board-run best" : "board-run" },
+  return [plot(label, { x: axis("cost per case", [], { ticks: [0, most / 2, most], text: (cost) => (cost ? money(cost) : "0") }), y: axis(board.title, [], { ticks: boardTicks(board) }) },
+    (at) => plotLine(at, line.map((run) => [costOf(run), run.value]), "plot-ideal"),
+    (at) => known.map((run) => {
+      const right = costOf(run) / most < 0.55;
+      return svg("g", { class: run.frontier ? "row-mark filled" : "row-mark" },
         svg("title", null, `${run.name}: ${rate(run.value)} at ${money(costOf(run))} per case`),
-        svg("circle", { class: "board-dot", cx: x(costOf(run)), cy: y(run.value), r: 5 }),
-        svg("text", { x: x(costOf(run)), dx: right ? 10 : -10, y: y(run.value) + 4, "text-anchor": right ? "start" : "end" }, run.name.length > 24 ? `${run.name.slice(0, 23)}…` : run.name));
+        svg("circle", { class: "row-dot", cx: at.x(costOf(run)), cy: at.y(run.value), r: 5 }),
+        svg("text", { x: at.x(costOf(run)), dx: right ? 10 : -10, y: at.y(run.value), dy: 4, "text-anchor": right ? "start" : "end" }, run.name.length > 24 ? `${run.name.slice(0, 23)}…` : run.name));
     })),
   el("figcaption", { class: "quiet" }, `${board.title} against cost. Filled dots are on the cost-quality frontier.`)];
 }

@@ -14,21 +14,24 @@ function countNodes(nodes) {
   return [mistakes, fields];
 }
 
-// The attribute of a member: a path in which items have no index.
-function nodeAttribute(place, key) {
-  return Array.isArray(key) ? `${place}[]` : key === "" ? place : joinPath(place, key);
+// The attribute of a node below another: a path in which items have no index.
+function nodeAttribute(parent, [key, , , , comparison]) {
+  if (comparison && comparison.a) return comparison.a;
+  return Array.isArray(key) ? `${parent}[]` : key === "" ? parent : joinPath(parent, key);
 }
 
-// The path of a member. Its index is that of the ground truth, if the item exists there.
-function nodePath(place, key) {
-  if (!Array.isArray(key)) return key === "" ? place : joinPath(place, key);
-  const index = key[0] === null ? key[1] : key[0];
-  if (typeof index === "number") return `${place}[${index}]`;
-  return index.startsWith("[") || !place ? `${place}${index}` : `${place}.${index}`;
+// The path of a node, as in the results. An item has the index of the ground truth, if it exists
+// there. The key of a field that is not in the documents is its path.
+function nodePath(parent, [key, , , , comparison]) {
+  if (comparison && comparison.a) return key;
+  if (!Array.isArray(key)) return key === "" ? parent : joinPath(parent, key);
+  const place = key[0] === null ? key[1] : key[0];
+  if (typeof place === "number") return `${parent}[${place}]`;
+  return place.startsWith("[") || !parent ? `${parent}${place}` : `${parent}.${place}`;
 }
 
-function placeBelow(place, key) {
-  return { path: nodePath(place.path, key), attribute: nodeAttribute(place.attribute, key), items: Array.isArray(key) ? [...place.items, key] : place.items, link: place.link };
+function placeBelow(place, node) {
+  return { path: nodePath(place.path, node), attribute: nodeAttribute(place.attribute, node), items: Array.isArray(node[0]) ? [...place.items, node[0]] : place.items, link: place.link };
 }
 
 // The properties of the element of a field, by which it is found.
@@ -78,7 +81,7 @@ function documentTree(nodes, link = null) {
 
 function treeNode(node, large, above) {
   const [key, outcome, expected, candidate, , members] = node;
-  const place = node[4] && node[4].a ? { ...above, path: key, attribute: node[4].a } : placeBelow(above, key);
+  const place = placeBelow(above, node);
   if (!members) return fieldRow(node, place);
   const [mistakes, fields] = countNodes(members);
   const open = mistakes > 0 || !large;

@@ -1,0 +1,772 @@
+"""Review the fields of a run: decisions of people, the corrected truth, and its metrics."""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple, cast
+
+from fieldmark.api.arguments import checked
+from fieldmark.api.recount import RecountedRun, RunLike, stored_run
+from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.tokens import Tokens
+from fieldmark.data.json_documents import ensure_json
+from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.case import CaseInput
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.plan import compile_plan
+from fieldmark.run.case_processor import CaseProcessor
+from fieldmark.run.corrected_truth import (
+    Change,
+    UnfitChangeError,
+    corrected_document,
+    truth_fields,
+)
+from fieldmark.run.provider_set import ProviderSet, for_run
+from fieldmark.run.settings import RulesLike, Settings, resolve_settings
+from fieldmark.run.stored_cases import compared_case
+from fieldmark.store.disk import write_atomic
+from fieldmark.store.reader import StoredRun
+from fieldmark.store.reviews import append_review, read_reviews
+from fieldmark.values.equality import equal
+from fieldmark.values.json_text import pretty_json, strict_json
+from fieldmark.values.paths import PathError, covers, parse_path, path_key
+from fieldmark.values.text import plural
+from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.label import Label
+from fieldmark.wire.review import Decision, FieldKey, Review, current_reviews, values_hash
+
+__all__ = [
+    "AttributeChange",
+    "ReviewConflictError",
+    "ReviewEffect",
+    "ReviewResult",
+    "ReviewedField",
+    "add_review",
+    "decide",
+    "field_key",
+    "review",
+    "review_note",
+    "review_of",
+    "rules_path",
+    "undo_review",
+]
+
+_MAX_COMMENT: Final = 10_000
+_DECIDED: Final = (
+    Decision.ACCEPT_TRUTH,
+    Decision.ACCEPT_CANDIDATE,
+    Decision.CORRECTION,
+    Decision.AMBIGUOUS,
+)
+_VERDICTS: Final = {
+    Decision.ACCEPT_TRUTH: False,
+    Decision.ACCEPT_CANDIDATE: True,
+    Decision.AMBIGUOUS: True,
+}
+"""What a decision says about the two values of a field, for calibration."""
+_NO_COMPARATOR: Final = frozenset({"path", "weight", "required", "description"})
+"""The settings of a rule that do not say how values are compared."""
+_OTHER_DATA: Final = "the values of the field have changed since it was reviewed"
+_NO_FIELD: Final = "the run has no such field"
+
+
+class ReviewConflictError(ConfigError):
+    """A decision on a field that was reviewed in the meantime."""
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+
+@checked
+def add_review(
+    run: RunLike,
+    case_id: str,
+    path: str,
+    decision: str,
+    *,
+    value: JsonValue | Missing = MISSING,
+    comment: str = "",
+) -> Review:
+    """Save a decision about one field beside a run; neither the run nor the truth changes.
+
+    The `decision` is `accept_truth`, `accept_candidate`, `correction` with a `value`, `ambiguous`
+    if both values are acceptable, and a `value` too if it is given, or `comment`. The last decision
+    on a field counts.
+
+    >>> import fieldmark as fm
+    >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="reviewed")
+    >>> _ = fm.add_review(run, "a", "total", "accept_candidate")
+    >>> fm.review(run).effect.after.micro.f1
+    1.0
+    """
+    if decision not in [each.value for each in (*_DECIDED, Decision.COMMENT)]:
+        known = ", ".join((*_DECIDED, Decision.COMMENT))
+        raise ConfigError.of(f"decision must be one of: {known}; got {decision!r}")
+    value = value if value is MISSING else ensure_json(value)
+    stored = stored_run(run)
+    case = stored.find(case_id)
+    if case is None:
+        raise ConfigError.of(f"case {case_id!r} not found in {stored.path.name}")
+    found = [each for each in truth_fields(case) if each.field.path == path]
+    _check_values(stored, case)
+    if not found:
+        raise ConfigError.of(f"case {case_id!r} has no compared field {path!r}")
+    if len(found) > 1:
+        raise ConfigError.of(
+            f"{path!r} names a missing and an extra item; review them in the web application"
+        )
+    return decide(stored, case, found[0].field, Decision(decision), value=value, comment=comment)
+
+
+def decide(
+    stored: StoredRun,
+    case: CaseResult,
+    reviewed: FieldResult,
+    decision: Decision,
+    *,
+    value: JsonValue | Missing = MISSING,
+    comment: str = "",
+    replaces: str | None = None,
+) -> Review:
+    """Check and save a decision about a field of a case.
+
+    `replaces` is the id of the review that the user saw, empty if there was none. If there is
+    another one by now, nothing is saved.
+    """
+    if len(comment) > _MAX_COMMENT:
+        raise ConfigError.of(f"a comment exceeds the limit of {_MAX_COMMENT:,} characters")
+    if decision is Decision.COMMENT and not comment.strip():
+        raise ConfigError.of("a comment must not be empty")
+    _check_values(stored, case)
+    values = _values(reviewed, decision, value)
+    name = user_name()
+
+    def make(earlier: Sequence[Review]) -> Review:
+        current = current_reviews(list(earlier))
+        found = current.get(field_key(case.id, reviewed))
+        if replaces is not None and replaces != ("" if found is None else found.id):
+            raise ReviewConflictError.of(
+                f"{reviewed.path} was reviewed by {found.by if found else 'someone'} in the "
+                "meantime; nothing was saved",
+                hint="open the field again to see the decision",
+            )
+        made = Review(
+            id=secrets.token_hex(8),
+            case_id=case.id,
+            path=reviewed.path,
+            candidate_path=reviewed.candidate_path,
+            decision=decision,
+            expected=reviewed.expected,
+            candidate=reviewed.candidate,
+            values=values,
+            comment=comment,
+            by=name,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        own = {key: each for key, each in current.items() if key.case_id == case.id}
+        for each in _applied_in(case, {**own, made.field: made}):
+            if each.review is made and each.problem:
+                hint = "decide about the other fields of its place first, or correct the truth"
+                raise ConfigError.of(f"{reviewed.path}: {each.problem}", hint=hint)
+        return made
+
+    return append_review(stored.path, make)
+
+
+@checked
+def undo_review(run: RunLike, review_id: str) -> Review:
+    """Withdraw a decision; the one before it counts again.
+
+    >>> import fieldmark as fm
+    >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="undone")
+    >>> made = fm.add_review(run, "a", "total", "accept_candidate")
+    >>> _ = fm.undo_review(run, made.id)
+    >>> len(fm.review(run))
+    0
+    """
+    name = user_name()
+
+    def make(earlier: Sequence[Review]) -> Review:
+        withdrawn = {each.undoes for each in earlier}
+        for each in earlier:
+            if each.id == review_id and each.decision is not Decision.UNDO:
+                if review_id in withdrawn:
+                    raise ConfigError.of(f"review {review_id!r} was already withdrawn")
+                return replace(
+                    each,
+                    id=secrets.token_hex(8),
+                    decision=Decision.UNDO,
+                    values=(),
+                    comment="",
+                    by=name,
+                    at=datetime.now(UTC).isoformat(timespec="seconds"),
+                    undoes=review_id,
+                )
+        raise ConfigError.of(f"review {review_id!r} not found")
+
+    return append_review(stored_run(run).path, make)
+
+
+def field_key(case_id: str, reviewed: FieldResult) -> FieldKey:
+    """Return what identifies a field in the review file."""
+    return FieldKey(
+        case_id,
+        reviewed.path,
+        reviewed.candidate_path,
+        reviewed.expected is not MISSING,
+        reviewed.candidate is not MISSING,
+    )
+
+
+def user_name() -> str:
+    """Return the name of the local user."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def _values(
+    reviewed: FieldResult, decision: Decision, value: JsonValue | Missing
+) -> tuple[JsonValue, ...]:
+    """Return the values of a decision; raise an error for one that cannot be made."""
+    if decision is Decision.CORRECTION:
+        if value is MISSING:
+            raise ConfigError.of("a correction needs a value", hint="null means that it is empty")
+        return (value,)
+    if decision is not Decision.AMBIGUOUS:
+        if value is not MISSING:
+            raise ConfigError.of(f"the decision {decision} has no value")
+        return ()
+    if reviewed.comparator == Tokens.name:
+        raise ConfigError.of(
+            f"{reviewed.path} cannot be ambiguous, because its words are counted",
+            hint="type a correction",
+        )
+    has_list = reviewed.comparator == AnyOf.name and isinstance(reviewed.expected, list)
+    own = cast("list[JsonValue]", reviewed.expected) if has_list else [reviewed.expected]
+    given = [*own, reviewed.candidate, *([] if value is MISSING else [value])]
+    found: list[JsonValue] = []
+    for each in given:
+        known = None if each is MISSING else each
+        if isinstance(known, list | dict):
+            raise ConfigError.of(
+                f"{reviewed.path} cannot be ambiguous, because a value is a list or an object",
+                hint="type a correction",
+            )
+        if not any(equal(known, other) for other in found):
+            found.append(known)
+    if len(found) <= len(own):
+        raise ConfigError.of(f"{reviewed.path} is not ambiguous: there is only one value")
+    return tuple(found)
+
+
+def _check_values(stored: StoredRun, case: CaseResult) -> None:
+    if not case.has_values:
+        hint = "score again with values to review it"
+        place = Location(str(stored.path))
+        raise DataError(f"the run was saved without values; {hint}", place)
+
+
+# --- the state of a review ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedField:
+    """The current review of a field; `problem` says why it does not apply to the run."""
+
+    review: Review
+    attribute: str = ""
+    comparator: str = ""
+    outcome: str = ""
+    problem: str = ""
+    label: Label | None = None
+
+    def to_dict(self) -> JsonObject:
+        """Return the review as JSON, with what the run says about the field."""
+        return {
+            **self.review.to_dict(),
+            "attribute": self.attribute,
+            "outcome": self.outcome,
+            **({"problem": self.problem} if self.problem else {}),
+        }
+
+
+class AttributeChange(NamedTuple):
+    """The F1 and the number of mistakes of an attribute, before and after a review."""
+
+    attribute: str
+    f1_before: float | None
+    f1_after: float | None
+    mistakes_before: int
+    mistakes_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewEffect:
+    """The metrics of a run before the review and with the reviewed truth.
+
+    `cases` is the number of cases whose truth is another one.
+    """
+
+    before: Summary
+    after: Summary
+    cases: int
+
+    @property
+    def attributes(self) -> tuple[AttributeChange, ...]:
+        """The attributes whose figures change."""
+        found: list[AttributeChange] = []
+        for path in {**self.before.attributes, **self.after.attributes}:
+            one, two = self.before.attributes.get(path), self.after.attributes.get(path)
+            change = AttributeChange(
+                path,
+                None if one is None else one.f1,
+                None if two is None else two.f1,
+                0 if one is None else one.errors_by_type.total,
+                0 if two is None else two.errors_by_type.total,
+            )
+            if change.f1_before != change.f1_after or (
+                change.mistakes_before != change.mistakes_after
+            ):
+                found.append(change)
+        return tuple(found)
+
+    def to_dict(self) -> JsonObject:
+        """Return the metrics that every run has, and the attributes that change."""
+        return {
+            "cases": self.cases,
+            "before": dict(self.before.metrics),
+            "after": dict(self.after.metrics),
+            "attributes": [each._asdict() for each in self.attributes],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewResult:
+    """The current decisions on the fields of a run, and what they change.
+
+    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are those
+    for the corrected truth, if it needs others than the run.
+    """
+
+    run: str
+    fields: tuple[ReviewedField, ...]
+    effect: ReviewEffect | None = None
+    note: str = ""
+    rules: JsonObject | None = None
+    _stored: StoredRun = field(repr=False)
+    _any_of: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.decided)
+
+    @property
+    def decided(self) -> tuple[ReviewedField, ...]:
+        """The fields with a decision that applies to the run."""
+        return tuple(
+            each for each in self.fields if not each.problem and each.review.decision in _DECIDED
+        )
+
+    @property
+    def unapplied(self) -> tuple[ReviewedField, ...]:
+        """The reviews of values that the run does not have."""
+        return tuple(each for each in self.fields if each.problem)
+
+    @property
+    def decisions(self) -> dict[str, int]:
+        """The number of fields by decision."""
+        counts = Counter(each.review.decision for each in self.decided)
+        return {each.value: counts[each] for each in _DECIDED}
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The pairs of different values with a verdict, for `calibrate`."""
+        return tuple(each.label for each in self.decided if each.label is not None)
+
+    def corrected_truth(self) -> Iterator[JsonObject]:
+        """Yield a row for each case with the reviewed truth, in the form that `score` reads."""
+        by_case = _by_case(self.decided)
+        for case in self._stored.cases():
+            _check_values(self._stored, case)
+            changes = list(_changes(case, by_case.get(case.id, ()), self._any_of))
+            row: JsonObject = {"id": case.id, "expected": _corrected(case, changes)}
+            if case.tags:
+                row["tags"] = list(case.tags)
+            if case.metadata is not None:
+                row["metadata"] = case.metadata
+            yield row
+
+    def export(self, path: str | Path) -> Path | None:
+        """Write the corrected truth as JSONL, and return the file of the rules that it needs.
+
+        The rules are written next to it, if any field is ambiguous.
+        """
+        self.check_export()
+        rows = b"".join(strict_json(row) + b"\n" for row in self.corrected_truth())
+        target = Path(path)
+        beside = None if self.rules is None else rules_path(target)
+        if beside is not None:
+            write_atomic(beside, pretty_json(self.rules))
+        write_atomic(target, rows)
+        return beside
+
+    def check_export(self) -> None:
+        """Raise an error if the corrected truth needs rules that are not known."""
+        if self._any_of and self.rules is None:
+            raise ConfigError.of(f"the rules for ambiguous fields cannot be written: {self.note}")
+
+    def to_dict(self) -> JsonObject:
+        """Return the decisions and their effect as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "decisions": dict(self.decisions),
+            "labels": len(self.labels),
+            "unapplied": len(self.unapplied),
+            "effect": None if self.effect is None else self.effect.to_dict(),
+            "note": self.note,
+            "rules": self.rules,
+            "reviews": [each.to_dict() for each in self.fields],
+        }
+
+
+def rules_path(truth: Path) -> Path:
+    """Return the file of the rules for a corrected truth."""
+    return truth.with_name(f"{truth.name.split('.')[0] or 'truth'}.rules.json")
+
+
+@checked
+def review(
+    run: RunLike,
+    *,
+    rules: RulesLike = None,
+    effect: bool = True,
+    allow_code: bool = False,
+) -> ReviewResult:
+    """Return the decisions on the fields of a run, and its metrics with the reviewed truth.
+
+    Cases whose truth changes are compared again with the rules of the run, which `rules` replace if
+    they have been moved. Without `effect`, nothing is compared. With `allow_code`, rules may
+    name Python functions, which are then imported and run. Models are not called; only their
+    cached responses are used.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": "a", "vendor": "Acme"}, {"id": "b", "vendor": "Bolt"}]
+    >>> predictions = [{"id": "a", "vendor": "ACME Ltd"}, {"id": "b", "vendor": "Bolt"}]
+    >>> run = fm.score(truth, predictions, out="run-reviewed")
+    >>> _ = fm.add_review(run, "a", "vendor", "ambiguous")
+    >>> found = fm.review(run)
+    >>> found.effect.before.micro.f1, found.effect.after.micro.f1
+    (0.5, 1.0)
+    >>> list(found.corrected_truth())[0]
+    {'id': 'a', 'expected': {'vendor': ['Acme', 'ACME Ltd']}}
+    """
+    return review_of(stored_run(run), rules=rules, effect=effect, allow_code=allow_code)
+
+
+def review_of(
+    stored: StoredRun,
+    *,
+    rules: RulesLike = None,
+    effect: bool = True,
+    allow_code: bool = False,
+    read_files: bool = True,
+) -> ReviewResult:
+    """Return the decisions on an opened run, and their effect.
+
+    Without `read_files`, a rules file that the run names is not read.
+    """
+    reviews = current_reviews(read_reviews(stored.path))
+    fields = tuple(_applied(stored, reviews))
+    result = ReviewResult(run=stored.path.name, fields=fields, _stored=stored)
+    by_case = _by_case(result.decided)
+    new_any_of = {
+        each.attribute
+        for each in result.decided
+        if each.review.decision is Decision.AMBIGUOUS and each.comparator != AnyOf.name
+    }
+    result = replace(result, _any_of=frozenset(new_any_of))
+    try:
+        settings, document = _settings(
+            stored, rules, sorted(new_any_of), allow_code=allow_code, read_files=read_files
+        )
+        result = replace(result, rules=document if new_any_of else None)
+        if not effect:
+            return result
+        return replace(result, effect=_effect(stored, settings, by_case, result._any_of))  # noqa: SLF001
+    except FieldmarkError as error:
+        return replace(result, note=str(error))
+
+
+def _by_case(fields: Iterable[ReviewedField]) -> dict[str, list[ReviewedField]]:
+    found: dict[str, list[ReviewedField]] = {}
+    for each in fields:
+        found.setdefault(each.review.case_id, []).append(each)
+    return found
+
+
+def _applied(stored: StoredRun, reviews: Mapping[FieldKey, Review]) -> Iterator[ReviewedField]:
+    """Yield the current reviews in the order of the cases, then those of other cases."""
+    waiting: dict[str, dict[FieldKey, Review]] = {}
+    for key, each in reviews.items():
+        waiting.setdefault(key.case_id, {})[key] = each
+    for case in stored.cases() if waiting else ():
+        own = waiting.pop(case.id, None)
+        if own is None:
+            continue
+        yield from _applied_in(case, own)
+        if not waiting:
+            break
+    for others in waiting.values():
+        for each in others.values():
+            yield ReviewedField(review=each, problem="the run has no such case")
+
+
+def _applied_in(case: CaseResult, own: Mapping[FieldKey, Review]) -> list[ReviewedField]:
+    """Return the current reviews of a case, and whether they apply to it."""
+    paths = {key.path for key in own}
+    fields = [each.field for each in truth_fields(case) if each.field.path in paths]
+    known = {field_key(case.id, each): each for each in fields}
+    places = {(each.path, each.candidate_path) for each in fields}
+    found: list[ReviewedField] = []
+    for key, each in own.items():
+        reviewed = known.get(key)
+        if reviewed is None:
+            changed = (key.path, key.candidate_path) in places
+            found.append(ReviewedField(review=each, problem=_OTHER_DATA if changed else _NO_FIELD))
+            continue
+        same = values_hash(reviewed.expected, reviewed.candidate) == each.values_hash
+        found.append(
+            ReviewedField(
+                review=each,
+                attribute=reviewed.attribute,
+                comparator=reviewed.comparator,
+                outcome=reviewed.outcome,
+                problem="" if same else _OTHER_DATA,
+                label=_label(each, reviewed) if same else None,
+            )
+        )
+    while True:
+        try:
+            applied = [each for each in found if not each.problem]
+            _corrected(case, list(_changes(case, applied, frozenset())))
+        except UnfitChangeError as error:
+            unfit = field_key(case.id, error.place.field)
+            found = [
+                replace(each, problem=str(error)) if each.review.field == unfit else each
+                for each in found
+            ]
+        else:
+            return found
+
+
+def _label(made: Review, reviewed: FieldResult) -> Label | None:
+    """Return a decision as a label; `None` if it says nothing about two different values."""
+    verdict, expected, candidate = _VERDICTS.get(made.decision), made.expected, made.candidate
+    if verdict is None or expected is MISSING or candidate is MISSING:
+        return None
+    if expected is None or candidate is None or equal(expected, candidate):
+        return None
+    return Label(
+        expected=expected,
+        candidate=candidate,
+        verdict=verdict,
+        case_id=made.case_id,
+        path=made.path,
+        attribute=reviewed.attribute,
+        judge=reviewed.comparator,
+        outcome=reviewed.outcome,
+        similarity=reviewed.similarity,
+    )
+
+
+def _changes(
+    case: CaseResult, reviewed: Sequence[ReviewedField], any_of: frozenset[str]
+) -> Iterator[Change]:
+    """Yield what the reviews change in the truth of a case.
+
+    A list in a field that now has acceptable values becomes one of them.
+    """
+    if not (reviewed or any_of) or case.case.input is not CaseInput.OK:
+        return
+    decisions = {each.review.field: each.review for each in reviewed}
+    for place in truth_fields(case):
+        made = decisions.get(field_key(case.id, place.field))
+        one_of_several = place.field.attribute in any_of
+        value: JsonValue | Missing = place.field.expected
+        if made is not None and made.decision is Decision.AMBIGUOUS:
+            yield Change(place, list(made.values))
+            continue
+        if made is not None and made.decision is Decision.ACCEPT_CANDIDATE:
+            value = made.candidate
+        elif made is not None and made.decision is Decision.CORRECTION:
+            value = made.values[0]
+        if one_of_several and isinstance(value, list):
+            value = [value]
+        if value is not place.field.expected:
+            yield Change(place, value)
+
+
+def _corrected(case: CaseResult, changes: Sequence[Change]) -> JsonValue:
+    """Return the truth of a case with changes."""
+    if not changes:
+        return case.case.expected
+    return corrected_document(case.case.expected, changes, case.case.candidate)
+
+
+# --- metrics with the reviewed truth --------------------------------------------------------------
+
+
+def _effect(
+    stored: StoredRun,
+    settings: Settings,
+    by_case: Mapping[str, Sequence[ReviewedField]],
+    any_of: frozenset[str],
+) -> ReviewEffect:
+    """Compare the cases with another truth again, and sum up all cases."""
+    before = stored.complete_summary
+    settings = replace(settings, rules=for_run(settings.rules, offline=True))
+    ProviderSet(settings.rules).check_ready()
+    plan = compile_plan(settings.rules)
+    processor = CaseProcessor(plan, stored.convention)
+    counted = RecountedRun(stored, table=plan.table)
+    counted.confidence = None  # the confidences of values do not depend on the truth
+    changed = 0
+    for case in counted.all_cases():
+        if case.case.input is CaseInput.FAILED:
+            counted.tally.add_failed()
+            continue
+        reviewed = by_case.get(case.id, ())
+        changes = list(_changes(case, reviewed, any_of)) if reviewed else []
+        if changes:
+            changed += 1
+            corrected = compared_case(case)._replace(expected=_corrected(case, changes))
+            (compared,) = processor.process([corrected])
+            case = counted.counted(  # noqa: PLW2901
+                replace(case, case=corrected, outcomes=compared.outcomes, confidences=None)
+            )
+        counted.add(case)
+    return ReviewEffect(before=before, after=counted.summary(), cases=changed)
+
+
+def _settings(
+    stored: StoredRun,
+    rules: RulesLike,
+    any_of: Sequence[str],
+    *,
+    allow_code: bool,
+    read_files: bool,
+) -> tuple[Settings, JsonObject | None]:
+    """Return the rules of a run, changed so that fields have acceptable values, and their file."""
+    manifest = stored.manifest
+    if manifest.command == "eval":
+        raise ConfigError.of(
+            "the scores of evaluators are not computed again",
+            hint="export the corrected truth and run the evaluation again",
+        )
+    options = manifest.options or {}
+    given = rules if rules is not None else cast("RulesLike", options.get("rules"))
+
+    def with_options(own: RulesLike) -> Settings:
+        match, align, scope, depth = (
+            cast("str | None", options.get(name)) for name in ("match", "align", "scope", "depth")
+        )
+        return resolve_settings(
+            own,
+            convention=str(options.get("convention") or manifest.convention.name),
+            options=cast("Mapping[str, JsonValue]", options.get("options") or {}),
+            match=match,
+            align=align,
+            scope=scope,
+            depth=depth,
+            allow_code=allow_code,
+        )
+
+    def alone(own: RulesLike) -> Settings:
+        return resolve_settings(own, default=stored.convention, allow_code=allow_code)
+
+    ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
+    if rules is None and manifest.rules is not None:
+        ways.append((manifest.rules, alone))
+    if read_files or not isinstance(given, str):
+        ways.append((given, with_options))
+    for own, resolved in ways:
+        settings = resolved(own)
+        if settings.applied.comparison_sha256 == manifest.convention.comparison_sha256:
+            if not any_of:
+                return settings, None
+            document = _with_any_of(_document(own), any_of)
+            return resolved(document), document
+    what = (
+        "the rules are not those of the run"
+        if rules is not None
+        else "the rules of the run have changed or were not saved with it"
+    )
+    raise ConfigError.of(what, hint="name the rules that it was scored with")
+
+
+def _document(rules: RulesLike) -> JsonObject:
+    """Return rules in the native form, as they are written in a file."""
+    from fieldmark.config.files import load_file
+    from fieldmark.config.rules_file import native_form
+
+    if rules is None:
+        return {}
+    if isinstance(rules, str | Path):
+        return native_form(load_file(rules).value)
+    if isinstance(rules, Mapping | list | tuple):
+        return native_form(cast("JsonValue", rules))
+    hint = "name a rules file"
+    raise ConfigError.of("rules that are Python objects cannot be written", hint=hint)
+
+
+def _with_any_of(document: JsonObject, attributes: Iterable[str]) -> JsonObject:
+    """Return rules in which some attributes have lists of acceptable values."""
+    fields = document.get("fields")
+    rows = [row for row in fields if isinstance(row, dict)] if isinstance(fields, list) else []
+    for attribute in attributes:
+        covering = sorted(_covering(rows, attribute), key=lambda found: found[:2])
+        strongest = covering[-1][2] if covering else {}
+        comparing = [row for *_, row in covering if row.keys() - _NO_COMPARATOR]
+        rule: JsonObject = {
+            **({} if not comparing else comparing[-1]),
+            **{key: strongest[key] for key in _NO_COMPARATOR if key in strongest},
+            "path": attribute,
+            "any_of": True,
+        }
+        rows = [row for row in rows if path_key(str(row.get("path"))) != path_key(attribute)]
+        rows.append(rule)
+    return {**document, "fields": list[JsonValue](rows)}
+
+
+def _covering(rows: Sequence[JsonObject], attribute: str) -> Iterator[tuple[bool, int, JsonObject]]:
+    """Yield the rules that apply to an attribute; exact paths override patterns."""
+    wanted = parse_path(attribute)
+    for number, row in enumerate(rows):
+        try:
+            path = parse_path(str(row.get("path")))
+        except PathError:
+            continue
+        if covers(path, wanted):
+            yield not path.is_pattern, number, row
+
+
+def review_note(result: ReviewResult) -> str:
+    """Return how many reviews do not apply, or an empty string."""
+    if not result.unapplied:
+        return ""
+    first = result.unapplied[0]
+    number = plural(len(result.unapplied), "review")
+    verb = "does" if len(result.unapplied) == 1 else "do"
+    return (
+        f"{number} {verb} not apply to this run and {verb} not count; first: "
+        f"{first.review.case_id} {first.review.path}: {first.problem}"
+    )

@@ -1,0 +1,46 @@
+// The comparison in the report: the cases that changed are in the file, up to a limit.
+
+function comparisonSection(run, before) {
+  const found = run.comparison, state = hashFilters(CHANGE_FILTERS);
+  const cases = found.changes;
+  const matches = ({ direction, attributes, slices, case_id: id }, wanted) => {
+    const own = wanted.attribute && attributes.find(([path]) => path === wanted.attribute);
+    if (wanted.attribute && !own) return false;
+    const way = own ? (own[1] > 0 ? "improved" : "worse") : direction;
+    return (!wanted.direction || way === wanted.direction) && (!wanted.slice || slices.includes(wanted.slice))
+      && id.toLowerCase().includes(wanted.text.trim().toLowerCase());
+  };
+  const list = changedCaseList({
+    state, attributes: found.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name), slices: found.slices.map(({ name }) => name),
+    load: async (wanted) => {
+      const all = cases.filter((each) => matches(each, wanted));
+      return { total: all.length, cases: all.slice(wanted.offset, wanted.offset + wanted.limit) };
+    },
+    save: (changed) => history.replaceState(null, "", hashAddress("comparison-changed", changed)),
+    href: ({ rank }, path) => (rank === null ? null : hashAddress(`${before[rank] ? "diff" : "case"}-${rank + 1}`, { path })),
+  });
+  window.addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#comparison-changed")) list.show(hashFilters(CHANGE_FILTERS));
+  });
+  const links = {
+    attribute: (attribute, direction) => hashAddress("comparison-changed", { attribute, direction }),
+    slice: (slice, direction) => hashAddress("comparison-changed", { slice, direction }),
+  };
+  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.name)))],
+    comparisonHead(found), tileGrid(found.tiles),
+    comparisonParts(found, links, [
+      cases.length < found.changed && el("p", { class: "notice" }, `The ${whole(cases.length)} of ${whole(found.changed)} cases with the largest changes are listed. fieldmark diff --format json lists all.`), list.node,
+    ]).map(({ id, title, lead, node }) =>
+      el("div", { id: `comparison-${id}` }, el("h3", null, title), lead && el("p", { class: "quiet" }, lead), node)));
+}
+
+// One case of the report in both runs.
+function comparedCase(rank, { run, opened, before, path }) {
+  const [id] = run.cases.lines[rank];
+  const { before: first, after: second } = run.comparison;
+  return el("article", { class: "case", "aria-labelledby": "case-title" },
+    el("nav", { class: "case-nav", "aria-label": "Cases" }, el("a", { href: "#comparison-changed", id: "back" }, "← Changed cases"),
+      el("a", { href: `#case-${rank + 1}` }, "Only this run")),
+    el("header", { class: "case-head" }, el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id)))),
+    sideBySide([{ name: first.name, view: before[rank] }, { name: second.name, view: opened[rank] }], { path }));
+}

@@ -1,0 +1,115 @@
+// One case in several runs: the ground truth, and the prediction of every run, with the differences
+// between the runs marked. The trees of all runs are merged into one.
+
+const FIELD_CHANGES = { fixed: ["▲", "fixed", "better"], regressed: ["▼", "regressed", "worse"], outcome: ["≠", "other outcome", ""], value: ["≠", "other value", ""] };
+
+// Merge nodes of several trees by key. An item of the ground truth is the same in all of them, and
+// extra items are the same if their content is equal. Returns {key, path, expected, nodes, members}.
+function mergeTrees(trees, parent = "") {
+  const rows = new Map();
+  trees.forEach((nodes, run) => {
+    const seen = new Map();
+    for (const node of nodes || []) {
+      const name = nodeName(node), times = seen.get(name) || 0;
+      seen.set(name, times + 1);
+      const id = `${times} ${name}`;
+      if (!rows.has(id)) rows.set(id, { key: node[0], path: nodePath(parent, node), expected: node[2], nodes: trees.map(() => null) });
+      rows.get(id).nodes[run] = node;
+    }
+  });
+  for (const row of rows.values()) {
+    row.members = row.nodes.some((node) => node && node[5]) ? mergeTrees(row.nodes.map((node) => node && node[5]), row.path) : [];
+    const cells = row.nodes.filter((node) => node && (node[1] !== null || !node[5]));
+    row.isField = cells.length > 0;
+    row.differs = row.isField && new Set(row.nodes.map((node) => JSON.stringify(node && [node[1], isSame(node[3]) ? node[2] : node[3]]))).size > 1;
+    row.isWrong = cells.some((node) => isMistake(node[1]));
+    row.otherTruth = row.nodes.some((node) => node && JSON.stringify(node[2]) !== JSON.stringify(row.expected));
+  }
+  return [...rows.values()];
+}
+
+function nodeName([key, , , candidate, , members]) {
+  if (!Array.isArray(key)) return `key ${key}`;
+  const content = (slot, inner) => (inner ? inner.map((node) => [node[0], content(node[3], node[5])]) : slot);
+  return key[0] === null ? `extra ${JSON.stringify(content(candidate, members))}` : `item ${JSON.stringify(key[0])}`;
+}
+
+function countRows(rows) {
+  return rows.reduce((all, row) => countRows(row.members).map((number, place) => number + all[place]
+    + (row.isField ? [1, Number(row.differs), Number(row.isWrong)][place] : 0)), [0, 0, 0]);
+}
+
+// How a field differs between the runs; only two runs have a direction.
+function fieldChange(row) {
+  if (!row.differs) return null;
+  const outcomes = row.nodes.map((node) => node && node[1]);
+  if (outcomes.every((outcome) => outcome === outcomes[0])) return "value";
+  if (outcomes.length !== 2 || outcomes.includes(null)) return "outcome";
+  const [before, after] = outcomes.map(isMistake);
+  return before === after ? "outcome" : before ? "fixed" : "regressed";
+}
+
+// `runs` are {name, view, href}: the name of a run and the view of the case, null if it has none.
+function sideBySide(runs, { show = "", path = "", choose = () => {} } = {}) {
+  const rows = mergeTrees(runs.map(({ view }) => (view ? view.tree : [])));
+  const [fields, differences, mistakes] = countRows(rows);
+  const options = [["all", `All fields (${whole(fields)})`], ["differences", `Differences (${whole(differences)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]];
+  const current = options.some(([value]) => value === show) ? show : differences && fields > 20 && !path ? "differences" : "all";
+  const table = el("table", { class: "sides", "data-show": current }, el("caption", { class: "spoken" }, "The case in all runs"),
+    el("thead", null, el("tr", null, el("th", { scope: "col" }, "Field"), el("th", { scope: "col" }, "Ground truth"),
+      runs.map(({ name, href }) => el("th", { scope: "col" }, href ? el("a", { href }, el("bdi", null, shown(name))) : el("bdi", null, shown(name)))))),
+    el("tbody", null, rows.map((row) => sideRows(row, 0, runs, path))));
+  const control = choice("Fields", options, current, (value) => { table.dataset.show = value; choose(value); });
+  const cut = runs.filter(({ view }) => view && view.cut);
+  return el("section", { class: "documents", "aria-label": "Documents" },
+    el("div", { class: "documents-head" }, el("h2", null, differences ? plural(differences, "difference") : "No field differs"), control),
+    runs.filter(({ view }) => !view).map(({ name }) => el("p", { class: "notice" }, "Not available in ", el("bdi", null, shown(name)), ".")),
+    cut.length > 0 && el("p", { class: "notice" }, "This case is large, so only mistakes are shown, and a field that is missing below may be correct. results.jsonl contains the whole case."),
+    hasOtherTruth(rows) && el("p", { class: "notice" }, "The runs have different ground truth in this case. That of the first run is shown."),
+    el("div", { class: "table-scroll sides-scroll", tabindex: "0", role: "group", "aria-label": "Fields" }, table));
+}
+
+function hasOtherTruth(rows) {
+  return rows.some((row) => row.otherTruth || hasOtherTruth(row.members));
+}
+
+function anyRow(row, test) {
+  return test(row) || row.members.some((inner) => anyRow(inner, test));
+}
+
+function sideRows(row, depth, runs, path) {
+  const indent = `depth-${Math.min(depth, 6)}`;
+  const state = [anyRow(row, (each) => each.differs) && "has-difference", anyRow(row, (each) => each.isWrong) && "has-mistake"].filter(Boolean).join(" ");
+  const head = row.members.length > 0 && el("tr", { class: `side-group ${state}` },
+    el("th", { scope: "rowgroup", colspan: runs.length + 2, class: indent }, keyName(row.key)));
+  const own = row.isField && el("tr", {
+    class: `side-row ${row.differs ? "has-difference" : ""} ${row.isWrong ? "has-mistake" : ""} ${path && path === row.path ? "highlighted" : ""}`,
+    "data-path": row.path, tabindex: path && path === row.path ? "-1" : null,
+  }, el("th", { scope: "row", class: indent }, keyName(row.key), changeChip(fieldChange(row))),
+  el("td", null, kindOf(row.expected) === "hidden" ? el("span", { class: "value absent" }, "not available") : valueNode(row.expected)),
+  row.nodes.map((node, place) => sideCell(node, runs[place].view)));
+  return [head, own, row.members.map((inner) => sideRows(inner, depth + 1, runs, path))];
+}
+
+function changeChip(change) {
+  if (!change) return null;
+  const [glyph, word, css] = FIELD_CHANGES[change];
+  return el("span", { class: `side-change ${css}` }, el("span", { "aria-hidden": "true" }, `${glyph} `), word);
+}
+
+function sideCell(node, view) {
+  if (!node) return el("td", { class: "quiet" }, !view ? DASH : view.cut ? "not shown" : "not compared");
+  const [, outcome, expected, candidate, comparison] = node;
+  const detail = comparisonText(comparison);
+  const value = kindOf(expected) === "hidden" ? null : isSame(candidate) ? el("span", { class: "same" }, valueNode(expected)) : bothValues(expected, candidate)[1];
+  return el("td", { class: outcome !== null && isMistake(outcome) ? `cell-${OUTCOMES[outcome].css}` : null },
+    outcome !== null && mark(outcome), " ", value, detail && el("span", { class: "detail" }, shown(detail)));
+}
+
+// Scroll to the field that the address names, and focus it.
+function showHighlighted(node) {
+  const row = node.querySelector(".highlighted");
+  if (!row) return;
+  row.scrollIntoView({ block: "center" });
+  row.focus({ preventScroll: true });
+}

@@ -1,0 +1,79 @@
+"""What other rules would change in a run, for the terminal, as Markdown and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group
+
+from fieldmark.metrics.headline import METRIC_TITLES
+from fieldmark.report.terminal import one_line
+from fieldmark.report.text_tables import csv_text
+from fieldmark.values.escape import DASH, for_markdown
+from fieldmark.values.text import plural
+from fieldmark.wire.rules_preview import FieldChange, RulesPreview
+
+__all__ = ["preview_csv", "preview_lines", "preview_markdown", "preview_view"]
+
+_NOT_COMPARED = "not compared"
+
+
+def preview_lines(found: RulesPreview, *, top: int | None = None) -> Iterator[str]:
+    """Yield a heading, the metrics before and after, the attributes and some changed fields."""
+    of = f"{found.compared:,} of {plural(found.cases, 'case')}" if found.is_sample else ""
+    sample = f" in a sample: {of}, every {_ordinal(found.step)}" if of else ""
+    fields, cases = plural(found.changed_fields, "field"), plural(found.changed_cases, "case")
+    yield f"{fields} of {cases} would change{sample}"
+    for name, (before, after) in found.metrics.items():
+        yield f"{METRIC_TITLES[name]}: {_rate(before)} → {_rate(after)}"
+    for each in found.attributes[:top]:
+        f1 = f"F1 {_rate(each.before)} → {_rate(each.after)}"
+        yield f"{each.attribute}: {plural(each.fields, 'field')}, {f1}"
+    if top is not None and len(found.attributes) > top:
+        yield f"… and {plural(len(found.attributes) - top, 'more attribute')}; --top 0 shows all"
+    for change in found.examples[:top]:
+        outcomes = " → ".join(_outcomes(change))
+        yield f"· {change.field.case_id} {change.field.path}: {outcomes}"
+    if found.errors:
+        yield f"{plural(found.errors, 'field')} could not be compared"
+    yield from (f"warning: {each}" for each in found.warnings)
+
+
+def _ordinal(number: int) -> str:
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    teen = number % 100 in (11, 12, 13)
+    return f"{number:,}{'th' if teen else endings.get(number % 10, 'th')}"
+
+
+def _outcomes(change: FieldChange) -> tuple[str, str]:
+    before, after = (
+        _NOT_COMPARED if each is None else each.outcome.replace("_", " ")
+        for each in (change.before, change.after)
+    )
+    return before, after
+
+
+def _rate(value: float | None) -> str:
+    return DASH if value is None else f"{value:.3f}"
+
+
+def preview_view(found: RulesPreview, *, top: int | None = None) -> Group:
+    """Show what would change."""
+    return Group(*map(one_line, preview_lines(found, top=top)))
+
+
+def preview_markdown(found: RulesPreview, *, top: int | None = None) -> str:
+    """Return the same content as a list."""
+    head, *lines = preview_lines(found, top=top)
+    listed = (f"- {for_markdown(each)}" for each in lines)
+    return "\n".join([for_markdown(head), "", *listed]) + "\n"
+
+
+def preview_csv(found: RulesPreview) -> str:
+    """Return the changed fields that are known, one per row."""
+    columns = ("case_id", "path", "attribute", "before", "after")
+    rows = [
+        (each.field.case_id, each.field.path, each.field.attribute, *_outcomes(each))
+        for each in found.examples
+    ]
+    return csv_text(columns, rows)

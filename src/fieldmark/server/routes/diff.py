@@ -1,0 +1,165 @@
+"""`/api/diff`: the comparison of runs, the cases that changed, and one case in several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Annotated, Final, cast
+
+from fastapi import APIRouter, Query
+
+from fieldmark.metrics.difference import CaseChange, Direction
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.diff_words import conclusion_to_json
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.app_state import AppState, StateDependency
+from fieldmark.server.case_index import CaseHead
+from fieldmark.server.request_models import DiffCaseQuery, DiffCasesQuery, DiffQuery
+from fieldmark.server.response_models import (
+    DiffCaseResponse,
+    DiffCasesResponse,
+    DiffResponse,
+    errors,
+)
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
+from fieldmark.server.views import case_documents
+from fieldmark.store.reader import is_older
+from fieldmark.wire.run_diff import case_to_json
+
+__all__ = ["router"]
+
+router = APIRouter(route_class=StrictRoute, tags=["runs"])
+
+_MAX_FIELDS: Final = 20
+_DIRECTIONS: Final[Mapping[str, Direction]] = {
+    "worse": Direction.WORSE,
+    "improved": Direction.IMPROVED,
+    "mixed": Direction.UNCHANGED,
+}
+_NAMES: Final = {way: name for name, way in _DIRECTIONS.items()}
+
+
+@router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
+async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
+    """Compare run `b` with run `a`: improved and worse cases, and the significance of changes."""
+    return ApiResponse(await state.run_evaluation(_diff, query, state))
+
+
+@router.get("/diff/cases", response_model=DiffCasesResponse, responses=errors(404, 422, 429))
+async def list_changed_cases(
+    query: Annotated[DiffCasesQuery, Query()], state: StateDependency
+) -> ApiResponse:
+    """List the cases that changed; with several runs `b`, the cases in which the runs differ."""
+    return ApiResponse(await state.run_evaluation(_changed_cases, query, state))
+
+
+@router.get("/diff/case", response_model=DiffCaseResponse, responses=errors(404, 422, 429))
+async def get_case_of_runs(
+    query: Annotated[DiffCaseQuery, Query()], state: StateDependency
+) -> ApiResponse:
+    """Return one case in all runs, and the previous and next case of the filtered list."""
+    return ApiResponse(await state.run_evaluation(_case_of_runs, query, state))
+
+
+def _diff(query: DiffQuery, state: AppState) -> JsonValue:
+    before, after = state.catalog.open(query.a), state.catalog.open(query.b)
+    if query.order == "time" and is_older(after, before):
+        before, after = after, before
+    found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
+    view = found.to_dict(changes=query.changes)
+    view["conclusion"] = {**cast("JsonObject", view["conclusion"]), **conclusion_to_json(found)}
+    return state.redactor.redact(view)
+
+
+def _changed_cases(query: DiffCasesQuery, state: AppState) -> JsonValue:
+    found = _selected(query, state)
+    listed = found[query.offset : query.offset + query.limit]
+    cases: list[JsonValue] = [{"case_id": case_id, **row()} for case_id, row in listed]
+    return {"total": len(found), "offset": query.offset, "cases": cases}
+
+
+def _case_of_runs(query: DiffCaseQuery, state: AppState) -> JsonValue:
+    runs = [_case_of_run(run, query.case, state) for run in (query.a, *query.b)]
+    if not any(run["number"] for run in runs):
+        raise ApiError(ErrorCode.NOT_FOUND, "None of the runs has this case.")
+    ids = [case_id for case_id, _ in _selected(query, state)]
+    place = ids.index(query.case) if query.case in ids else None
+    return {
+        "case_id": query.case,
+        "runs": list[JsonValue](runs),
+        "position": None if place is None else place + 1,
+        "total": len(ids),
+        "previous": ids[place - 1] if place else None,
+        "next": ids[place + 1] if place is not None and place + 1 < len(ids) else None,
+    }
+
+
+def _case_of_run(run: str, case_id: str, state: AppState) -> JsonObject:
+    """Return a case of a run with its documents; the number of a case that it lacks is null."""
+    index = state.catalog.cases(run)
+    head = next((each for each in index.heads if each.id == case_id), None)
+    if head is None:
+        return {"run": run, "number": None}
+    [case] = index.open([head.number])
+    return {"run": run, **head.to_dict(), "documents": case_documents(case)}
+
+
+def _selected(query: DiffCasesQuery, state: AppState) -> list[tuple[str, Callable[[], JsonObject]]]:
+    """Return the ids of the cases that match the filters, with functions for their rows."""
+    if len(query.b) > 1:
+        return _differing_cases(query, state)
+    before, after = state.catalog.open(query.a), state.catalog.open(query.b[0])
+    found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
+    return [
+        (change.case_id, partial(_changed_row, way, change))
+        for way, change in found.changed_cases(
+            direction=None if query.direction is None else _DIRECTIONS[query.direction],
+            attribute=query.attribute,
+            within=query.slice,
+            text=query.text,
+        )
+    ]
+
+
+def _changed_row(way: Direction, change: CaseChange) -> JsonObject:
+    return {"direction": _NAMES[way], **case_to_json(change, _MAX_FIELDS)}
+
+
+def _differing_cases(
+    query: DiffCasesQuery, state: AppState
+) -> list[tuple[str, Callable[[], JsonObject]]]:
+    """Return the cases that all runs have, if their scores or mistakes differ.
+
+    With an attribute, these are the cases in which some of the runs have a mistake in it.
+    """
+    if query.direction is not None or query.slice is not None or query.force or query.rescore:
+        message = "direction, slice, force and rescore require exactly one run b."
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    by_id = [
+        {head.id: head for head in state.catalog.cases(run).heads} for run in (query.a, *query.b)
+    ]
+    part = query.text.lower()
+    found: list[tuple[float, str, list[CaseHead]]] = []
+    for case_id, first in by_id[0].items():
+        if part not in case_id.lower() or not all(case_id in heads for heads in by_id[1:]):
+            continue
+        heads = [first, *(heads[case_id] for heads in by_id[1:])]
+        if query.attribute is None:
+            facts = {(head.score, head.errors_by_type, head.wrong_attributes) for head in heads}
+            differs = len(facts) > 1
+        else:
+            differs = len({query.attribute in head.wrong_attributes for head in heads}) > 1
+        if differs:
+            scores = [head.score for head in heads if head.score is not None]
+            spread = max(scores) - min(scores) if scores else 0.0
+            found.append((-spread, case_id, heads))
+    found.sort(key=itemgetter(0))
+    return [(case_id, partial(_differing_row, heads)) for _, case_id, heads in found]
+
+
+def _differing_row(heads: Sequence[CaseHead]) -> JsonObject:
+    return {
+        "scores": [head.score for head in heads],
+        "mistakes": [head.errors_by_type.total for head in heads],
+    }

@@ -1,0 +1,217 @@
+"""The comparison of runs in a real browser: conclusion, charts, changed cases, one case in all runs."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+import fieldmark as fm
+from browser.test_browser_app import AXE, goto, new_page
+from fieldmark.api.report import write_report
+from unit.server.live_server import live
+
+HOSTILE = '<img src=x onerror=alert(1)>&b=second#?.["x"]\u202e'
+CASES = 80
+TRUTH = [
+    {
+        "id": HOSTILE if n == 1 else f"case-{n}",
+        "region": "north" if n % 2 else "south",
+        "total": n,
+        "vendor": {"name": f"Vendor {n}"},
+        "items": [{"text": "Bolts", "amount": n}, {"text": "Nuts", "amount": n + 1}],
+        'odd "key".': "same",
+    }
+    for n in range(CASES)
+]
+SERIOUS = (
+    "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+    ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
+    ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
+)
+
+
+def predictions(*, totals, names, items=(), odd=()):
+    """Return predictions that are wrong in the given cases, by attribute."""
+    rows = json.loads(json.dumps(TRUTH))
+    for n, row in enumerate(rows):
+        if n in totals:
+            row["total"] = -1
+        if n in names:
+            row["vendor"]["name"] += "x"
+        if n in items:
+            row["items"][1]["amount"] = 0
+            row["items"].append({"text": "Pins", "amount": 5})
+        if n in odd:
+            row['odd "key".'] = "other"
+    return rows
+
+
+RUNS = {
+    "first": predictions(totals=range(40), names=range(3), odd=[1]),
+    "second": predictions(totals=range(1, 4), names=range(2, 8), items=[1, 2]),
+    "third": predictions(totals=range(20), names=(), items=[2]),
+}
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    workspace = tmp_path_factory.mktemp("workspace")
+    for name, rows in RUNS.items():
+        fm.score(TRUTH, rows, by=["region"], out=workspace / "runs" / name)
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def server(workspace):
+    with live(workspace) as server:
+        yield server
+
+
+@pytest.fixture
+def page(server, browser):
+    page = new_page(server, browser)
+    yield page
+    assert page.dialogs == []
+    assert [text for text in page.errors if "status of 404" not in text] == []
+    page.close()
+
+
+def check_accessibility(page):
+    """The page has no serious violation in either color scheme."""
+    page.run(AXE.read_text("utf-8") + ";0")
+    for scheme in ("dark", "light"):
+        page.media(scheme=scheme)
+        assert page.run(SERIOUS) == [], scheme
+
+
+def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
+    url = f"{server.url}/diff?a=first&b=second"
+    goto(page, url, "document.querySelector('#changed tbody a')")
+    assert page.text("#conclusion").startswith("Better · macro F1 by attribute 0.")
+    assert "95% CI +0." in page.text("#conclusion")
+    check_accessibility(page)
+    # The chart names every changed attribute; a thick line is significant.
+    names = page.run(
+        "[...document.querySelectorAll('#attributes .row-names a')].map((each) => each.textContent)"
+    )
+    assert names[0] == "total"
+    assert set(names) == {
+        "total",
+        "vendor.name",
+        "items[].amount",
+        "items[].text",
+        '["odd \\"key\\"."]',
+    }
+    assert page.count("#attributes .dumbbell.better") == 1
+    assert page.count("#slices .dumbbell") == 2
+    assert page.text("#changed [role=status]") == "40 changed cases"
+    # A link of the chart, used by keyboard, shows the changed cases of the attribute.
+    page.run("document.querySelectorAll('#attributes .row-names a')[1].focus()")
+    attribute = page.run("document.activeElement.textContent")
+    page.press("Enter", 13)
+    page.wait("location.hash === '#changed' && document.querySelector('#changed tbody a')")
+    assert page.run("document.querySelector('#changed-attribute').value") == attribute
+    page.choose("#changed-attribute", "vendor.name")
+    page.wait("document.querySelector('#changed [role=status]').textContent === '7 changed cases'")
+    page.choose("#changed-direction", "worse")
+    page.wait("document.querySelector('#changed [role=status]').textContent === '5 changed cases'")
+    page.choose("#changed-slice", "region=south")
+    page.wait("document.querySelector('#changed [role=status]').textContent === '2 changed cases'")
+    page.wait(
+        "location.search.includes('slice=region%3Dsouth') && location.search.includes('direction=worse')"
+    )
+    # A field opens its case; the filters are kept for the next case.
+    page.click("#changed tbody li a")
+    page.wait("document.querySelector('.sides')")
+    assert page.run("document.activeElement.dataset.path") == page.run(
+        "new URLSearchParams(location.search).get('path')"
+    )
+    assert page.text(".case-place") == "1 of 2"
+    page.press("j")
+    page.wait("document.querySelector('.case-place')?.textContent === '2 of 2'")
+    page.press("Escape", 27)
+    page.wait("document.querySelector('#changed tbody a')")
+    assert page.run("document.querySelector('#changed-direction').value") == "worse"
+
+
+def test_a_case_shows_the_truth_and_all_predictions(server, page):
+    runs = "a=first&b=second&b=third"
+    goto(page, f"{server.url}/diff?{runs}", "document.querySelector('#changed tbody a')")
+    heads = "[...document.querySelectorAll('#attributes thead th')].map((each) => each.innerText)"
+    assert sorted(page.run(heads)[1:4]) == ["first", "second", "third"]
+    check_accessibility(page)
+    page.type("#changed-text", "onerror")
+    page.wait("document.querySelectorAll('#changed tbody tr').length === 1")
+    page.click("#changed tbody a")
+    page.wait("document.querySelector('.sides')")
+    assert page.run("new URLSearchParams(location.search).get('case')") == HOSTILE
+    assert "onerror" in page.text("#case-title")
+    assert page.run("document.querySelectorAll('img').length") == 0
+    part = "[...cell.querySelectorAll('.glyph, .value')].map((each) => each.textContent).join(' ')"
+    rows = page.run(
+        "Object.fromEntries([...document.querySelectorAll('.side-row')].map((row) => [row.dataset.path,"
+        f" [...row.querySelectorAll('td')].map((cell) => {part} || cell.textContent)]))"
+    )
+    assert rows["total"] == ["1", "≠ -1", "≠ -1", "≠ -1"]
+    assert rows["vendor.name"][1:] == ["≠ Vendor 1x", "✓ Vendor 1", "✓ Vendor 1"]
+    assert rows["items[1].amount"][1:] == ["✓ 2", "≠ 0", "✓ 2"]
+    assert rows["items[2].text"] == ["absent", "not compared", "+ Pins", "not compared"]
+    assert rows['["odd \\"key\\"."]'][1] == "≠ other"
+    assert page.text(".sides [data-path='vendor.name'] .side-change") == "≠ other outcome"
+    check_accessibility(page)
+    page.click(".documents-head [data-value=differences]")
+    assert "show=differences" in page.run("location.search")
+    assert page.count(".side-row:not(.has-difference)") == 0
+    goto(
+        page,
+        f"{server.url}/diff/case?a=first&b=second&case={quote(HOSTILE)}",
+        "document.querySelector('.sides')",
+    )
+    changes = page.run(
+        "Object.fromEntries([...document.querySelectorAll('.side-row')].map((row) => [row.dataset.path, row.querySelector('.side-change')?.innerText]))"
+    )
+    assert changes["vendor.name"] == "▲ fixed"
+    assert changes["items[1].amount"] == "▼ regressed"
+    assert "total" not in changes  # the same mistake in both runs
+    goto(
+        page,
+        f"{server.url}/diff/case?a=first&b=second&case=nothing",
+        "document.querySelector('.problem')",
+    )
+    assert page.text(".problem") == "None of the runs has this case."
+
+
+def test_narrow_screens_and_reports_show_the_same(workspace, server, browser, open_page, tmp_path):
+    page = new_page(server, browser, width=390, height=844, mobile=True)
+    for path in ("/diff?a=first&b=second", "/diff/case?a=first&b=second&case=case-2"):
+        goto(page, server.url + path, "document.querySelector('#changed tbody a, .sides')")
+        assert page.run("document.documentElement.scrollWidth") <= 390
+    goto(page, f"{server.url}/diff?a=first&b=second", "document.querySelector('#conclusion')")
+    conclusion = page.text("#conclusion"), page.text("#attributes .table tbody")
+    page.close()
+    runs = workspace / "runs"
+
+    report = write_report(runs / "second", tmp_path / "report.html", against=runs / "first")
+    page = open_page(report, width=390, height=844, mobile=True)
+    assert (
+        page.text("#conclusion"),
+        page.text("#comparison-attributes .table tbody"),
+    ) == conclusion
+    assert page.text("#comparison-changed [role=status]") == "40 changed cases"
+    page.run(
+        "[...document.querySelectorAll('#comparison-attributes .row-names a')].find((each) => each.textContent === 'vendor.name').click()"
+    )
+    page.wait(
+        "document.querySelector('#comparison-changed [role=status]').textContent === '7 changed cases'"
+    )
+    assert page.run("document.querySelector('#changed-attribute').value") == "vendor.name"
+    page.click("#comparison-changed tbody li a")
+    page.wait("document.querySelector('.sides')")
+    assert page.run("location.hash").startswith("#diff-")
+    assert page.count(".side-row.highlighted") == 1
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    check_accessibility(page)
+    page.press("Escape", 27)
+    assert not page.run("document.getElementById('report').hidden")
