@@ -7,11 +7,16 @@ import json
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import goto, new_page
+from browser.test_browser_app import AXE, goto, new_page
 from fieldmark.api.report import write_report
 from unit.server.live_server import live
 
 IDS = "[...document.querySelectorAll('#cases tbody a')].map((a) => a.innerText)"
+SERIOUS = (
+    "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+    ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
+    ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
+)
 STATES = ("paid", "open", "late")
 
 
@@ -86,6 +91,8 @@ def test_report_links_every_figure_to_its_cases(open_page, report):
     page.press("j")
     page.wait("document.querySelector('#case-title').innerText === 'case-2'")
     assert page.count(".highlighted") == 1
+    assert "default of the convention confusion" in page.text(".explanation")
+    assert "1 false positive, 1 false negative" in page.text(".explanation")
     page.press("Escape", 27)
     assert cases(page) == ["case-2", "case-8"]
 
@@ -120,3 +127,39 @@ def test_run_page_links_to_cases_and_a_case_shows_the_field(app):
     assert page.text("#searched") == "Ids, tags, paths and values of 12 cases searched."
     app("/runs/causes/cases/4?path=items%5B1%5D.amount", "document.querySelector('.highlighted')")
     assert page.run("document.querySelector('.highlighted').dataset.attribute") == "items[].amount"
+    page.wait("document.querySelector('.explanation')")
+    assert "1 false positive, 1 false negative" in page.text(".explanation")
+    assert "items[]: expected 2, predicted 2" in page.text(".explanation")
+    page.click("[data-path=state] a.field-link")
+    page.wait("document.querySelector('.highlighted').dataset.path === 'state'")
+    page.wait("document.querySelector('.explanation')?.innerText.includes('match')")
+    for path in ("/runs/causes?attribute=state", "/runs/causes/cases/4?path=vendor.name"):
+        app(path, "document.querySelector('.explanation, #cases tbody a')")
+        page.run(AXE.read_text("utf-8") + ";0")
+        assert page.run(SERIOUS) == [], path
+
+
+def test_long_list_has_only_the_rows_in_view_and_sorts_most_mistakes_first(open_page, tmp_path):
+    pairs = [({"a": n, "b": n % 7}, {"a": n, "b": 0}) for n in range(1200)]
+    fm.score(pairs, out=tmp_path / "run")
+    page = open_page(write_report(tmp_path / "run"))
+    page.run("document.querySelector('#cases .more button:last-child').click()")
+    assert page.run("document.querySelector('#cases table').ariaRowCount") == "1201"
+    assert page.count("#cases tbody tr") < 100
+    page.run("document.querySelector('#cases .table-scroll').scrollTop = 1e9")
+    page.wait(
+        "[...document.querySelectorAll('#cases tbody tr')].some((row) => row.ariaRowIndex === '1201')"
+    )
+    assert page.count("#cases tbody tr") < 100
+    page.run(
+        "[...document.querySelectorAll('#cases .sort')].find((each) => each.innerText === 'Mistakes').click()"
+    )
+    assert page.run("document.querySelector('#cases [aria-sort=descending]').innerText").startswith(
+        "Mistakes"
+    )
+    page.wait("document.querySelector('#cases tbody tr:nth-child(2)').ariaRowIndex === '2'")
+    assert "fail" in page.text("#cases tbody tr:nth-child(2)") or "partial" in page.text(
+        "#cases tbody tr:nth-child(2)"
+    )
+    page.run(AXE.read_text("utf-8") + ";0")
+    assert page.run(SERIOUS) == []

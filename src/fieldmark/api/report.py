@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fieldmark.api.diff import DiffResult, diff
+from fieldmark.api.explain import RunRules
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError
@@ -141,6 +142,7 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
+    rules = RunRules(run)
     shown = ShownRun(
         name=run.path.resolve().name,
         manifest=run.manifest,
@@ -148,6 +150,7 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         cases=run.cases,
         attributes=run.compared_attributes,
         reviews=_reviews(run),
+        rule_facts=lambda attribute: rules.of(attribute).facts(),
     )
     return shown if values else shown.without_values()
 

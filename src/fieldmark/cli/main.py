@@ -36,6 +36,7 @@ _COMMANDS: Final = {
     "rescore": ("rescore", "Apply other rules or another convention to a saved run."),
     "preview": ("preview", "Show what other rules would change in a saved run."),
     "show": ("show", "List the worst cases of a run, or show one case."),
+    "explain": ("explain", "Explain the outcome of one field of a case."),
     "report": ("report", "Write an HTML report of a run, or export it."),
     "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
     "infer": ("infer", "Propose a rules file from data."),

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, cast
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject
-from fieldmark.model.outcome import FACT_MASK, FACTS, Outcome
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import RESULTS
 from fieldmark.wire.attributes import StoredAttributes
@@ -87,6 +87,7 @@ class CaseIndex:
         self._selections: dict[Hashable, list[CaseHead]] = {}
         self._searches: dict[Hashable, RowSearch] = {}
         self._search_lock = threading.Lock()
+        self._wrong_attributes: dict[frozenset[int], frozenset[str]] = {}
         self.heads: list[CaseHead] = []
 
     def read(self) -> None:
@@ -129,6 +130,15 @@ class CaseIndex:
     def run(self) -> StoredRun:
         """The run of the cases."""
         return self._run
+
+    def wrong_attributes(self, head: CaseHead) -> frozenset[str]:
+        """Return the paths of the attributes with mistakes in a case."""
+        found = self._wrong_attributes.get(head.mistakes)
+        if found is None:
+            attributes = self._run.attributes
+            found = frozenset(attributes[cell >> CELL_BITS].path for cell in head.mistakes)
+            self._wrong_attributes[head.mistakes] = found
+        return found
 
     def search(
         self, key: Hashable, test: Callable[[bytes, Location], bool], *, whole: bool = False

@@ -21,6 +21,7 @@ __all__ = [
     "DiffCasesQuery",
     "DiffQuery",
     "EvaluateRequest",
+    "ExplainQuery",
     "FileQuery",
     "FlattenRequest",
     "GateLimits",
@@ -463,6 +464,14 @@ class CaseQuery(_Paged):
     ] = None
     sort: Literal["worst", "number", "id", "score", "mistakes"] = "worst"
     descending: bool = False
+
+
+class ExplainQuery(_Query):
+    """The field to explain."""
+
+    path: Annotated[
+        str, Field(max_length=4096, description="The path of the field, such as `items[2].price`.")
+    ]
 
 
 class FileQuery(_Query):

@@ -48,6 +48,7 @@ SCRIPTS: Final = (
     "values.js",
     "items.js",
     "tree.js",
+    "explain.js",
     "regions.js",
     "evaluators.js",
     "case.js",

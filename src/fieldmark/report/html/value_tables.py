@@ -8,8 +8,9 @@ from typing import Final
 
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.outcome import CELL_BITS, Outcome
+from fieldmark.model.outcome import CELL_BITS, FACTS, Fact, Outcome, Presence, fact_of
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.paths import resolve
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["ABSENT", "ValueTables", "value_key"]
@@ -22,8 +23,9 @@ _MAX_LENGTH: Final = 60
 _MAX_TABLES: Final = 12
 _MIN_VALUES: Final = 2
 """The least number of expected values, each of which occurs more often than this on average."""
-_MATCH: Final = Outcome.MATCH.label
-_COMPARED: Final = frozenset({_MATCH, *(outcome.label for outcome in MISTAKES)})
+_COMPARED: Final = frozenset({Outcome.MATCH, *MISTAKES})
+_CODES: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in _COMPARED)
+_NO_KEY: Final = "?" * (_MAX_LENGTH + 1)
 
 
 def value_key(value: JsonValue | Missing, presence: str) -> str | None:
@@ -46,6 +48,18 @@ class _Pairs:
         self.wrong: Counter[tuple[str, str]] = Counter()
         self.ranks: dict[tuple[str, str], set[int]] = {}
 
+    def has_room(self, pair: tuple[str, str]) -> bool:
+        """Whether neither side has too many different values with another pair."""
+        return all(len(set(side)) <= _MAX_VALUES for side in zip(pair, *self.counts, strict=True))
+
+
+def _key(document: JsonValue | Missing, path: str, presence: Presence) -> str:
+    """Return the key of a value; a value without one is longer than any key."""
+    if presence is not Presence.VALUE or document is MISSING:
+        return ABSENT
+    found = value_key(resolve(document, path), "value")
+    return _NO_KEY if found is None else found
+
 
 class ValueTables:
     """Counts pairs of an expected and a found value, for attributes with few different values."""
@@ -55,28 +69,44 @@ class ValueTables:
 
     def add(self, case: CaseResult, rank: int | None) -> None:
         """Count the values of one case with this rank in the list, or `None` if not listed."""
-        pairs, path_of = self._pairs, case.attributes.path
-        if not case.has_values or not any(
-            path_of(cell >> CELL_BITS) in pairs for cell in case.outcomes.cells
-        ):
+        if not case.has_values or not self._pairs:
             return
-        for field in case.iter_fields():
-            own = pairs.get(field.attribute)
-            if own is None or field.outcome not in _COMPARED:
+        path_of = case.attributes.path
+        nested = False
+        for cell in case.outcomes.cells:
+            path = path_of(cell >> CELL_BITS)
+            if path not in self._pairs:
                 continue
-            expected = value_key(field.expected, field.expected_presence)
-            found = value_key(field.candidate, field.candidate_presence)
-            if expected is None or found is None:
-                del pairs[field.attribute]
-                continue
-            pair = expected, found
-            own.counts[pair] += 1
-            if field.outcome != _MATCH:
-                own.wrong[pair] += 1
-                if rank is not None:
-                    own.ranks.setdefault(pair, set()).add(rank)
-            if any(len(set(side)) > _MAX_VALUES for side in zip(*own.counts, strict=True)):
-                del pairs[field.attribute]
+            if "[]" in path:
+                nested = True
+            else:
+                self._count(case, path, path, path, fact_of(cell), rank)
+        for record in case.outcomes.records(case.attributes, _CODES) if nested else ():
+            attribute = path_of(record.attribute)
+            if "[]" in attribute and attribute in self._pairs:
+                self._count(
+                    case, attribute, record.path, record.candidate_path, Fact(*record[3:6]), rank
+                )
+
+    def _count(
+        self, case: CaseResult, attribute: str, path: str, other: str, found: Fact, rank: int | None
+    ) -> None:
+        own = self._pairs.get(attribute)
+        if own is None or found.outcome not in _COMPARED:
+            return
+        pair = (
+            _key(case.expected, path, found.expected),
+            _key(case.candidate, other, found.candidate),
+        )
+        known = own.counts.get(pair)
+        if known is None and (_NO_KEY in pair or not own.has_room(pair)):
+            del self._pairs[attribute]
+            return
+        own.counts[pair] += 1
+        if found.outcome is not Outcome.MATCH:
+            own.wrong[pair] += 1
+            if rank is not None:
+                own.ranks.setdefault(pair, set()).add(rank)
 
     def view(self) -> list[JsonValue]:
         """Return the tables with the most mistakes, each with its attribute and its cells.

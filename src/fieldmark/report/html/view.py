@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fieldmark.metrics.clusters import MistakeCluster
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.field_cost import field_cost
 from fieldmark.metrics.slices import parse_slice_keys
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome, Presence, fact
 from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view, listed_changes
@@ -32,6 +35,7 @@ from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
+from fieldmark.wire.explanation import cost_facts
 from fieldmark.wire.run_diff import RunDiff
 
 __all__ = ["RunView", "advice_lines", "most_mistakes_first", "view_of"]
@@ -72,11 +76,11 @@ def view_of(
     facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
     ranks: dict[str, int] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
-    types: JsonObject = {}
+    convention: Convention | None = None
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
-        types = types or types_by_count(case.convention)
+        convention = case.convention
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
@@ -104,7 +108,7 @@ def view_of(
             "lines": [line.to_json() for line in listed.lines],
             **facts.view(len(listed.lines)),
         },
-        "types_by_count": types,
+        "types_by_count": {} if convention is None else types_by_count(convention),
         "method": _method(run, has_values=has_values),
     }
     optional: dict[str, JsonValue] = {
@@ -113,6 +117,7 @@ def view_of(
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "value_tables": tables.view(),
+        "explain": None if convention is None else _explain(run, convention),
         "advice": advice_lines(facts.clusters.largest()),
         "reviews": list(run.reviews),
         "comparison": None if diff is None else comparison_view(diff, ranks),
@@ -135,6 +140,26 @@ def _compared_documents(
         if ranks.get(case.id) in opened:
             documents.add(ranks[case.id], case_documents(case))
     return [(rank, view) for rank, view in documents.within_limit() if view is not None]
+
+
+def _explain(run: ShownRun, convention: Convention) -> JsonObject:
+    """Return the rules of attributes and the cost of outcomes, as labels and texts."""
+    rules: list[JsonValue] = []
+    if run.rule_facts is not None:
+        for attribute in run.attributes:
+            facts = [list[JsonValue](fact) for fact in run.rule_facts(attribute)]
+            rules.append([attribute.path, list[JsonValue](facts)])
+    costs: dict[str, JsonValue] = {}
+    for outcome in Outcome:
+        ours = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
+        theirs = Presence.VALUE if outcome is not Outcome.OMISSION else Presence.ABSENT
+        if outcome is Outcome.BOTH_EMPTY:
+            ours = theirs = Presence.NULL
+        cost = field_cost(fact(outcome, ours, theirs), convention.counting)
+        costs[str(int(outcome))] = [
+            list[JsonValue](each) for each in cost_facts(cost, convention.name)
+        ]
+    return {"rules": rules, "costs": costs}
 
 
 def most_mistakes_first(summary: Summary) -> list[str]:

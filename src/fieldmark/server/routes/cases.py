@@ -1,4 +1,4 @@
-"""`/api/runs/{run}/cases` and `/outcomes`: results per case and per field."""
+"""`/api/runs/{run}/cases` and `/outcomes`: results per case and per field, and why they are so."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
+from fieldmark.api.explain import RunRules, explain_field
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.case_filter import SelectedCases
 from fieldmark.server.case_index import CaseHead
-from fieldmark.server.request_models import CaseQuery, OutcomeQuery
+from fieldmark.server.request_models import CaseQuery, ExplainQuery, OutcomeQuery
 from fieldmark.server.response_models import (
     CaseListResponse,
     CaseResponse,
@@ -81,6 +82,22 @@ def get_case(
             "next": numbers[position] if position and position < len(numbers) else None,
         }
     )
+
+
+@router.get("/runs/{run}/cases/{case}/explain", responses=errors(404, 422))
+def explain_case_field(
+    run: str,
+    case: Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")],
+    query: Annotated[ExplainQuery, Query()],
+    state: StateDependency,
+) -> ApiResponse:
+    """Explain the outcome of one field: its items, rule, similarity and cost."""
+    index = state.catalog.cases(run)
+    if case > len(index.heads):
+        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
+    (stored,) = index.open([case])
+    found = explain_field(RunRules(index.run), stored, query.path)
+    return ApiResponse(state.redactor.redact(found.to_dict()))
 
 
 @router.get("/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=errors(404, 422))

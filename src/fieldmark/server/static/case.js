@@ -1,14 +1,15 @@
 // The page of one case: both documents side by side, and links to the previous and next case.
 
-import { query, request } from "./api.js";
+import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, highlightField, mistakeChips, openedParts, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, mistakeChips, openedParts, placeExplanation, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, problem } from "./page.js";
 
 const { run, case: number, convention } = data("page");
 const app = document.getElementById("app");
 const state = { ...address(FILTERS), offset: "" };
 const filters = query(state);
+const explain = lastRequest();
 
 function neighborLink(label, target, key) {
   return target === null
@@ -34,8 +35,17 @@ function view(found) {
 }
 
 // Highlight the field that the URL names, or those of the attribute that the cases are filtered by.
-function showField() {
-  highlightField(app, { ...state, ...address(["path"]) });
+async function showField() {
+  const field = highlightField(app, { ...state, ...address(["path"]) });
+  placeExplanation(null);
+  // A field that no rule selects has no outcome to explain.
+  if (!field || Number(field.dataset.outcome) === 8) return;
+  const { path } = field.dataset;
+  try {
+    placeExplanation(field, explainPanel(path, (await explain(`/api/runs/${run}/cases/${number}/explain${query({ path })}`)).facts));
+  } catch (error) {
+    placeExplanation(field, problem(error));
+  }
 }
 // Another field of the same case needs no new page.
 app.addEventListener("click", (event) => {

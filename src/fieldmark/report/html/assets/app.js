@@ -50,7 +50,10 @@ function start() {
       drawn = rank;
       document.getElementById("case-title").focus({ preventScroll: true });
       if (isCompared) showHighlighted(single);
-      else highlightField(single, { path, attribute: filters.attribute, error: filters.error });
+      else {
+        const field = highlightField(single, { path, attribute: filters.attribute, error: filters.error });
+        if (field) placeExplanation(field, explainPanel(field.dataset.path, reportFacts(run, run.cases.lines[rank], field)));
+      }
     } else {
       drawn = -1;
       document.getElementById(name)?.scrollIntoView();

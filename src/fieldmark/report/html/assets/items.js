@@ -30,7 +30,7 @@ function itemRow(item, names, place) {
 function itemCell(field, place) {
   if (!field) return el("td", { class: "quiet" });
   const [, outcome, expected, candidate, comparison] = field;
-  const props = fieldProps(place, outcome);
+  const props = fieldProps(place, outcome, comparison);
   const title = [OUTCOMES[outcome].word, comparisonText(comparison)].filter(Boolean).join(": ");
   if (outcome === MATCH && isSame(candidate)) return el("td", { ...props, title }, valueNode(expected));
   if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { ...props, class: "quiet" });

@@ -65,6 +65,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
       fill(scroller, { tabindex: "0", role: "region", "aria-label": caption }, []);
       table.setAttribute("aria-rowcount", String(all.length + 1));
       replace(body, spacers);
+      scroller.scrollTop = 0;
       drawWindow();
     } else {
       for (const name of ["tabindex", "role", "aria-label"]) scroller.removeAttribute(name);
@@ -111,6 +112,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
   scroller.addEventListener("scroll", () => requestAnimationFrame(drawWindow));
   // The head stays in view if the table needs no scroll bar of its own.
   new ResizeObserver(() => {
+    if (!scroller.clientWidth) return;
     scroller.classList.toggle("fits", table.offsetWidth <= scroller.clientWidth + 1);
     const top = document.querySelector(".top");
     if (top) document.documentElement.style.setProperty("--top-height", `${top.offsetHeight}px`);

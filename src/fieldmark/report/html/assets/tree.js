@@ -35,8 +35,10 @@ function placeBelow(place, node) {
 }
 
 // The properties of the element of a field, by which it is found.
-function fieldProps({ path, attribute }, outcome) {
-  return { "data-path": path || "$", "data-attribute": attribute || "$", "data-outcome": outcome };
+function fieldProps({ path, attribute, items }, outcome, comparison) {
+  const named = (place) => (place === null ? "none" : typeof place === "number" ? place + 1 : place);
+  const placed = items.map(([ours, theirs, similarity]) => `expected item ${named(ours)}, predicted item ${named(theirs)}${similarity === null ? "" : `, similarity ${rate(similarity)}`}`);
+  return { "data-path": path || "$", "data-attribute": attribute || "$", "data-outcome": outcome, "data-detail": [comparisonText(comparison), ...placed].filter(Boolean).join("; ") };
 }
 
 // A link to a field of the case, if the page has one for each field.
@@ -116,7 +118,7 @@ function fieldRow([key, outcome, expected, candidate, comparison], place) {
   const detail = comparisonText(comparison);
   const hidden = kindOf(expected) === "hidden";
   const [one, two] = bothValues(expected, candidate);
-  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}`, ...fieldProps(place, outcome) },
+  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}`, ...fieldProps(place, outcome, comparison) },
     mark(outcome),
     el("div", { class: "field-key" }, fieldLink(place, keyName(key)), detail && el("div", { class: "detail" }, shown(detail))),
     !hidden && el("div", { class: "side ours", "data-side": "expected" }, one),
