@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from fieldmark.api.assertions import assert_extraction
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
@@ -88,6 +89,7 @@ __all__ = [
     "TriageResult",
     "__version__",
     "add_review",
+    "assert_extraction",
     "calibrate",
     "compare",
     "compare_many",
@@ -118,6 +120,7 @@ __all__ = [
 
 __version__: str
 _MODULES: Final = {
+    "assert_extraction": "fieldmark.api.assertions",
     "Calibration": "fieldmark.api.calibrate",
     "calibrate": "fieldmark.api.calibrate",
     "CaseResult": "fieldmark.wire.case_result",

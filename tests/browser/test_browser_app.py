@@ -363,7 +363,8 @@ def test_unsafe_words_of_the_rules_are_judged_on_the_evaluate_page(app):
     page.wait("document.querySelector('.tiles')")
     page.click("#tab-safety")
     assert "list unsafe words on the Rules page" in page.text("#app")
-    page = app("/rules", "document.querySelector('#unsafe-words')")
+    page = app("/rules", "document.querySelector('#safety')")
+    page.choose("#safety", "wordlist")
     fill_in(page, "#unsafe-words", "hell, idiot")
     page.wait("document.querySelector('.save-bar').textContent.includes('Unsaved changes')")
     page = app("/")
@@ -389,7 +390,6 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
     page.choose("#depth", "leaf")
     fill_in(page, "[aria-label='Fuzzy threshold']", "0.9")
     fill_in(page, "[aria-label='Weight of safety']", "0.2")
-    fill_in(page, ".strategy-table [aria-label='Weight of notes']", "2")
     page.click("#add-gate")
     file = {
         "convention": {
@@ -403,7 +403,7 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
         "fields": [
             {"path": "customer.name", "match": "FUZZY"},
             {"path": "customer.address.line_1", "match": "SEMANTIC"},
-            {"path": "notes", "match": "IGNORE", "weight": 2},
+            {"path": "notes", "match": "IGNORE"},
         ],
         "gates": {"min": {"rqs": 0.7}},
     }  # fmt: skip
@@ -481,6 +481,8 @@ def test_rules_are_proposed_and_weights_and_gates_are_checked(app):
         '{"issued": "2024-05-03", "total": 1.5}\n{"issued": "2024-06-01", "total": 2.5}',
     )
     page.click("#infer-do")
+    page.wait("document.querySelector('.proposals')?.textContent.includes('compared by day')")
+    page.click("#infer-accept")
     page.wait("document.querySelectorAll('.strategy-table tbody tr').length === 2")
     assert page.run("document.querySelector('.strategy-table tbody select').value") == "date"
     fill_in(page, "[aria-label='Weight of safety']", "-1")
@@ -819,6 +821,7 @@ PAGES = {
     "/runs": "document.querySelector('tbody a') && document.querySelector('#trend figure, #trend .empty')",
     "/runs/first": "document.querySelector('#cases tbody a')",
     "/runs/first/cases/2": "document.querySelector('.tree')",
+    "/runs/first/rules?path=total": "document.querySelector('#preview-result table')",
     "/diff?a=first&b=second": "document.querySelector('#conclusion')",
     "/rank?run=first&run=second": "document.querySelector('#conclusion')",
     "/api/docs": "document.querySelector('.operation')",

@@ -215,3 +215,20 @@ def test_narrow_screens_and_reports_show_the_same(workspace, server, browser, op
     check_accessibility(page)
     page.press("Escape", 27)
     assert not page.run("document.getElementById('report').hidden")
+    assert page.count("#charts .histogram-bar") > 0
+    assert page.count("#charts .plot-picture a") == 4  # attributes with mistakes
+
+
+def test_a_run_has_charts_whose_points_open_cases(server, page):
+    ready = "document.querySelector('.histogram-bar') && document.querySelector('#run-trend a')"
+    goto(page, f"{server.url}/runs/first", ready)
+    tables = "[...document.querySelectorAll('#charts figure')].map((each) => each.querySelectorAll('.behind tbody tr').length)"
+    assert page.run(tables) == [20, 3, 3]
+    check_accessibility(page)
+    label = page.run("document.querySelector('#charts .plot-picture a').getAttribute('aria-label')")
+    assert label == "total: precision 0.500, recall 0.500, 40 mistakes"
+    page.run("document.querySelector('#charts .plot-picture a').focus()")
+    page.press("Enter", 13)
+    page.wait(
+        "location.search.includes('attribute=total') && document.querySelector('#cases tbody a')"
+    )

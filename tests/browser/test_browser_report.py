@@ -25,7 +25,7 @@ def column(page, table, place):
 
 def test_all_sections_are_shown(open_page, compared):
     assert titles(open_page(compared)) == [
-        "Overview", "Comparison", "Worst fields", "Recommendations", "Attributes",
+        "Overview", "Charts", "Comparison", "Worst fields", "Recommendations", "Attributes",
         "Expected and found values", "Heat map", "Cases", "Method",
     ]  # fmt: skip
 
@@ -175,10 +175,10 @@ class TestOneCase:
         )
         kinds = [kind for kind, _ in rows]
         texts = [text for _, text in rows]
-        assert kinds == ["item missing has-mistake", "item", "item extra has-mistake"]
+        assert kinds == ["item missing near has-mistake", "item extra near has-mistake", "item"]
         assert "Bolts" in texts[0]
-        assert "2 → 1" in texts[1]
-        assert "Washers" in texts[2]
+        assert "Washers" in texts[1]
+        assert "2 → 1" in texts[2]
 
     def test_boxes_are_drawn(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
@@ -365,6 +365,9 @@ def test_object_detection_has_a_section(open_page, tmp_path):
     assert "Detection" in titles(page)
     text = page.text("#detection")
     assert "1 image, 1 expected region, 1 detection" in text
+    assert page.count("#detection .plot-line") == 6  # three curves, and three in the legend
+    page.run("document.querySelectorAll('.behind').forEach((each) => { each.open = true; })")
+    assert page.text("#detection .behind tbody tr").split() == ["0.0", "1.000", "1.000", "1.000"]
     for expected in ("AP50", "AR100", "PASCAL AP", "<i>dog", "1.000"):
         assert expected in text
 
@@ -393,7 +396,7 @@ def test_values_of_a_map_are_named_by_their_keys(open_page, tmp_path):
     page.run("void (location.hash = 'case-1')")
     page.wait("document.getElementById('case-title')")
     names = page.run("[...document.querySelectorAll('.item-name')].map((each) => each.innerText)")
-    assert [name.splitlines()[0].split(" nearest")[0] for name in names] == ["p1", "p2 → x", "+ y"]
+    assert [name.splitlines()[0].split(" nearest")[0] for name in names] == ["p1", "+ y", "p2 → x"]
     assert "nearest: predicted y" in names[0]
 
 

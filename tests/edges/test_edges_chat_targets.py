@@ -12,6 +12,7 @@ import fieldmark as fm
 from edges.llm_server import Exchange, serving, status
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.rate_limiter import Clock
+from page_files import pdf
 
 SCHEMA = {
     "type": "object",
@@ -632,24 +633,6 @@ def test_valid_chat_targets_conform_to_the_schema(command, folder, parts):
 
 
 # --- images and PDF files ---------------------------------------------------------------------------
-
-
-def pdf(pages=2, size="200 100"):
-    """Return a small PDF file with empty pages."""
-    kids = " ".join(f"{n + 3} 0 R" for n in range(pages))
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>",
-        *[f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {size}] >>"] * pages,
-    ]
-    body = "%PDF-1.4\n"
-    offsets = []
-    for number, content in enumerate(objects, 1):
-        offsets.append(len(body))
-        body += f"{number} 0 obj\n{content}\nendobj\n"
-    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
-    end = f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
-    return f"{body}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{end}".encode()
 
 
 def test_images_and_pdf_pages_are_sent(evaluated, server, folder):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections import Counter
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,8 +113,7 @@ def test_first_resample_has_the_metrics_of_the_summary(run, convention):
     for fields in run:
         side = counted.side(fields)
         row = CaseRow()
-        row.add(side.block.times or {cell: side.block.cells.count(cell) for cell in side.block.cells},
-                case_sums(side.stats))  # fmt: skip
+        row.add(side.block, case_sums(side.stats))
         rows.append(row)
     matrix = CaseMatrix(rows, counted.table, convention.counting)
     once, draws, summary = (
@@ -226,7 +224,7 @@ def test_outcome_changes_by_order_equal_those_by_path(pairs):
             (old.get(place, "absent"), new.get(place, "absent")) for place in {**old, **new}
         )
         apart = Counter(pair for pair in pairs_of_outcomes if pair[0] != pair[1])
-        other_table = replace(after, table=copy(after.table))
+        other_table = after._replace(table=copy(after.table))
         assert by_outcomes(difference._outcome_changes(before, other_table)) == apart
         changed_truth = any(
             a.expected_presence != b.expected_presence for a, b in zip(*records, strict=False)

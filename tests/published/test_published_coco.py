@@ -27,6 +27,14 @@ def test_metrics_equal_the_published_metrics(metrics, name):
     assert metrics[name] == PUBLISHED["independent_recomputation"][name]
 
 
+@pytest.mark.parametrize("name", ["AP", "AP50", "AP75"])
+def test_average_precision_is_the_mean_of_its_curve(metrics, name):
+    curve = metrics["precision_by_recall"][name]
+    assert len(curve) == 101
+    assert sum(curve) / 101 == pytest.approx(metrics[name], abs=1e-5)
+    assert curve == sorted(curve, reverse=True)
+
+
 @pytest.mark.parametrize("points", ["every_point", "eleven_point"])
 @pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.75])
 def test_pascal_toy_case(points, threshold):

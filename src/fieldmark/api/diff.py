@@ -12,6 +12,7 @@ from fieldmark.api.recount import (
     RecountedRun,
     RunLike,
     attribute_weights,
+    has_same_expected,
     paired_cases,
     stored_run,
 )
@@ -27,11 +28,10 @@ from fieldmark.metrics.difference import (
 )
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import AppliedConvention, Summary
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.case_processor import SliceTotals
 from fieldmark.run.gates import check_drops
 from fieldmark.store.reader import StoredRun, is_older
-from fieldmark.values.equality import equal
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import target_change
@@ -274,13 +274,12 @@ def _gather(
     gathered = _GatheredCases()
     for old, new in paired_cases([first.cases(), second.cases()]):
         if old is not None and new is not None:
-            ours, theirs = old.expected, new.expected
-            if not same_files and ours is not MISSING and theirs is not MISSING:
-                gathered.other_truth += not equal(ours, theirs)
+            gathered.other_truth += not (same_files or has_same_expected(old, new))
             first.add(old)
             second.add(new)
             pairs.add(old.id, case_in_run(old, first), case_in_run(new, second))
-            sliced.add(old, new)
+            if sliced.keys:
+                sliced.add(old, new)
         elif (old is not None and old.id in second.failed) or (
             new is not None and new.id in first.failed
         ):
@@ -293,12 +292,8 @@ def _gather(
 def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
     """Return what the comparison of runs needs of a case."""
     scores = {each.name: each.score.score for each in case.evaluator_results}
-    return CaseInRun(
-        block=case.outcomes,
-        stats=case.stats,
-        table=run.table,
-        evaluators={name: score for name, score in scores.items() if score is not None},
-    )
+    known = {name: score for name, score in scores.items() if score is not None} if scores else {}
+    return CaseInRun(case.outcomes, case.stats, run.table, known)
 
 
 def _with_evaluators(summary: Summary, run: StoredRun) -> Summary:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -15,6 +17,7 @@ from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
+from fieldmark.model.case import Case
 from fieldmark.run.detection import with_regions
 from fieldmark.run.eval_setup import (
     CaseSelection,
@@ -39,7 +42,14 @@ from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 from fieldmark.values.plain_json import is_table
 
-__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "with_baseline"]
+__all__ = [
+    "EvalSource",
+    "check_ready_eval",
+    "eval_cases",
+    "evaluate",
+    "evaluate_with",
+    "with_baseline",
+]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, object] | EvalSpec"
 """An eval file or its contents, whose cases may be a data frame."""
@@ -74,6 +84,7 @@ def evaluate(
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
     by: Iterable[str] = (),
+    pages: str | Path | None = None,
     max_errors: int | None = None,
     preflight: bool = True,
     allow_code: bool = False,
@@ -87,7 +98,8 @@ def evaluate(
     for the run, or with `resume` the directory of an interrupted run. With `offline`, only cached
     responses of models are used. With `intervals`, and for saved runs, metrics have confidence
     intervals. `max_drop` limits how much worse a metric may be than in the run `baseline`, which is
-    named as for `diff`. `by` groups the cases into slices, as for `score`. With `preflight`, every
+    named as for `diff`. `by` groups the cases into slices, and `pages` is the directory with page
+    images, as for `score`. With `preflight`, every
     judge, model and target is checked before the first case; `check_ready_eval` does the same
     beforehand. Large files are processed by `workers` processes or by another `engine`, as for
     `score`, unless evaluators call programs or models. With `allow_code`, rules may name Python
@@ -122,6 +134,7 @@ def evaluate(
         baseline=baseline,
         max_drop=max_drop or {},
         by=strings(by),
+        pages=pages,
         max_errors=max_errors,
         allow_code=allow_code,
     )
@@ -179,6 +192,13 @@ def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     check_ready(spec, providers.unready())
 
 
+def eval_cases(spec: EvalSpec) -> Iterator[Case]:
+    """Yield the cases of an evaluation without running anything."""
+    spec = with_optional_truth(spec)
+    with closing(open_cases(spec, eval_inputs(spec))) as stream:
+        yield from chain.from_iterable(stream.batches())
+
+
 def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:
     """Return the options with the directory of the baseline, which must be comparable."""
     options = resolve_baseline(options, spec.name)
@@ -219,6 +239,7 @@ def _prepare(
             name=spec.name,
             evaluators=fingerprints(spec),
             target=None if spec.target is None else target_identity(spec.target),
+            pages=options.pages,
         )
         gates.check_data(manifest)
     check_selection(spec, selection)

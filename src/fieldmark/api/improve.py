@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
@@ -30,6 +31,7 @@ __all__ = ["ImproveResult", "corrected_fact", "improve"]
 
 _CORRECT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
 _MAX_PATTERNS: Final = 3
+_MAX_KNOWN: Final = 4_096
 _EXPECTED_VALUE: Final = frozenset({Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION})
 
 
@@ -107,34 +109,58 @@ def improve(run: RunLike) -> ImproveResult:
     )
 
 
+class _KnownGains(NamedTuple):
+    """The score of outcomes, and the scores that they would have if an attribute were correct.
+
+    The outcomes stay in memory, so that no others have the same identity.
+    """
+
+    block: Outcomes
+    base: float | None
+    scores: Mapping[str, float | None]
+
+
 class _Gains:
     """The gains in the scores of cases if single attributes were correct."""
 
-    __slots__ = ("_counter", "_table", "cases", "scored", "scores")
+    __slots__ = ("_counter", "_known", "_table", "cases", "scored", "scores")
 
     def __init__(self, counted: RecountedRun) -> None:
         self._table = counted.table
         self._counter = CaseCounter(counted.convention, counted.table)
+        self._known: dict[tuple[int, bool], _KnownGains] = {}
         self.scored = 0
         self.scores: dict[str, float] = {}
         self.cases: Counter[str] = Counter()
 
     def add(self, case: CaseResult) -> None:
         """Add the gains of every attribute of a case with mistakes."""
-        unreadable = case.case.input is not CaseInput.OK
-        base = self._counter.stats(case.outcomes, unreadable=unreadable).score
-        self.scored += base is not None
+        # Cases of saved runs share their outcomes if they are the same.
+        key = id(case.outcomes), case.case.input is not CaseInput.OK
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[key] = self._gains(case.outcomes, unreadable=key[1])
+        self.scored += known.base is not None
+        for path, score in known.scores.items():
+            self.cases[path] += 1
+            if known.base is not None and score is not None:
+                self.scores[path] = self.scores.get(path, 0.0) + score - known.base
+
+    def _gains(self, block: Outcomes, *, unreadable: bool) -> _KnownGains:
         wrong = {
-            self._table.path(cell >> CELL_BITS)
-            for cell in case.outcomes.cells
+            self._table.path(cell >> CELL_BITS): None
+            for cell in block.cells
             if _FIXED[cell & FACT_MASK] != cell & FACT_MASK
         }
-        for path in wrong:
-            self.cases[path] += 1
-            fixed = self._fixed(case.outcomes, path)
-            score = self._counter.stats(fixed, unreadable=unreadable).score
-            if base is not None and score is not None:
-                self.scores[path] = self.scores.get(path, 0.0) + score - base
+        base = self._counter.stats(block, unreadable=unreadable).score
+        fixed = {path: self._fixed(block, path) for path in wrong}
+        scores = {
+            path: self._counter.stats(each, unreadable=unreadable).score
+            for path, each in fixed.items()
+        }
+        return _KnownGains(block, base, scores)
 
     def mean(self, path: str) -> float:
         """Return the gain in the mean score if an attribute were correct."""

@@ -15,6 +15,7 @@ from fieldmark.api.recount import (
     RecountedRun,
     RunLike,
     attribute_weights,
+    has_same_expected,
     paired_cases,
     stored_run,
 )
@@ -35,9 +36,8 @@ from fieldmark.metrics.leaderboard import (
 )
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
-from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.json import JsonObject
 from fieldmark.store.reader import StoredRun
-from fieldmark.values.equality import equal
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.leaderboard import Leaderboard, RankedRun
@@ -229,8 +229,8 @@ class _Gathered:
                 self.failed[place] += case is None and present[0].id in self.runs[place].failed
             return
         if not same_files:
-            truths = [case.expected for case in present if case.expected is not MISSING]
-            self.other_truth += not all(equal(truths[0], each) for each in truths[1:])
+            saved = [case for case in present if case.has_values]
+            self.other_truth += not all(has_same_expected(saved[0], each) for each in saved[1:])
         sides: list[CaseInRun] = []
         for case, run, usages in zip(present, self.runs, self.usages, strict=True):
             run.add(case)
@@ -239,7 +239,7 @@ class _Gathered:
             scores = {_EVALUATOR.format(name): score for name, score in side.evaluators.items()}
             if case.case.input is CaseInput.OK and case.score is not None:
                 scores[PREDICTED_MEAN_SCORE] = case.score
-            sides.append(replace(side, evaluators=scores))
+            sides.append(side._replace(evaluators=scores))
         self.shared.add(sides)
 
     def summaries(self, stored: Sequence[StoredRun], *, rescore: bool) -> list[Summary]:

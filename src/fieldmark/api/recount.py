@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.bootstrap import run_intervals
@@ -27,10 +27,13 @@ from fieldmark.metrics.summary import (
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
+from fieldmark.model.json import MISSING
+from fieldmark.model.kernel import unparsed
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.remote_runs import local_copy
 from fieldmark.run.result import RunResult
 from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.values.equality import equal
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 
@@ -39,6 +42,7 @@ __all__ = [
     "RecountedRun",
     "RunLike",
     "attribute_weights",
+    "has_same_expected",
     "paired_cases",
     "stored_intervals",
     "stored_run",
@@ -49,6 +53,10 @@ RunLike: TypeAlias = "RunResult | StoredRun | str | Path"
 
 AttributeWeights: TypeAlias = Mapping[str, tuple[float, bool]]
 """The weights of attributes by path, and whether they are required."""
+
+_JUDGED: Final = frozenset({SAFETY_JUDGE, QUALITY_EVALUATOR, BY_CASE_EVALUATOR})
+"""The options of runs whose evaluators determine a part of the statistics of a case."""
+_MAX_KNOWN: Final = 4_096
 
 
 def stored_run(run: RunLike) -> StoredRun:
@@ -79,6 +87,8 @@ class RecountedRun:
 
     __slots__ = (
         "_counter",
+        "_is_judged",
+        "_known",
         "attributes",
         "confidence",
         "convention",
@@ -107,6 +117,8 @@ class RecountedRun:
             self.confidence = ConfidenceTally()
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)
+        self._known: dict[int, tuple[CaseStats, CaseStats]] = {}
+        self._is_judged = not _JUDGED.isdisjoint(run.manifest.convention.options)
         stored = dict(run.attributes)
         for number, attribute in stored.items():
             if weights and attribute.path in weights:
@@ -115,22 +127,33 @@ class RecountedRun:
         self.attributes = StoredAttributes(stored, self.table)
 
     def cases(self) -> Iterator[CaseResult]:
-        """Yield the compared cases in order, and collect the ids of other cases in `failed`."""
-        for case in self.all_cases():
+        """Yield the compared cases in order, and collect the ids of other cases in `failed`.
+
+        Their documents may be unparsed.
+        """
+        for case in self.all_cases(unparsed=True):
             if case.case.input is CaseInput.FAILED:
                 self.failed.add(case.id)
             else:
                 yield case
 
-    def all_cases(self) -> Iterator[CaseResult]:
+    def all_cases(self, *, unparsed: bool = False) -> Iterator[CaseResult]:
         """Yield all cases in order, counted again."""
-        for _, case in self.run.rows(self.attributes):
+        for _, case in self.run.rows(self.attributes, unparsed=unparsed):
             yield self.counted(case)
 
     def counted(self, case: CaseResult) -> CaseResult:
         """Count a case again."""
-        if case.case.input is not CaseInput.FAILED:
-            case.stats, case.convention = self._recounted(case), self.convention
+        if case.case.input is CaseInput.FAILED:
+            return case
+        # Cases with the same outcomes share their stored statistics, which are kept here, so that
+        # no others have the same identity.
+        known = self._known.get(id(case.stats))
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[id(case.stats)] = case.stats, self._recounted(case)
+        case.stats, case.convention = known[1], self.convention
         return case
 
     def add(self, case: CaseResult) -> None:
@@ -151,6 +174,8 @@ class RecountedRun:
     def _recounted(self, case: CaseResult) -> CaseStats:
         """Count a case again; what comes from evaluators does not change."""
         unreadable = case.case.input is not CaseInput.OK
+        if not (self._is_judged or case.evaluator_results):
+            return self._counter.stats(case.outcomes, unreadable=unreadable)
         stored, options = case.stats, self.run.manifest.convention.options
         safety = stored.safety if SAFETY_JUDGE in options else None
         stats = self._counter.stats(case.outcomes, unreadable=unreadable, safety=safety)
@@ -204,6 +229,19 @@ def paired_cases(
                     del waiting[case.id]
     for found in waiting.values():
         yield from zip_longest(*found)
+
+
+def has_same_expected(one: CaseResult, other: CaseResult) -> bool:
+    """Whether two cases have the same ground truth, as far as it was saved."""
+    documents = [
+        None if each.case.unparsed is None else unparsed(each.case.unparsed[0])
+        for each in (one, other)
+    ]
+    texts = [None if each is None else each.canonical for each in documents]
+    if texts[0] is not None and texts[0] == texts[1]:
+        return True
+    first, second = one.expected, other.expected
+    return first is MISSING or second is MISSING or equal(first, second)
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,6 +14,7 @@ from fieldmark.api.explain import RunRules
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError
+from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
@@ -83,8 +85,11 @@ def write_report(
     kind: str = HTML,
     against: Path | str | None = None,
     values: bool = True,
+    pages: Path | str | None = None,
 ) -> Path:
     """Write a report of a run to a file, by default in the run directory, and return its path.
+
+    With `pages`, an HTML report contains the page images of its cases from this directory.
 
     >>> import fieldmark as fm
     >>> _ = fm.score("truth.jsonl", "candidate.jsonl", out="runs/reported")
@@ -96,10 +101,12 @@ def write_report(
     run, against = local_copy(run), None if against is None else local_copy(against)
     path = Path(run) / file_name(kind) if out is None else Path(out)
     if kind == HTML:
-        write_atomic(path, html_report(run, against=against, values=values))
+        write_atomic(path, html_report(run, against=against, values=values, pages=pages))
         return path
     if against is not None:
         raise ConfigError.of(f"only HTML reports can compare two runs, not {kind}")
+    if pages is not None:
+        raise ConfigError.of(f"only HTML reports can contain pages, not {kind}")
     export = _EXPORTS[kind]
     module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
     getattr(module, export.function)(_shown_run(stored_run(run), values=values), path)
@@ -112,8 +119,14 @@ def html_report(
     against: Path | str | None = None,
     values: bool = True,
     limits: ReportLimits | None = None,
+    pages: Path | str | None = None,
 ) -> bytes:
-    """Return the report of a run, or its comparison with another run, as an HTML page."""
+    """Return the report of a run, or its comparison with another run, as an HTML page.
+
+    `pages` is a directory with page images to include.
+    """
+    if pages is not None and not values:
+        raise ConfigError.of("pages show values, so they cannot be part of a report without values")
     stored = stored_run(run)
     shown = _shown_run(stored, values=values)
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
@@ -123,10 +136,18 @@ def html_report(
     compared = None if other is None else _compared(other, stored)
     before = None if other is None else _shown_run(other, values=values)
     if compared is not None and not values:
-        compared = replace(compared, warnings=())  # they may quote values
-    with relaxed_gc():
+        compared = _without_values(compared)
+    with relaxed_gc(), ExitStack() as stack:
+        embedder = None
+        if pages is not None:
+            from fieldmark.api.embedded_pages import EmbeddedPages  # rarely needed
+
+            embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
-        return page(view_of(shown, compared, before=before, earlier=earlier, limits=limits))
+        view = view_of(
+            shown, compared, before=before, earlier=earlier, limits=limits, pages=embedder
+        )
+        return page(view)
 
 
 def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
@@ -139,6 +160,18 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
             hint=f"score both runs with the same {different}",
         )
     return compared
+
+
+def _without_values(compared: DiffResult) -> DiffResult:
+    """Return a comparison without warnings and slices, which may quote values, except tags."""
+    tags = f"{TAG}="
+    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    return replace(
+        compared,
+        warnings=(),
+        metrics=replace(compared.metrics, slices=slices),
+        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+    )
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:

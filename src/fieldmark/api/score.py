@@ -52,6 +52,7 @@ def score(
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
     by: Iterable[str] = (),
+    pages: str | Path | None = None,
     max_errors: int | None = None,
     engine: str = "processes",
     workers: int | str | None = None,
@@ -66,18 +67,18 @@ def score(
     be models and dataclasses; without `candidate`, rows contain both sides. The default convention
     is that of the rules, otherwise `confusion`; gates of the rules are checked too. `out` is a new
     directory for the run, or a new prefix of an object store such as `s3://bucket/run`, or with
-    `resume` that of an interrupted run. With `offline`,
-    only cached responses of models are used. `max_errors` is the number of cases that may have
-    evaluation errors. `max_drop` limits how much worse a metric may be than in the run `baseline`,
-    which is named as for `diff`. `summary.slices` contains the metrics of slices of the cases `by`
-    tag, `metadata.KEY` or a path of the expected document. With `confidence`, the confidences of
-    predictions are read, and the result says how well they tell correct from wrong values; it may
-    be options as in a rules file. Large files are processed by `workers` processes, with `"auto"`
-    one per core, by default one, or by a Ray cluster if the `engine` is `"ray"` or
-    `"ray://host:port"`, by default with all its cores; the results depend on neither. With the
-    `results` `"parquet"`, a saved run also has its outcomes as Parquet files. With `allow_code`, a
-    rules file may name Python functions, which are then imported and run. The result contains all
-    cases and fields, also without `out`.
+    `resume` that of an interrupted run. With `offline`, only cached responses of models are used.
+    `max_errors` is the number of cases that may have evaluation errors. `max_drop` limits how much
+    worse a metric may be than in the run `baseline`, which is named as for `diff`. `summary.slices`
+    contains the metrics of slices of the cases `by` tag, `metadata.KEY` or a path of the expected
+    document. `pages` is a directory with page images or PDF files, which `fieldmark serve --pages`
+    shows beside the fields. With `confidence`, the confidences of predictions are read, and the
+    result says how well they tell correct from wrong values; it may be options as in a rules file.
+    Large files are processed by `workers` processes, with `"auto"` one per core, by default one, or
+    by a Ray cluster if the `engine` is `"ray"` or `"ray://host:port"`, by default with all its
+    cores; the results depend on neither. With the `results` `"parquet"`, a saved run also has its
+    outcomes as Parquet files. With `allow_code`, a rules file may name Python functions, which are
+    then imported and run. The result contains all cases and fields, also without `out`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -109,6 +110,7 @@ def score(
         baseline=baseline,
         max_drop=max_drop or {},
         by=strings(by),
+        pages=pages,
         max_errors=max_errors,
         engine=engine,
         workers=workers,
@@ -135,7 +137,7 @@ def prepare_score(
     The `inputs` of the manifest are read and hashed unless they are known.
     """
     options = resolve_baseline(options)
-    if any(key.in_metadata for key in options.slice_keys):
+    if options.pages is not None or any(key.in_metadata for key in options.slice_keys):
         options = replace(options, inputs=replace(options.inputs, context=True))
     if options.truth is None:
         raise ConfigError.of("truth is required")
@@ -188,6 +190,7 @@ def prepare_score(
             options=options.stored("score"),
             segment_size=size,
             inputs=inputs,
+            pages=options.pages,
         )
         try:
             gates.check_data(manifest)

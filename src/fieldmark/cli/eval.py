@@ -27,6 +27,7 @@ from fieldmark.cli.options import (
     check_save,
     gate_options,
     out_option,
+    pages_option,
     run_options,
     save_options,
 )
@@ -42,10 +43,9 @@ from fieldmark.config.context import Code
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
-from fieldmark.metrics.gates import RunFailure
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.exports.junit import JunitFile
-from fieldmark.report.tables import gate_text
+from fieldmark.report.tables import failure_text, gate_text
 from fieldmark.run.eval_setup import for_target, one_per_target
 from fieldmark.run.options import RunOptions, run_directories
 from fieldmark.run.result import EvalResult
@@ -58,14 +58,6 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = ["command"]
 
 _CASES = "Cases"
-_FAILURES = {
-    RunFailure.UNKNOWN_METRIC: "a gate names an unknown metric",
-    RunFailure.INVALID_TRUTH: "some ground truth could not be read",
-    RunFailure.UNMET_SELECTION: "no case matches some of the selected tags or ids",
-    RunFailure.TOO_MANY_ERRORS: "too many evaluation errors",
-    RunFailure.FAILED_EVALUATOR: "an evaluator found none of its paths",
-    RunFailure.GATE_FAILED: "a gate failed",
-}
 
 
 @make_command(
@@ -97,6 +89,7 @@ _FAILURES = {
     help="Run this one of the targets of the file.",
 )
 @by_option
+@pages_option
 @gate_options
 @out_option(
     "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
@@ -240,7 +233,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> EvalResult
     for message in run.unmet:
         print_message(f"fieldmark: {message}")
     if not output.quiet:
-        reasons = [f"failed: {_FAILURES[failure]}" for failure in run.summary.failures]
+        reasons = [f"failed: {failure_text(failure)}" for failure in run.summary.failures]
         reasons.append("passed" if run.summary.gates else "no gates")
         print_message(f"{run.name}: {reasons[0]}")
     return run

@@ -61,6 +61,7 @@ __all__ = [
     "offline_option",
     "out_option",
     "output_options",
+    "pages_option",
     "parse_limits",
     "parse_settings",
     "results_option",
@@ -360,6 +361,7 @@ class RunArguments(TypedDict, total=False):
     baseline: str | None
     max_drop: Mapping[str, float]
     by: tuple[str, ...]
+    pages: Path | None
     find_slices: bool
     resume: str | Path | None
     accept_changes: bool
@@ -446,6 +448,15 @@ by_option: Final[CommandDecorator] = option(
     metavar="KEY",
     help="Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the expected "
     "document such as vendor.country; repeatable.",
+)
+
+pages_option: Final[CommandDecorator] = option(
+    "--pages",
+    group=INPUT,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Directory with page images or PDF files, named in metadata.pages of a row or after the "
+    "case id; `fieldmark serve --pages` shows them beside the fields.",
 )
 
 seed_option: Final[CommandDecorator] = option(

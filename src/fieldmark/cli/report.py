@@ -24,6 +24,7 @@ _STDOUT = "-"
     examples=(
         "fieldmark report latest",
         "fieldmark report runs/after --against runs/before --out comparison.html",
+        "fieldmark report latest --pages scans/",
         "fieldmark report latest --as junit",
         "fieldmark report latest --as markdown --out -",
     ),
@@ -45,8 +46,23 @@ _STDOUT = "-"
     help="File to write, or - for standard output.  [default: in the run directory]",
 )
 @option("--against", metavar="RUN", help="Compare with an earlier run (HTML only).")
+@option(
+    "--pages",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Include the page images and PDF pages of the cases from this directory (HTML only): up "
+    "to 4 pages of a case and 24 MB, worst cases first.",
+)
 @values_option("Include paths and scores, but no values of documents.", group="")
-def command(run: str, *, kind: str, out: str | None, against: str | None, values: bool) -> None:
+def command(
+    run: str,
+    *,
+    kind: str,
+    out: str | None,
+    against: str | None,
+    pages: Path | None,
+    values: bool,
+) -> None:
     """Write an HTML report of RUN, or export it to another format.
 
     An HTML report is one self-contained file. RUN is a directory, an id or the start of an id, a
@@ -60,9 +76,9 @@ def command(run: str, *, kind: str, out: str | None, against: str | None, values
         # Print nothing unless the report is complete.
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary) / file_name(kind)
-            write_report(directory, path, kind=kind, against=other, values=values)
+            write_report(directory, path, kind=kind, against=other, values=values, pages=pages)
             content = path.read_bytes()
         write_stdout(content)
     else:
-        path = write_report(directory, out, kind=kind, against=other, values=values)
+        path = write_report(directory, out, kind=kind, against=other, values=values, pages=pages)
         print_message(f"wrote report to {path}")

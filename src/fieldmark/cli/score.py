@@ -27,6 +27,7 @@ from fieldmark.cli.options import (
     gate_options,
     input_options,
     out_option,
+    pages_option,
     run_options,
     save_options,
     set_option,
@@ -102,6 +103,7 @@ comparison_options: Final = combine(
         "fieldmark score truth.jsonl predictions.jsonl --find-slices",
         "fieldmark score truth.jsonl gpt.jsonl claude.jsonl --out runs/models",
         "fieldmark score truth.jsonl predictions.jsonl --confidence --precision 0.98",
+        "fieldmark score truth.jsonl predictions.jsonl --pages scans/",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
     exit_codes=tuple(MEANINGS),
@@ -117,6 +119,7 @@ comparison_options: Final = combine(
     help="Also search for slices whose F1 is significantly lower than that of the other cases.",
 )
 @input_options
+@pages_option
 @gate_options
 @out_option(
     "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True

@@ -24,6 +24,7 @@ _NETWORK: Final = "Network"
     examples=(
         "fieldmark serve",
         "fieldmark serve --write --root data/",
+        "fieldmark serve --pages scans/",
         "fieldmark serve --rules rules.yaml --port 9000 --no-browser",
     ),
 )
@@ -47,6 +48,14 @@ _NETWORK: Final = "Network"
     multiple=True,
     metavar="[NAME=]DIR",
     help="Let the batch page read files in this directory; by default it reads none.",
+)
+@option(
+    "--pages",
+    group=_FILES,
+    multiple=True,
+    metavar="[NAME=]DIR",
+    help="Show page images and PDF files of this directory beside the fields of a case; they are "
+    "named in metadata.pages or after the case id.",
 )
 @option(
     "--rules",
@@ -96,6 +105,7 @@ def command(
     *,
     workspace: Path,
     root: tuple[str, ...],
+    pages: tuple[str, ...],
     write: bool,
     rules: Path | None,
     host: str,
@@ -121,6 +131,7 @@ def command(
     options = ServerOptions(
         workspace=workspace.resolve(),
         roots=_parse_roots(root),
+        pages=_parse_roots(pages, "--pages"),
         write=write,
         hosts=frozenset(allow_host),
         rules=None if rules is None else load_default_rules(rules, models),
@@ -132,17 +143,17 @@ def command(
     serve(options, listener, announce=print_message, browser=browser)
 
 
-def _parse_roots(given: tuple[str, ...]) -> dict[str, Path]:
+def _parse_roots(given: tuple[str, ...], option: str = "--root") -> dict[str, Path]:
     """Parse `[NAME=]DIR` strings; the name defaults to that of the directory."""
     roots: dict[str, Path] = {}
     for text in given:
         name, _, rest = text.rpartition("=")
         path = Path(rest).resolve()
         if not path.is_dir():
-            raise ConfigError.of(f"--root: directory {rest!r} not found")
+            raise ConfigError.of(f"{option}: directory {rest!r} not found")
         name = name or path.name
         if name in roots:
-            hint = f"use another name: --root other={rest}"
-            raise ConfigError.of(f"--root: duplicate name {name!r}", hint=hint)
+            hint = f"use another name: {option} other={rest}"
+            raise ConfigError.of(f"{option}: duplicate name {name!r}", hint=hint)
         roots[name] = path
     return roots

@@ -40,7 +40,11 @@ class RulePreset:
         }
 
 
-_AMOUNT: Final = {"match": "numeric_tolerance", "tolerance": 0.005, "number_format": "auto"}
+_AMOUNT: Final[Mapping[str, JsonValue]] = {
+    "match": "numeric_tolerance",
+    "tolerance": 0.005,
+    "number_format": "auto",
+}
 _ROUNDED: Final = "amounts are equal to the cent, however they are written: 1,240.50 and 1240.5"
 _DAY: Final = "dates are compared by day, however they are written"
 _COMPANY: Final = "Acme Ltd and ACME LTD. are the same company"
@@ -49,7 +53,7 @@ PRESETS: Final = (
     RulePreset(
         name="exact",
         title="Exact",
-        reason="Every field must be the same JSON value. Use it for codes, and to see every difference.",
+        reason="Every field must be the same JSON value, so that every difference is shown.",
         settings={"defaults": {"match": "exact"}},
     ),
     RulePreset(

@@ -2,7 +2,8 @@
 
 The document of an image is `{"regions": [{"bbox": [left, top, width, height], "class": name}]}`.
 Ground truth also has the `area` of each region, and crowd regions separately in `crowd` because
-they need not be detected. Candidates have the `score` of each region.
+they need not be detected. The metadata of a case is the size and the file of its image.
+Candidates have the `score` of each region.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.data.rows import with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.detection.regions import class_names
+from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["COCO_LIMITS", "CocoSource", "coco_candidate", "coco_truth"]
@@ -76,7 +78,9 @@ def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
         if "area" in entry:
             region["area"] = entry["area"]
         regions[image]["crowd" if entry.get("iscrowd") else "regions"].append(region)
-    return _make_source(name, size, regions, names, regions)
+    source = _make_source(name, size, regions, names, regions)
+    source.contexts = {str(image["id"]): CaseContext(metadata=_metadata(image)) for image in images}
+    return source
 
 
 def coco_candidate(given: InputLike, dialect: JsonDialect, truth: CocoSource) -> CocoSource:
@@ -99,6 +103,12 @@ def coco_candidate(given: InputLike, dialect: JsonDialect, truth: CocoSource) ->
         region["score"] = entry["score"]
         regions.setdefault(image, {"regions": []})["regions"].append(region)
     return _make_source(name, size, regions, truth.class_names, truth.images)
+
+
+def _metadata(image: JsonObject) -> JsonObject:
+    """Return the size and the file of an image, which frame its regions in a report."""
+    keys = {"width": "width", "height": "height", "file_name": "pages"}
+    return {name: image[key] for key, name in keys.items() if key in image}
 
 
 def _make_source(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -295,7 +295,10 @@ class PairStream:
     def batches(self) -> Iterator[list[Case]]:
         """Yield the cases, a few hundred at a time."""
         truth = self._truth
-        sides = (apply_layout(block, truth.layout) for block in truth.blocks)
+        sides = (
+            _with_contexts(apply_layout(block, truth.layout), truth.source.contexts)
+            for block in truth.blocks
+        )
         if self._candidate is None:
             pairs = self._pairs_of_one_input(sides)
         elif self.by_id:
@@ -426,6 +429,12 @@ class PairStream:
             self.warnings.append(f"{plural(total, 'prediction')} without ground truth{listed}")
 
 
+def _with_contexts(batch: SideBatch, known: Mapping[str, CaseContext]) -> SideBatch:
+    if known:
+        batch.contexts = [known.get(each or "") for each in batch.ids]
+    return batch
+
+
 class CaseBuilder:
     """Builds cases from the rows of both sides, and counts rows that cannot be read.
 
@@ -493,7 +502,7 @@ class CaseBuilder:
             return list(map(_make_case, columns))
         rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
         cases = [self._build_one(*row) for row in rows]
-        if self._keep_context:
+        if self._keep_context or self._truth.contexts:
             for place, (context, found) in enumerate(zip(contexts, candidates, strict=False)):
                 given = found.document if isinstance(found, RatedDocument) else found
                 text = given if isinstance(given, str) else None

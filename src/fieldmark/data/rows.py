@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, ClassVar, NamedTuple
 
 from fieldmark.data.files import InputFile, open_file
 from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.model.case import CaseContext
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
@@ -46,7 +47,7 @@ class RowSource(ABC):
     rows are read. With `read_once`, the rows cannot be read again. The place of a row is its line
     number if `has_lines` is true, otherwise its row number. `path` is where the file is if that is
     not its name, and `version` that of a remote file. `files` must be closed; they include the copy
-    for reading rows out of order.
+    for reading rows out of order. `contexts` are those of cases by id, if rows do not contain them.
     """
 
     has_lines: ClassVar[bool] = False
@@ -63,6 +64,7 @@ class RowSource(ABC):
     notes: list[str] = field(default_factory=list, init=False)
     warnings: list[str] = field(default_factory=list, init=False)
     files: list[IO[bytes] | InputFile] = field(default_factory=list, init=False)
+    contexts: Mapping[str, CaseContext] = field(default_factory=dict, init=False)
 
     @abstractmethod
     def blocks(self) -> Iterator[RowBlock]:

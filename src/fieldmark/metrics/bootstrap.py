@@ -30,7 +30,7 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
 if TYPE_CHECKING:
-    from fieldmark.values.arrays import Bytes, Floats, Integers
+    from fieldmark.values.arrays import Bytes, Floats, Integers, Signs
 
 __all__ = [
     "GROUPS",
@@ -177,7 +177,7 @@ def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
     return weights
 
 
-def product(rows: Floats | Bytes, columns: Floats) -> Floats:
+def product(rows: Floats | Bytes | Signs, columns: Floats) -> Floats:
     """Return the product of two integer matrices: exact in any order, computed on this thread."""
     import numpy as np
 

@@ -6,11 +6,12 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from operator import add, itemgetter
+from itertools import chain
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
-from fieldmark.metrics.case_score import SMALL_CASE, CaseStats
+from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
 from fieldmark.metrics.quality import quality_metrics
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
@@ -31,6 +32,8 @@ STEP: Final = 1 << 24
 _SAMPLED: Final = 2_048
 """The maximum size of a sample, which estimates the variation of a metric to within 2 percent."""
 
+_HELD: Final = 512
+"""The maximum number of cells that a row holds before it adds them up."""
 _INT64: Final = "q"
 _ONCE: Final = array(_INT64, [1] * SMALL_CASE)
 _BITS: Final = 32
@@ -68,24 +71,57 @@ class CaseSums(NamedTuple):
 
 
 class CaseRow:
-    """The summed cells and scores of several cases."""
+    """The summed cells and scores of several cases, which are added up several at a time."""
 
-    __slots__ = ("cells", "sums")
+    __slots__ = ("_cells", "_held", "_size", "_sums")
 
     def __init__(self) -> None:
-        self.cells: Counter[int] = Counter()
-        self.sums: Sequence[int] = ()
+        self._cells: dict[int, int] = {}
+        self._held: list[list[int]] = []
+        self._size = 0
+        self._sums: list[Sequence[int]] = []
 
-    def add(self, cells: Mapping[int, int], sums: Sequence[int]) -> None:
+    def add(self, block: Outcomes, sums: Sequence[int]) -> None:
         """Add one case; all cases have equally many sums."""
-        for cell, times in cells.items():
-            self.cells[cell] += times
-        self.sums = [*map(add, self.sums, sums)] if self.sums else sums
+        if block.times is None:
+            self._held.append(block.cells)
+            self._size += len(block.cells)
+        else:
+            self._count(block.times)
+        self._sums.append(sums)
+        self._size += 1
+        if self._size > _HELD:
+            self._settle()
+
+    @property
+    def cells(self) -> Mapping[int, int]:
+        """How often each cell occurs."""
+        self._settle()
+        return self._cells
 
     @property
     def times(self) -> Iterable[int]:
-        """Return how often each cell occurs."""
+        """How often each cell occurs, in the order of the cells."""
         return self.cells.values()
+
+    @property
+    def sums(self) -> Sequence[int]:
+        """The sums of all cases."""
+        self._settle()
+        return self._sums[0] if self._sums else ()
+
+    def _count(self, times: Mapping[int, int]) -> None:
+        cells = self._cells
+        for cell, number in times.items():
+            cells[cell] = cells.get(cell, 0) + number
+
+    def _settle(self) -> None:
+        self._size = 0
+        if self._held:
+            self._count(count_cells([*chain.from_iterable(self._held)]))
+            self._held.clear()
+        if len(self._sums) > 1:
+            self._sums = [[*map(sum, zip(*self._sums, strict=True))]]
 
 
 @lru_cache(maxsize=2_048)

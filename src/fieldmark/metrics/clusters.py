@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
@@ -29,11 +29,12 @@ _VAGUE: Final = frozenset({"different", "one_digit", "date_part", "extra_key", "
 _NO_PATTERN: Final = "different"
 _NOT_STORED: Final = ""
 """The pattern of a wrong value if the documents were not saved."""
+_MAX_KNOWN: Final = 4_096
 _INDEX: Final = re.compile(r"\[([0-9]+)\]")
 _DISTINCTIVE: Final = 3
 """The shortest value that is unlikely to occur in another field by coincidence."""
 
-_PathsByValue: TypeAlias = Mapping[tuple[bool, JsonValue], Sequence[str]]
+_Place: TypeAlias = tuple[FieldOutcome, str, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +72,11 @@ class MistakeClusters:
     The examples of a group are of different cases, if it has enough cases.
     """
 
-    __slots__ = ("_found", "by_attribute")
+    __slots__ = ("_found", "_known", "by_attribute")
 
     def __init__(self) -> None:
         self._found: dict[str, MistakeCluster] = {}
+        self._known: dict[int, tuple[Outcomes, list[_Place]]] = {}
         self.by_attribute: dict[str, Counter[str]] = {}
 
     def add(
@@ -84,31 +86,45 @@ class MistakeClusters:
 
         `has_values` says whether its documents were saved.
         """
-        truth, answer = (case.expected, case.candidate) if has_values else (MISSING, MISSING)
+        found: list[FoundMistake] = []
+        # Cases of saved runs share their outcomes, which are kept here, so that no others have the
+        # same identity.
+        known = self._known.get(id(block))
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[id(block)] = block, list(_with_items(block, table))
+        if not known[1]:
+            return found
+        truth: JsonValue | Missing = MISSING
+        answer: JsonValue | Missing = MISSING
+        if has_values:
+            truth, answer = map(parsed, case.unparsed or (case.expected, case.candidate))
         mistakes = [
             _Mistake(
-                record=record,
-                attribute=table.path(record.attribute),
-                lone=lone,
-                expected=_value(truth, record.path, record.expected_presence),
-                candidate=_value(answer, record.candidate_path, record.candidate_presence),
+                record,
+                attribute,
+                lone,
+                _value(truth, record.path, record.expected_presence),
+                _value(answer, record.candidate_path, record.candidate_presence),
             )
-            for record, lone in _with_items(block, table)
+            for record, attribute, lone in known[1]
         ]
-        found: list[FoundMistake] = []
-        if not mistakes:
-            return found
         shifted = _shifted(mistakes, truth)
-        sources = cache(partial(_paths_by_value, truth))
+        sources = _Sources(truth)
         for mistake in mistakes:
             name, note = _pattern(mistake, case.input, shifted, sources)
             found.append(FoundMistake(mistake.attribute, mistake.record.outcome, name))
             if name == _NOT_STORED:
                 continue
-            cluster = self._found.setdefault(name, MistakeCluster(BY_NAME[name]))
+            cluster = self._found.get(name)
+            if cluster is None:
+                cluster = self._found[name] = MistakeCluster(BY_NAME[name])
             cluster.number += 1
             cluster.attributes[mistake.attribute] += 1
-            self.by_attribute.setdefault(mistake.attribute, Counter())[name] += 1
+            if mistake.attribute not in self.by_attribute:
+                self.by_attribute[mistake.attribute] = Counter()
+            self.by_attribute[mistake.attribute][name] += 1
             if _makes_room(cluster.examples, case.id):
                 cluster.examples.append(
                     MistakeExample(
@@ -140,8 +156,7 @@ def _makes_room(examples: list[MistakeExample], case_id: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mistake:
+class _Mistake(NamedTuple):
     """A mistake with both values; `lone` if its list item has no counterpart."""
 
     record: FieldOutcome
@@ -157,8 +172,8 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
     return document if path == ROOT else resolve(document, path)
 
 
-def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
-    """Yield every mistake, and whether its list item exists on one side only."""
+def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[_Place]:
+    """Yield every mistake, its attribute, and whether its list item exists on one side only."""
     positions = [place for place, cell in enumerate(block.cells) if cell & FACT_MASK in _FACTS]
     if not positions:
         return
@@ -171,11 +186,11 @@ def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldO
             lone[attribute] = expected is None or candidate is None
             upcoming = next(marks, None)
         path = table.path(record.attribute)
-        yield record, any(alone and path.startswith(name) for name, alone in lone.items())
+        yield record, path, any(alone and path.startswith(name) for name, alone in lone.items())
 
 
 def _pattern(
-    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: Callable[[], _PathsByValue]
+    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: _Sources
 ) -> tuple[str, str]:
     """Return the name of the pattern, and the path of the field that the value belongs to."""
     record, expected, candidate = mistake.record, mistake.expected, mistake.candidate
@@ -191,8 +206,7 @@ def _pattern(
         name = "shifted_rows"
     else:
         if isinstance(candidate, str | int | float) and len(str(candidate).strip()) >= _DISTINCTIVE:
-            others = sources().get((isinstance(candidate, str), candidate), ())
-            source = next((path for path in others if path != record.path), "")
+            source = sources.find(candidate, record.path)
         if record.outcome is Outcome.HALLUCINATION:
             absent = record.expected_presence is Presence.ABSENT
             name = "extra_key" if absent else "extra_value"
@@ -236,10 +250,40 @@ def _is_from_row(mistake: _Mistake, document: JsonValue, step: int) -> bool:
     return neighbour is not MISSING and equal(neighbour, mistake.candidate)
 
 
-def _paths_by_value(document: JsonValue | Missing) -> _PathsByValue:
-    """Return the paths of each value in the ground truth; strings never equal numbers."""
-    paths: dict[tuple[bool, JsonValue], list[str]] = {}
-    for path, leaf in leaves(document) if document is not MISSING else ():
-        if isinstance(leaf, str | int | float):
-            paths.setdefault((isinstance(leaf, str), leaf), []).append(path)
-    return paths
+class _Sources:
+    """Finds values in a ground truth; strings never equal numbers."""
+
+    __slots__ = ("_document", "_paths", "_values")
+
+    def __init__(self, document: JsonValue | Missing) -> None:
+        self._document = document
+        self._values: set[JsonValue] | None = None
+        self._paths: dict[tuple[bool, JsonValue], list[str]] = {}
+
+    def find(self, value: str | float, besides: str) -> str:
+        """Return the path of the first field with a value besides one, or an empty string."""
+        if self._document is MISSING:
+            return ""
+        if self._values is None:
+            self._values = set(_scalars(self._document))
+        if value not in self._values:  # as most are, so paths are rarely needed
+            return ""
+        if not self._paths:
+            for path, leaf in leaves(self._document):
+                if isinstance(leaf, str | int | float):
+                    self._paths.setdefault((isinstance(leaf, str), leaf), []).append(path)
+        others = self._paths.get((isinstance(value, str), value), ())
+        return next((path for path in others if path != besides), "")
+
+
+def _scalars(document: JsonValue) -> Iterator[JsonValue]:
+    """Yield every scalar in a document, in any order."""
+    pending = [document]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+        else:
+            yield item

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, count
 from statistics import NormalDist
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from fieldmark.metrics.bootstrap import (
@@ -86,19 +87,36 @@ _OUTCOME_SHIFT: Final = 4
 """The bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
+_IS_MISTAKE: Final = tuple(any(row) for row in ERROR_TABLE)
+_MAX_KNOWN: Final = 4_096
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
 _Name = TypeVar("_Name")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseInRun:
+class CaseInRun(NamedTuple):
     """One case in one run, with the scores of the evaluators that scored it."""
 
     block: Outcomes
     stats: CaseStats
     table: AttributeTable
-    evaluators: Mapping[str, float] = field(default_factory=dict)
+    evaluators: Mapping[str, float] = MappingProxyType({})
+
+
+class _Change(NamedTuple):
+    """What changed between the two sides of a case besides the scores of evaluators.
+
+    `fewer` is how many fewer mistakes attributes have. The fields that changed in the direction of
+    the case come first.
+    """
+
+    sides: tuple[CaseInRun, CaseInRun]
+    sums: tuple[CaseSums, CaseSums]
+    verdicts: tuple[str, str]
+    direction: Direction
+    fields: tuple[FieldChange, ...] = ()
+    shifts: Sequence[OutcomeChange] = ()
+    fewer: Mapping[str, int] = MappingProxyType({})
 
 
 class Direction(StrEnum):
@@ -167,6 +185,7 @@ class PairedCases:
     )
     attributes: dict[str, list[int]] = field(default_factory=dict)
     by_evaluator: dict[str, list[int]] = field(default_factory=dict)
+    _known: dict[tuple[int, ...], _Change] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -175,39 +194,34 @@ class PairedCases:
             self.before.append(CaseRow())
             self.after.append(CaseRow())
         self.cases += 1
-        cells: list[Mapping[int, int]] = []
-        for rows, side in ((self.before, before), (self.after, after)):
-            times = side.block.times or Counter(side.block.cells)
-            scores = (side.evaluators.get(name) for name in self.evaluators)
-            judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
-            rows[group].add(times, [*case_sums(side.stats), *chain.from_iterable(judged)])
-            cells.append(times)
-        old, new = before.stats, after.stats
-        self.verdicts[str(old.verdict or "error"), str(new.verdict or "error")] += 1
-        fields: list[FieldChange] = []
-        if before.block.cells != after.block.cells or before.table is not after.table:
-            fields = _outcome_changes(before, after)
-            self.shifts.update((each.before, each.after) for each in fields)
+        change = self._change(before, after)
+        for rows, side, summed in zip(
+            (self.before, self.after), (before, after), change.sums, strict=True
+        ):
+            sums: Sequence[int] = summed
+            if self.evaluators:
+                scores = (side.evaluators.get(name) for name in self.evaluators)
+                judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
+                sums = [*sums, *chain.from_iterable(judged)]
+            rows[group].add(side.block, sums)
+        self.verdicts[change.verdicts] += 1
+        for shift in change.shifts:
+            self.shifts[shift] += 1
         if not self.comparable:
             return
-        direction = direction_of(old, new)
+        direction = change.direction
         self.directions[direction] += 1
         for name in before.evaluators.keys() & after.evaluators.keys():
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
-        fewer: Counter[str] = Counter()
-        if fields and direction is not Direction.NOT_SCORED:
-            fewer = _mistakes(cells[0], before.table)
-            fewer.subtract(_mistakes(cells[1], after.table))
-            for path, number in fewer.items():
-                if number:
-                    self.attributes.setdefault(path, [0, 0])[number < 0] += 1
-        if direction is Direction.UNCHANGED and not fields:
+        if direction is not Direction.NOT_SCORED:
+            for path, number in change.fewer.items():
+                self.attributes.setdefault(path, [0, 0])[number < 0] += 1
+        if direction is Direction.UNCHANGED and not change.fields:
             return
+        old, new = before.stats, after.stats
         if old.score is not None and new.score is not None:
-            sign = -1 if direction is Direction.WORSE else 1
-            fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
             self.changes[direction].append(
                 CaseChange(
                     case_id=case_id,
@@ -215,10 +229,21 @@ class PairedCases:
                     after=new.score,
                     verdict_before=old.verdict,
                     verdict_after=new.verdict,
-                    fields=tuple(fields),
-                    attributes={path: number for path, number in fewer.items() if number},
+                    fields=change.fields,
+                    attributes=change.fewer,
                 )
             )
+
+    def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
+        """Return what changed; cases of saved runs share outcomes and statistics."""
+        # The sides are kept, so that nothing else has the same identity.
+        key = id(before.block), id(before.stats), id(after.block), id(after.stats)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[key] = _change(before, after)
+        return known
 
     def changed(self, direction: Direction) -> list[CaseChange]:
         """Return the cases that changed in a direction, largest change of the score first.
@@ -246,18 +271,42 @@ def direction_of(before: CaseStats, after: CaseStats) -> Direction:
     return Direction.IMPROVED if gain > 0 else Direction.WORSE if gain < 0 else Direction.UNCHANGED
 
 
+def _change(before: CaseInRun, after: CaseInRun) -> _Change:
+    old, new = before.stats, after.stats
+    change = _Change(
+        sides=(before, after),
+        sums=(case_sums(old), case_sums(new)),
+        verdicts=(str(old.verdict or "error"), str(new.verdict or "error")),
+        direction=direction_of(old, new),
+    )
+    if before.block.cells == after.block.cells and before.table is after.table:
+        return change
+    fields = _outcome_changes(before, after)
+    sign = -1 if change.direction is Direction.WORSE else 1
+    fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
+    fewer = _mistakes(before)
+    fewer.subtract(_mistakes(after))
+    return change._replace(
+        fields=tuple(fields),
+        shifts=[(each.before, each.after) for each in fields],
+        fewer={path: number for path, number in fewer.items() if number} if fields else {},
+    )
+
+
 def _fixed(change: FieldChange) -> int:
     """Return 1 if a mistake was fixed, -1 if the field became a mistake, and otherwise 0."""
     return (change.before in _MISTAKES) - (change.after in _MISTAKES)
 
 
-def _mistakes(cells: Mapping[int, int], table: AttributeTable) -> Counter[str]:
+def _mistakes(side: CaseInRun) -> Counter[str]:
     """Count the mistakes of a case by attribute."""
-    mistakes: Counter[str] = Counter()
-    for cell, times in cells.items():
-        if any(ERROR_TABLE[cell & FACT_MASK]):
-            mistakes[table.path(cell >> CELL_BITS)] += times
-    return mistakes
+    return Counter(
+        [
+            side.table.path(cell >> CELL_BITS)
+            for cell in side.block.cells
+            if _IS_MISTAKE[cell & FACT_MASK]
+        ]
+    )
 
 
 def row_of(number: int) -> int:
@@ -546,7 +595,7 @@ def _resampled_and_permuted(
         total = before.sum(0) + after.sum(0)
         apart = after - before
         changed = apart.any(axis=1)
-        swapped = signs[:, changed] @ apart[changed]
+        swapped = product(signs[:, changed], apart[changed])
         return (total - swapped) / 2, (total + swapped) / 2
 
     sides = _Sides(

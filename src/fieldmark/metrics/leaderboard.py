@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
@@ -42,7 +41,7 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.strict_json import is_finite
 
 if TYPE_CHECKING:
-    from fieldmark.values.arrays import Bytes, Floats
+    from fieldmark.values.arrays import Bytes, Floats, Signs
 
 __all__ = [
     "PREDICTED_MEAN_SCORE",
@@ -92,10 +91,9 @@ class SharedCases:
             for name, score in side.evaluators.items():
                 total = self.means.get((place, name), ExactSum())
                 self.means[place, name] = total + ExactSum(1, exact(score))
-            times = side.block.times or Counter(side.block.cells)
             scores = (side.evaluators.get(name) for name in self.scores)
             further = ((0, 0) if each is None else (steps(each), 1) for each in scores)
-            target.add(times, [*case_sums(side.stats), *chain.from_iterable(further)])
+            target.add(side.block, [*case_sums(side.stats), *chain.from_iterable(further)])
         for pair in combinations(range(len(sides)), 2):
             direction = direction_of(*(sides[place].stats for place in pair))
             if direction in (Direction.IMPROVED, Direction.WORSE):
@@ -219,7 +217,7 @@ class _Sampler:
         ]
         return values, {pair: int(rows.sum()) for pair, rows in differs.items()}
 
-    def permuted(self, signs: Floats) -> dict[Pair, tuple[Floats, Floats]]:
+    def permuted(self, signs: Signs) -> dict[Pair, tuple[Floats, Floats]]:
         """Return the metric of the second and the first run of each pair.
 
         Swapping the runs of a case is linear, so each run is multiplied only once.
@@ -252,7 +250,7 @@ class _Sampler:
             found[first, second] = self._value(sides[0], before), self._value(sides[1], after)
         return found
 
-    def _sums(self, weights: Floats | Bytes, matrix: CaseMatrix) -> Floats:
+    def _sums(self, weights: Floats | Bytes | Signs, matrix: CaseMatrix) -> Floats:
         """Return the weighted sums of a run; only those that the metric needs are computed."""
         import numpy as np
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from rapidfuzz.distance import Levenshtein
 
@@ -25,6 +24,7 @@ _MAX_LENGTH: Final = 2_000
 
 _DAY_FIRST: Final = parse_formats(["DD/MM/YYYY", "DD-MM-YYYY", "DD.MM.YYYY"])
 _WHITESPACE: Final = re.compile(r"\s+")
+_WORDY: Final = re.compile(r"[\x00-/:-\x7f]*\Z")
 _NOT_WORDS: Final = re.compile(r"[\W_]+")
 _MONEY: Final = re.compile(
     r"[$€£¥₹₩₽₺₫₴₦₱฿₪]|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|INR|CNY|SEK|NOK|DKK|PLN)\b", re.IGNORECASE
@@ -38,13 +38,28 @@ def _decimal(value: JsonValue) -> Decimal | None:
     return None if number is None else Decimal(str(number))
 
 
-@dataclass(frozen=True)
+_Form = TypeVar("_Form")
+
+
+class _computed(Generic[_Form]):  # noqa: N801 - used like `cached_property`
+    """A `cached_property` without a lock, which takes longer than most forms do."""
+
+    def __init__(self, compute: Callable[[_TextForms], _Form]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, forms: _TextForms, owner: object) -> _Form:
+        found = forms.__dict__[self._compute.__name__] = self._compute(forms)
+        return found
+
+
 class _TextForms:
     """The text of a value in the normalized forms that patterns compare."""
 
-    value: JsonValue
+    def __init__(self, value: JsonValue) -> None:
+        self.value = value
 
-    @cached_property
+    @_computed
     def text(self) -> str:
         """The value as text, without JSON quotes."""
         if isinstance(self.value, str):
@@ -58,76 +73,100 @@ class _TextForms:
         """Whether the value is an object or a list."""
         return isinstance(self.value, dict | list)
 
-    @cached_property
+    @_computed
     def stripped(self) -> str:
         """The text case-folded, without surrounding whitespace."""
         return folded(self.text)
 
-    @cached_property
+    @_computed
     def bare(self) -> str:
         """The text case-folded, without whitespace."""
         return _WHITESPACE.sub("", self.text).casefold()
 
-    @cached_property
+    @_computed
     def letters(self) -> str:
         """Only letters and digits, case-folded."""
         return _NOT_WORDS.sub("", self.text).casefold()
 
-    @cached_property
+    @_computed
     def plain(self) -> str:
         """The text without diacritics: e for é."""
+        if self.bare.isascii():
+            return self.bare
         decomposed = unicodedata.normalize("NFKD", self.bare)
         return "".join(char for char in decomposed if not unicodedata.combining(char))
 
-    @cached_property
+    @_computed
     def words(self) -> tuple[str, ...]:
         """The sorted words."""
         return tuple(sorted(word for word in _NOT_WORDS.split(self.text.casefold()) if word))
 
-    @cached_property
+    @_computed
     def digits(self) -> str:
         """Only the digits."""
         return "".join(char for char in self.text if char.isdigit())
 
-    @cached_property
+    @_computed
+    def is_wordy(self) -> bool:
+        """Whether the value is ASCII text without digits, so neither a date nor a number."""
+        return isinstance(self.value, str) and _WORDY.match(self.text) is not None
+
+    @_computed
     def number(self) -> Decimal | None:
         """The value as a number, in any number format."""
-        return None if isinstance(self.value, bool) else _decimal(self.value)
+        return None if isinstance(self.value, bool) or self.is_wordy else _decimal(self.value)
 
-    @cached_property
+    @_computed
     def amount(self) -> Decimal | None:
         """The number of a value that consists of a number and an optional unit or currency."""
-        if self.number is not None or not (self.money or self.unit):
+        if self.number is not None or self.is_wordy or not (self.money or self.unit):
             return self.number
         found = _AMOUNT.search(self.text)
         return _decimal(found[0].strip()) if found else None
 
-    @cached_property
+    @_computed
     def money(self) -> str:
         """The currency symbol or code, or an empty string."""
         found = _MONEY.search(self.text)
         return found[0].upper() if found else ""
 
-    @cached_property
+    @_computed
     def unit(self) -> str:
         """The unit of a text that consists of a number and a unit, or an empty string."""
         found = _UNIT.match(self.text)
         return found[1].casefold() if found and not self.money else ""
 
-    @cached_property
+    @_computed
     def first_day(self) -> date | None:
         """The date, read month first if it is ambiguous."""
-        reading = read_day(self.text) if isinstance(self.value, str) else None
+        if not isinstance(self.value, str) or self.is_wordy:
+            return None
+        reading = read_day(self.text)
         return None if reading is None else reading.day
 
-    @cached_property
+    @_computed
     def days(self) -> frozenset[date]:
         """All dates that the text can mean."""
-        if not isinstance(self.value, str):
+        if not isinstance(self.value, str) or self.is_wordy:
             return frozenset()
         reading = read_day(self.text, _DAY_FIRST)
         found = (self.first_day, None if reading is None else reading.day)
         return frozenset(day for day in found if day is not None)
+
+    @_computed
+    def has_days(self) -> bool:
+        """Whether the text is a date."""
+        return bool(self.days)
+
+    @_computed
+    def has_number(self) -> bool:
+        """Whether the value is a number."""
+        return self.number is not None
+
+    @_computed
+    def has_amount(self) -> bool:
+        """Whether the value is a number with an optional unit or currency."""
+        return self.amount is not None
 
 
 _SEPARATORS: Final = (",", ".", "'", "\u00a0", "\u202f", " ")
@@ -371,6 +410,16 @@ _OTHERS: Final = (
      "Look at the examples, and describe in the prompt how to find the correct value."),
 )  # fmt: skip
 
+_NEEDED: Final = {
+    **dict.fromkeys(("date_swapped", "date_format", "date_without_year", "date_part"), "has_days"),
+    **dict.fromkeys(("rounded", "one_digit"), "has_number"),
+    **dict.fromkeys(
+        ("currency_symbol", "unit", "sign", "thousands_separator", "scale"), "has_amount"
+    ),
+}
+"""What an expected value must have for a pattern to match; otherwise, it is not tried."""
+_ROWS: Final = [(_NEEDED.get(name), matches, name) for matches, name, _, _ in _TABLE]
+
 BY_NAME: Final = {
     name: Pattern(name=name, title=title, hint=hint)
     for name, title, hint in (*(row[1:] for row in _TABLE), *_OTHERS)
@@ -384,5 +433,8 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
     >>> pattern_of("2024-03-02", "2024-02-03"), pattern_of("1,240.00", "1.24")
     ('date_swapped', 'thousands_separator')
     """
-    forms = _TextForms(expected), _TextForms(candidate)
-    return next((name for matches, name, _, _ in _TABLE if matches(*forms)), "different")
+    first, second = _TextForms(expected), _TextForms(candidate)
+    for needed, matches, name in _ROWS:
+        if (needed is None or getattr(first, needed)) and matches(first, second):
+            return name
+    return "different"

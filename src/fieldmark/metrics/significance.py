@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
+    from fieldmark.values.arrays import Floats, Signs
 
 __all__ = [
     "ALPHA",
@@ -29,6 +29,8 @@ ALPHA: Final = 0.05
 PERMUTATIONS: Final = 2_999
 
 _EXACT: Final = 1_000
+_ROW_BLOCK: Final = 64
+"""The number of permutations that are drawn at a time, which bounds the memory."""
 _NORMAL: Final = NormalDist()
 _TIE: Final = 1e-12
 _Name = TypeVar("_Name")
@@ -97,7 +99,7 @@ def holm_of_smallest(
     return adjusted
 
 
-def flip_signs(cases: int, permutations: int, seed: int) -> Floats:
+def flip_signs(cases: int, permutations: int, seed: int) -> Signs:
     """Return 1 (keep) or -1 (swap the runs) for each permutation and case.
 
     The first row swaps nothing, so it gives the observed difference.
@@ -105,7 +107,12 @@ def flip_signs(cases: int, permutations: int, seed: int) -> Floats:
     import numpy as np
 
     generator = np.random.default_rng(seed)
-    signs = generator.integers(0, 2, (permutations + 1, cases)).astype(np.float64) * 2 - 1
+    signs = np.empty((permutations + 1, cases), np.int8)
+    for top in range(0, len(signs), _ROW_BLOCK):
+        rows = signs[top : top + _ROW_BLOCK]
+        rows[:] = generator.integers(0, 2, rows.shape)
+    signs *= 2
+    signs -= 1
     signs[0] = 1
     return signs
 

@@ -193,7 +193,11 @@ class Tally:
         """Add one compared case."""
         if read in _INPUT_TOTALS:
             self._sums += RunSums(cases=_INPUT_TOTALS[read])
-        self.add_all([block], [stats])
+        self._waiting[id(stats)] = block
+        self._stats.append(stats)
+        self._held += len(block.cells)
+        if len(self._stats) >= _BATCH or self._held >= _BATCH_CELLS:
+            self.settle()
 
     def add_all(self, blocks: Sequence[Outcomes], stats: Sequence[CaseStats]) -> None:
         """Add many readable cases."""

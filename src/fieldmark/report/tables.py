@@ -15,7 +15,7 @@ from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from fieldmark.metrics.confidence import ConfidenceSummary
-    from fieldmark.metrics.gates import GateResult
+    from fieldmark.metrics.gates import GateResult, RunFailure
     from fieldmark.metrics.rates import Interval
     from fieldmark.metrics.summary import Summary
     from fieldmark.metrics.taxonomy import ErrorCounts
@@ -33,6 +33,7 @@ __all__ = [
     "attribute_rows",
     "confidence_rows",
     "evaluator_errors",
+    "failure_text",
     "gate_line",
     "gate_text",
     "input_text",
@@ -63,6 +64,15 @@ _OUTCOME_TEXTS: Final = {
     "hallucination": "extra",
 }
 """Outcomes whose names in JSON differ from those for people."""
+
+_FAILURE_TEXTS: Final = {
+    "unknown_metric": "a gate names an unknown metric",
+    "invalid_truth": "some ground truth could not be read",
+    "unmet_selection": "no case matches some of the selected tags or ids",
+    "too_many_errors": "too many evaluation errors",
+    "failed_evaluator": "an evaluator found none of its paths",
+    "gate_failed": "a gate failed",
+}
 
 _INPUT_TEXTS: Final = {
     "missing": "no prediction",
@@ -213,6 +223,11 @@ def evaluator_errors(summary: Summary) -> list[str]:
 def gate_line(gate: GateResult) -> str:
     """Describe a gate and whether it passed."""
     return f"gate {'passed' if gate.passed else 'failed'}: {gate_text(gate)}"
+
+
+def failure_text(failure: RunFailure) -> str:
+    """Return why a run did not pass, for people."""
+    return _FAILURE_TEXTS[failure]
 
 
 class SliceRow(NamedTuple):

@@ -38,6 +38,7 @@ def make_manifest(
     evaluators: Mapping[str, str] | None = None,
     inputs: Sequence[ManifestInput] | None = None,
     target: JsonObject | None = None,
+    pages: str | Path | None = None,
 ) -> Manifest:
     """Return the manifest of a new run; its inputs are hashed unless they are known."""
     return Manifest(
@@ -52,6 +53,7 @@ def make_manifest(
         weights=rule_weights(settings.rules, *settings.others.values()),
         evaluators=evaluators or {},
         target=target,
+        pages="" if pages is None else Path(pages).resolve().name,
         options=options,
         segment_size=segment_size,
         rules=settings.source,

@@ -54,14 +54,15 @@ _STORED: Final = {
     "score": (
         "truth", "candidate", "rules", "convention", "options", "match", "align", "scope", "depth",
         "inputs", "at_least", "at_most", "values", "max_errors", "baseline", "max_drop", "by",
+        "pages",
     ),
     "eval": (
         "file", "target", "only", "cases", "at_least", "at_most", "values", "max_errors",
-        "baseline", "max_drop", "by",
+        "baseline", "max_drop", "by", "pages",
     ),
 }  # fmt: skip
 """The options that determine the results of a run and are stored in its manifest."""
-_PATHS: Final = ("truth", "candidate", "rules", "file", "baseline")
+_PATHS: Final = ("truth", "candidate", "rules", "file", "baseline", "pages")
 _UNSTORED_INPUTS: Final = ("limits", "context", "confidences")
 
 
@@ -72,7 +73,8 @@ class RunOptions:
     A run compares `truth` and `candidate`, or runs an eval `file`: `target` selects one of its
     targets, `only` cases by tag and `cases` cases by id pattern. `at_least` and `at_most` are
     limits on metrics, which may drop by `max_drop` compared with the `baseline`. All metrics are
-    also computed for slices of the cases `by` tag, metadata or path. With `confidence`, the
+    also computed for slices of the cases `by` tag, metadata or path. `pages` is the directory with
+    page images, which are shown beside the fields of a case. With `confidence`, the
     confidences of predictions are read. With `out` the run is saved; without `values`, it is saved
     without documents. An `engine` with `workers` processes large inputs. `results` is the format of
     the results. With `allow_code`, rules may name Python functions.
@@ -97,6 +99,7 @@ class RunOptions:
     baseline: str | Path | None = None
     max_drop: Mapping[str, float] = field(default_factory=dict)
     by: tuple[str, ...] = ()
+    pages: str | Path | None = None
     max_errors: int | None = None
     values: bool = True
     out: str | Path | None = None
@@ -124,6 +127,8 @@ class RunOptions:
             )
         if self.results == PARQUET and find_spec("pyarrow") is None:
             raise MissingExtra("writing Parquet", "tables")
+        if self.pages is not None and not Path(self.pages).is_dir():
+            raise ConfigError.of(f"pages: directory {str(self.pages)!r} not found")
         known = self.workers in (AUTO, None)
         if not (known or (isinstance(self.workers, int) and self.workers >= 1)):
             message = f"workers must be {AUTO!r} or an integer of at least 1, got {self.workers!r}"
@@ -197,6 +202,8 @@ class RunOptions:
             }
         if not self.by:
             del values["by"]
+        if self.pages is None:
+            del values["pages"]
         if self.confidence is not None:
             values["confidence"] = self.confidence
         return {name: cast("JsonValue", _to_json(value)) for name, value in values.items()}

@@ -27,6 +27,7 @@ from fieldmark.server.routes import (
     evaluate,
     health,
     jobs,
+    pages,
     rescore,
     review,
     runs,
@@ -72,12 +73,12 @@ def create_app(options: ServerOptions) -> ASGIApp:
     )
     api = APIRouter(prefix="/api")
     for module in (
-        evaluate, batch, jobs, runs, diff, rescore, review, cases, strategies, health,
+        evaluate, batch, jobs, runs, diff, rescore, review, cases, pages, strategies, health,
     ):  # fmt: skip
         api.include_router(module.router)
     app.include_router(api)
-    for pages in (api_docs, assets, page_routes):
-        app.include_router(pages.router)
+    for module in (api_docs, assets, page_routes):
+        app.include_router(module.router)
     for kind in (RequestValidationError, FieldmarkError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
     return with_middleware(app, options)

@@ -16,6 +16,7 @@ from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.jobs import JobQueue
 from fieldmark.server.options import ServerOptions
+from fieldmark.server.page_images import PageImages
 from fieldmark.server.redaction import PathRedactor
 from fieldmark.server.run_catalog import RunCatalog
 from fieldmark.server.run_diffs import RunDiffs
@@ -33,9 +34,13 @@ class AppState:
         self.options = options
         self._temporary_directory = tempfile.TemporaryDirectory(prefix="fieldmark-serve-")
         self._scratch = Path(os.path.realpath(self._temporary_directory.name))
-        directories = [options.workspace, *options.roots.values(), Path.cwd()]
+        directories = [
+            options.workspace, *options.roots.values(), *options.pages.values(), Path.cwd(),
+        ]  # fmt: skip
         self.redactor = PathRedactor(self._scratch, directories)
         self.roots = DataRoots(options.roots)
+        page_roots = DataRoots({**options.roots, **options.pages})
+        self.pages = PageImages(page_roots, tuple(options.pages))
         self._temporary_runs = self._scratch / "runs"
         self.catalog = RunCatalog(options.runs, self._temporary_runs)
         self.diffs = RunDiffs()
@@ -51,6 +56,7 @@ class AppState:
     def close(self) -> None:
         """Stop all jobs and delete temporary files."""
         self.jobs.close()
+        self.pages.close()
         self._temporary_directory.cleanup()
 
     def uploads(self) -> Uploads:

@@ -1,7 +1,8 @@
 """An index of the cases of a run: the data for lists, and the offset of each row of results.
 
-Each row is read once for its head. A case is then opened by seeking to its row. What a head does
-not say, such as values, is searched in the rows: part by part, and only once.
+Each row is read once for its head, without its documents, and many rows have the same record. A
+case is then opened by seeking to its row. What a head does not say, such as values, is searched in
+the rows: part by part, and only once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import RESULTS
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.cases import divide_row, record_to_row
 
 __all__ = ["IS_MISTAKE", "UNLISTED", "CaseHead", "CaseIndex", "RowSearch"]
 
@@ -28,6 +30,8 @@ _MAX_SEARCHES: Final = 8
 _MAX_TAGS: Final = 500
 _SEARCHED_BYTES: Final = 4 << 20
 """The size of the rows that one request searches, so that it is answered at once."""
+_MAX_ALIKE: Final = 16_384
+_BUFFER: Final = 1 << 18
 UNLISTED: Final = frozenset({"mistakes", "offset"})
 """The fields of a head that lists do not show."""
 IS_MISTAKE: Final = tuple(
@@ -97,18 +101,27 @@ class CaseIndex:
                 return
             known: dict[frozenset[int], frozenset[int]] = {}
             heads: list[CaseHead] = []
+            alike: dict[bytes, CaseHead] = {}
             offset = 0
-            with self._results.open("rb") as file:
+            with self._results.open("rb", buffering=_BUFFER) as file:
                 for number, line in enumerate(file, 1):
                     if not line.endswith(b"\n"):
                         break
-                    location = Location(self._results.name, number)
-                    row = parse_row(line, location)
-                    try:
-                        heads.append(_head(number, offset, row, known))
-                    except (ValueError, TypeError, KeyError, AttributeError) as error:
-                        message = f"invalid result row: {error!r}"
-                        raise DataError(message, location) from error
+                    parts = divide_row(line)
+                    like = alike.get(parts[2]) if parts else None
+                    if parts and like:
+                        head = CaseHead(number, parts[0], *like[2:-1], offset)
+                    else:
+                        location = Location(self._results.name, number)
+                        row = _without_documents(parts) or parse_row(line, location)
+                        try:
+                            head = _head(number, offset, row, known)
+                        except (ValueError, TypeError, KeyError, AttributeError) as error:
+                            message = f"invalid result row: {error!r}"
+                            raise DataError(message, location) from error
+                        if parts and len(alike) < _MAX_ALIKE:
+                            alike[parts[2]] = head
+                    heads.append(head)
                     offset += len(line)
             self.heads = heads
 
@@ -175,6 +188,14 @@ class CaseIndex:
                 location = Location(self._results.name, number)
                 row = parse_row(file.readline(), location)
                 yield read_row(row, attributes, self._run.convention, location)
+
+
+def _without_documents(parts: tuple[str, int | None, bytes, int] | None) -> JsonObject | None:
+    """Return what the parts of a row say besides its documents; `None` if that is not complete."""
+    try:
+        return None if parts is None else record_to_row(parts[2], parts[0])
+    except ValueError:
+        return None
 
 
 def _head(

@@ -22,6 +22,7 @@ from fieldmark.wire.manifest import RunEntry
 __all__ = [
     "AttributeListResponse",
     "CaseListResponse",
+    "CasePagesResponse",
     "CaseResponse",
     "DiffCaseResponse",
     "DiffCasesResponse",
@@ -42,6 +43,7 @@ __all__ = [
     "RunListResponse",
     "RunResponse",
     "RunRulesResponse",
+    "ScoresResponse",
     "StrategiesResponse",
     "TrendResponse",
     "errors",
@@ -322,6 +324,13 @@ class CaseListResponse(_Open):
     tags: list[str]
 
 
+class CasePagesResponse(_Open):
+    """The pages of a case, and why some are not shown; pages of PDF files have a size in points."""
+
+    pages: _Objects
+    problems: list[str]
+
+
 class OutcomeListResponse(_Open):
     """Outcomes of whole cases; `next` is the first case of the next page, or null."""
 
@@ -358,6 +367,13 @@ class DiffResponse(_Open):
     improved: _Objects | None = None
     mixed: _Objects | None = None
     notes: list[str]
+
+
+class ScoresResponse(BaseModel):
+    """The numbers of cases by score: lower bound, upper bound and number of each bin."""
+
+    bins: list[tuple[float, float, int]]
+    unscored: int
 
 
 class DiffCasesResponse(BaseModel):

@@ -45,7 +45,9 @@ def list_rule_sets(state: AppState) -> list[JsonValue]:
                 fields = native_form(load_file(path).value).get("fields")
             except ConfigError:
                 fields = None  # the problem is shown when the set is opened
-            found.append({"name": path.stem, "fields": len(fields) if fields else 0})
+            found.append(
+                {"name": path.stem, "fields": len(fields) if isinstance(fields, list) else 0}
+            )
     return found
 
 

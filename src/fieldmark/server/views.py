@@ -164,6 +164,7 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
+        "has_parent": bool(manifest.parent) and state.catalog.has(manifest.parent),
     }
     if summary is None:
         return {**view, "resume_note": _resume_note(stored)}

@@ -18,7 +18,7 @@ from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, S
 from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import case_from_json, segment_of
+from fieldmark.wire.cases import CaseDecoder, case_from_json, segment_of
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
@@ -27,6 +27,7 @@ __all__ = ["ResultRows", "StoredRun", "is_older", "open_run", "parse_row", "read
 
 _ROW_START: Final = b'{"case_id":"'
 """The start of a row as it is written here."""
+_BUFFER: Final = 1 << 18
 
 
 class ResultRows(ABC):
@@ -59,15 +60,24 @@ class ResultRows(ABC):
         for _, result in self.rows(StoredAttributes(self.attributes, table)):
             yield result
 
-    def rows(self, attributes: StoredAttributes) -> Iterator[tuple[int | None, CaseResult]]:
-        """Yield all cases, each with a segment number if it is the first case of a segment."""
+    def rows(
+        self, attributes: StoredAttributes, *, unparsed: bool = False
+    ) -> Iterator[tuple[int | None, CaseResult]]:
+        """Yield all cases, each with a segment number if it is the first case of a segment.
+
+        `unparsed` allows that `Case.unparsed` contains the documents.
+        """
         name, convention = self.name, self.convention
+        decoder = CaseDecoder(attributes, convention, unparsed=unparsed)
         for number, line in enumerate(self.lines(), 1):
-            location = Location(name, number)
-            row = parse_row(line, location)
-            segment = segment_of(row)
-            result = read_row(row, attributes, convention, location)
-            yield (None if segment is None else segment[0]), result
+            decoded = decoder.decode(line)
+            if decoded is None:
+                location = Location(name, number)
+                row = parse_row(line, location)
+                segment = segment_of(row)
+                result = read_row(row, attributes, convention, location)
+                decoded = None if segment is None else segment[0], result
+            yield decoded
 
     def every(self, step: int) -> Iterator[tuple[int, CaseResult]]:
         """Yield the first of every `step` cases, each with the size of all rows since the last."""
@@ -234,7 +244,7 @@ def _read_document(path: Path) -> JsonObject | None:
 def _read_lines(path: Path) -> Iterator[bytes]:
     """Yield the complete lines of a file."""
     try:
-        file = path.open("rb")
+        file = path.open("rb", buffering=_BUFFER)
     except FileNotFoundError:
         return
     except OSError as error:

@@ -149,12 +149,16 @@ class CaseResult:
     @property
     def expected(self) -> JsonValue | Missing:
         """The ground truth, if it was saved."""
-        return self.case.expected if self.has_values else MISSING
+        if not self.has_values:
+            return MISSING
+        return self.case.expected if self.case.unparsed is None else parsed(self.case.unparsed[0])
 
     @property
     def candidate(self) -> JsonValue | Missing:
         """The candidate, if it exists and was saved."""
-        return self.case.candidate if self.has_values else MISSING
+        if not self.has_values:
+            return MISSING
+        return self.case.candidate if self.case.unparsed is None else parsed(self.case.unparsed[1])
 
     @property
     def id(self) -> str:
@@ -287,6 +291,7 @@ class CaseResult:
     def iter_fields(self) -> Iterator[FieldResult]:
         """Yield every field with its values."""
         graded = self.convention.counting.graded
+        expected, candidate = self.expected, self.candidate
         for position, record in enumerate(self.outcomes.records(self.attributes)):
             attribute = self.attributes.attributes[record.attribute]
             comparison = record.comparison
@@ -301,8 +306,8 @@ class CaseResult:
                 outcome=record.outcome.label,
                 expected_presence=record.expected_presence.name.lower(),
                 candidate_presence=record.candidate_presence.name.lower(),
-                expected=_value(self.expected, record.path, record.expected_presence),
-                candidate=_value(self.candidate, record.candidate_path, record.candidate_presence),
+                expected=_value(expected, record.path, record.expected_presence),
+                candidate=_value(candidate, record.candidate_path, record.candidate_presence),
                 score=score,
                 similarity=None if comparison is None else comparison.similarity,
                 reason=mismatch_reason(record),

@@ -23,7 +23,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, unparsed
 from fieldmark.model.outcome import Outcome, Reason, fact_of
 from fieldmark.model.outcomes import ItemMark, Outcomes
-from fieldmark.values.json_text import finite_json, strict_json
+from fieldmark.values.json_text import finite_json, read_json, strict_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
 from fieldmark.wire.case_result import FLAGS, NON_FINITE, CaseResult, with_parsed_documents
 from fieldmark.wire.scores import (
@@ -35,13 +35,27 @@ from fieldmark.wire.scores import (
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["CaseEncoder", "case_from_json", "case_of_row", "segment_of"]
+__all__ = [
+    "CaseDecoder",
+    "CaseEncoder",
+    "case_from_json",
+    "case_of_row",
+    "divide_row",
+    "record_to_row",
+    "segment_of",
+]
 
-_CACHED: Final = 2048
-_CONVENTIONS: Final = 8
-"""The maximum number of conventions whose statistics are cached."""
+_CACHED: Final = 4096
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
+_SCORE: Final = b',"score":'
+_EXPECTED: Final = b',"expected":'
+_CANDIDATE: Final = b',"candidate":'
+_ROW_END: Final = b"}\n"
+_STARTS: Final = frozenset({"case_id", "segment"})
+"""The keys of a row before its score."""
+_PLAIN_START: Final = re.compile(rb'\{"case_id":"([ !#-\[\]-~]*)"(?=,"score":)')
+"""The start of a row with an id in printable ASCII without escapes."""
 _NO_CONTEXT: Final = CaseContext()
 _COMMON: Final = (CaseInput.OK, "", "", (), None)
 """The input, note, source, tags and context of most cases."""
@@ -231,6 +245,113 @@ def segment_of(row: JsonObject) -> tuple[int, int] | None:
             return None
 
 
+def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:
+    """Divide a row as `CaseEncoder` writes it, without parsing it.
+
+    Returns its id, the number of the segment that it starts, its record, and where its documents
+    begin, or -1 if it has none. The record is what it says about the case besides its id and
+    documents. Any other row gives `None`; if the record is not complete, it is such a row as well.
+    """
+    # In JSON text, a comma before a quote ends no string, so these are keys: of the row, if what is
+    # between them is complete.
+    plain = _PLAIN_START.match(line)
+    middle = line.find(_SCORE) if plain is None else plain.end()
+    end = line.find(_EXPECTED, middle)
+    if middle < 0 or not line.endswith(_ROW_END):
+        return None
+    record = line[middle : end if end >= 0 else -len(_ROW_END)]
+    if plain is not None:
+        return plain[1].decode(), None, record, end
+    try:
+        start = read_json(line[:middle] + b"}")
+    except ValueError:
+        return None
+    if not isinstance(start, dict) or "case_id" not in start or not _STARTS.issuperset(start):
+        return None
+    segment = segment_of(start)
+    return str(start["case_id"]), None if segment is None else segment[0], record, end
+
+
+def record_to_row(record: bytes, case_id: str) -> JsonObject:
+    """Parse a record as a row without documents, or raise `ValueError`."""
+    row = read_json(b"{%b}" % record[1:])
+    if not isinstance(row, dict) or not _STARTS.isdisjoint(row):
+        raise ValueError("the keys of a row must be in order")
+    return {"case_id": case_id, **row}
+
+
+class CaseDecoder:
+    """Turns lines as `CaseEncoder` writes them into results.
+
+    Cases with the same record share their outcomes and statistics, which nothing may change.
+    Because they then have the same cells, `Tally` may count the cells of each of these statistics
+    once.
+
+    Documents are left `unparsed` on request, if the kernel can check them.
+    """
+
+    __slots__ = ("_attributes", "_convention", "_known", "_parse")
+
+    def __init__(
+        self, attributes: StoredAttributes, convention: Convention, *, unparsed: bool = False
+    ) -> None:
+        self._attributes = attributes
+        self._convention = convention
+        self._known: dict[bytes, CaseResult] = {}
+        self._parse = not (unparsed and COMPILED)
+
+    def decode(self, line: bytes) -> tuple[int | None, CaseResult] | None:
+        """Return a result, with the number of the segment that it starts, if it starts one.
+
+        Any other line gives `None`: it must be parsed as a whole, and may be invalid.
+        """
+        parts = divide_row(line)
+        if parts is None:
+            return None
+        case_id, segment, record, end = parts
+        try:
+            like = self._known.get(record) or self._record(record)
+            case = self._case(like.case, case_id, line, end) if end >= 0 else None
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+        return segment, CaseResult(
+            case or like.case._replace(id=case_id),
+            like.outcomes,
+            like.stats,
+            like.attributes,
+            like.convention,
+            like.evaluator_results,
+            like.overall,
+            end >= 0,
+            like.non_finite,
+            like.confidences,
+        )
+
+    def _record(self, record: bytes) -> CaseResult:
+        """Decode a record as the row of a case without id and documents."""
+        row = record_to_row(record, "")
+        found = case_from_json(row, self._attributes, self._convention)
+        if len(record) <= _CACHED_BYTES:
+            if len(self._known) >= _CACHED:
+                self._known.pop(next(iter(self._known)))
+            self._known[record] = found
+        return found
+
+    def _case(self, like: Case, case_id: str, line: bytes, end: int) -> Case:
+        """Return a case with its documents, which begin at the end of its record."""
+        second = line.find(_CANDIDATE, end)
+        texts = [line[end + len(_EXPECTED) : second if second >= 0 else -len(_ROW_END)]]
+        if second >= 0:
+            texts.append(line[second + len(_CANDIDATE) : -len(_ROW_END)])
+        if not self._parse:
+            expected = kernel.document(texts[0])
+            candidate = kernel.document(texts[1]) if second >= 0 else MISSING
+            if expected is not None and candidate is not None:
+                return Case(case_id, None, MISSING, *like[3:8], (expected, candidate))
+        documents = [*map(read_json, texts)]
+        return Case(case_id, documents[0], documents[1] if second >= 0 else MISSING, *like[3:8])
+
+
 def case_from_json(
     row: JsonObject, attributes: StoredAttributes, convention: Convention
 ) -> CaseResult:
@@ -246,7 +367,7 @@ def case_from_json(
     return CaseResult(
         case_of_row(row),
         outcomes,
-        _known_stats(convention).of(row, outcomes.cells),
+        _stats(row, convention),
         attributes.table,
         convention,
         results,
@@ -295,46 +416,6 @@ def case_of_row(row: JsonObject) -> Case:
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
         context=context if context != _NO_CONTEXT else None,
     )
-
-
-_STATS: Final = ("score", "verdict", "totals", "counts", "errors_by_type", "quality")
-_OPTIONAL_STATS: Final = ("vacuous", "safety", "rqs", "rates")
-
-
-class _KnownStats(dict[bytes, CaseStats]):
-    """The statistics of rows under one convention.
-
-    Only rows with the same cells share a record, because `Tally` counts the cells of each record
-    once.
-    """
-
-    def __init__(self, convention: Convention) -> None:
-        super().__init__()
-        self.convention = convention
-
-    def of(self, row: JsonObject, cells: list[int]) -> CaseStats:
-        """Return the statistics of a row, as `_stats`."""
-        required = [row[name] for name in _STATS]
-        key = orjson.dumps((cells, required, [row.get(name) for name in _OPTIONAL_STATS]))
-        stats = self.get(key)
-        if stats is None:
-            if len(self) >= _CACHED:
-                self.clear()
-            stats = self[key] = _stats(row, self.convention)
-        return stats
-
-
-_known: dict[int, _KnownStats] = {}
-
-
-def _known_stats(convention: Convention) -> _KnownStats:
-    """Return those of a convention; found by identity, because it has many options to compare."""
-    known = _known.get(id(convention))
-    if known is None or known.convention is not convention:
-        if len(_known) >= _CONVENTIONS:
-            _known.clear()
-        known = _known[id(convention)] = _KnownStats(convention)
-    return known
 
 
 def _stats(row: JsonObject, convention: Convention) -> CaseStats:

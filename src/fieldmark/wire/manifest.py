@@ -78,6 +78,7 @@ class Manifest:
 
     `target` is the name and type of what produced the predictions during the run, and a hash of all
     that they depend on; the `options` of a model are part of it.
+    `pages` is the name of the directory with the page images of its cases, without its location.
     `options` are the options for resuming the run, if it can be resumed by name alone.
     `rules` are a rules file with the rules and the convention, without models, if they were given
     as data; `rescored_from` names the run that a rescored run was computed from.
@@ -96,6 +97,7 @@ class Manifest:
     weights: tuple[tuple[str, float, bool], ...] = ()
     evaluators: Mapping[str, str] = field(default_factory=dict)
     target: JsonObject | None = None
+    pages: str = ""
     options: JsonObject | None = None
     segment_size: int = 1
     sequence: int = 0
@@ -221,6 +223,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         "weights": [list(each) for each in manifest.weights],
         "evaluators": dict(manifest.evaluators),
         "target": manifest.target,
+        "pages": manifest.pages,
         "options": manifest.options,
         "segment_size": manifest.segment_size,
         "accepted_changes": list(manifest.accepted_changes),
@@ -269,6 +272,7 @@ def manifest_from_json(document: JsonValue) -> Manifest:
         weights=tuple(map(_weight, weights)),
         evaluators={name: evaluators.text(name) for name in evaluators.value},
         target=optional(json_object, "target", None),
+        pages=optional(fields.text, "pages", ""),
         options=optional(json_object, "options", None),
         segment_size=fields.integer("segment_size"),
         sequence=optional(fields.integer, "sequence", 0),

@@ -167,12 +167,14 @@ class TestTwoRuns:
     def test_cases_that_got_worse_are_listed_with_their_fields(self, compared):
         view = compared(worse_by(3), worse_by(4, 2))
         assert (view["cases"]["worse"], view["cases"]["improved"]) == (3, 0)
-        assert [(line["case_id"], line["fields"]) for line in view["worse"]] == [
+        assert {line["direction"] for line in view["changes"]} == {"worse"}
+        assert [(line["case_id"], line["fields"]) for line in view["changes"]] == [
             ("0", [{"path": "vendor.name", "before": "match", "after": "omission"}]),
             ("1", [{"path": "vendor.name", "before": "match", "after": "omission"}]),
             ("3", [{"path": "total", "before": "match", "after": "wrong_value"}]),
         ]
-        assert [line["rank"] for line in view["worse"]] == [0, 1, 3]
+        assert [line["rank"] for line in view["changes"]] == [0, 1, 3]
+        assert view["changes"][2]["attributes"] == [["total", -1]]
         assert view["conclusion"]["word"] == "too few cases to tell"
         assert {line["word"] for line in view["attributes"]} == {"too few cases to tell"}
         assert view["before"]["convention"] == "confusion"
@@ -180,7 +182,8 @@ class TestTwoRuns:
     def test_improved_cases_are_listed(self, compared):
         view = compared(worse_by(3), worse_by(1))
         assert (view["cases"]["worse"], view["cases"]["improved"]) == (0, 2)
-        assert [line["case_id"] for line in view["improved"]] == ["1", "2"]
+        changes = [(line["case_id"], line["direction"]) for line in view["changes"]]
+        assert changes == [("1", "improved"), ("2", "improved")]
 
     def test_attribute_that_is_no_longer_extra_has_improved(self, compared):
         extra = [{**row, "code": "x"} for row in TRUTH]
@@ -198,8 +201,26 @@ class TestTwoRuns:
         monkeypatch.setattr("fieldmark.report.html.comparison._MAX_CASES", 2)
         monkeypatch.setattr("fieldmark.report.html.comparison._MAX_FIELDS", 1)
         view = compared(worse_by(0), worse_by(5, 5))
-        assert (len(view["worse"]), view["cases"]["worse"]) == (2, 5)
-        assert (len(view["worse"][0]["fields"]), view["worse"][0]["field_count"]) == (1, 2)
+        changes = view["changes"]
+        assert (len(changes), view["changed"], view["cases"]["worse"]) == (2, 5, 5)
+        assert (len(changes[0]["fields"]), changes[0]["field_count"]) == (1, 2)
+
+    @pytest.mark.parametrize("values", [True, False])
+    def test_changed_cases_have_their_documents_in_both_runs(self, run, tmp_path, values):
+        run(worse_by(0), "old")
+        run(worse_by(2), "new")
+        page = html_report(tmp_path / "new", against=tmp_path / "old", values=values).decode()
+        documents = page.split('id="before">')[1].split("</script>")[0]
+        before = json.loads(documents)
+        assert len(before) == 2
+        assert ('"h":1' in documents) is not values
+
+    def test_slices_by_values_are_hidden_with_the_values(self, tmp_path):
+        for name in ("old", "new"):
+            fm.score(TRUTH, worse_by(2), by=["total"], out=tmp_path / name)
+        for values in (True, False):
+            page = html_report(tmp_path / "new", against=tmp_path / "old", values=values)
+            assert (b'"slices":[{"name":"total=' in page) is values
 
     @pytest.mark.parametrize("values", [True, False])
     def test_structural_warnings_are_shown_unless_values_are_hidden(self, run, tmp_path, values):

@@ -145,10 +145,10 @@ def test_one_case_in_all_runs(server):
     assert (first["run"], first["number"], first["score"]) == ("first", 6, 1.0)
     assert second["documents"]["tree"][1][0] == "x"
     assert few == {"run": "few", "number": None}
-    two = get(server, "/api/diff/case", a="first", b="second", case="c3", attribute="x")
-    assert (two["position"], two["total"], two["previous"]) == (1, 4, None)
-    after = get(server, "/api/diff/case", a="first", b="second", case=two["next"], attribute="x")
-    assert (after["position"], after["previous"]) == (2, "c3")
+    two = get(server, "/api/diff/case", a="first", b="second", case="c4", attribute="x")
+    assert (two["position"], two["total"], two["previous"], two["next"]) == (1, 4, None, "c3")
+    after = get(server, "/api/diff/case", a="first", b="second", case="c3", attribute="x")
+    assert (after["position"], after["previous"]) == (2, "c4")
     outside = get(server, "/api/diff/case", a="first", b="second", case="c11")
     assert (outside["position"], outside["previous"], outside["next"]) == (None, None, None)
 
@@ -169,3 +169,10 @@ def test_one_case_in_all_runs(server):
 def test_invalid_requests_say_what_is_wrong(server, path, code, status):
     response = server.client.get(path)
     assert (response.status_code, error_code(response)) == (status, code)
+
+
+def test_scores_of_a_run_are_counted_by_bin(server):
+    found = get(server, "/api/runs/first/scores")
+    assert [each for each in found["bins"] if each[2]] == [[0.65, 0.7, 4], [0.95, 1.0, 8]]
+    assert found["unscored"] == 0
+    assert get(server, "/api/runs/none/scores", 404)

@@ -150,3 +150,66 @@ def test_prompts_are_listed(read_only_server):  # noqa: F811
     assert all(
         len(each["sha256"]) == 64 and each["messages"][0]["role"] == "system" for each in prompts
     )
+
+
+def test_rule_sets_are_saved_beside_the_default_rules(writable_server, tmp_path):  # noqa: F811
+    client = writable_server.client
+    listed = client.get("/api/rule-sets").json()
+    assert listed["sets"] == []
+    saved = client.put("/api/rule-sets/My invoices?revision=none", json=FLAT).json()
+    assert (saved["name"], saved["rules"]["fields"], saved["writable"]) == (
+        "My invoices",
+        ROWS,
+        True,
+    )
+    assert (tmp_path / "rule-sets" / "My invoices.json").is_file()
+    assert client.get("/api/rule-sets/My invoices").json() == saved
+    assert client.get("/api/rule-sets").json()["sets"] == [{"name": "My invoices", "fields": 4}]
+    assert client.get("/api/strategies").json()["rules"] == {}
+    again = client.put("/api/rule-sets/My invoices?revision=none", json={})
+    assert (again.status_code, error_code(again)) == (409, "conflict")
+    stale = client.put("/api/rule-sets/My invoices?revision=0123456789abcdef", json={})
+    assert (stale.status_code, error_code(stale)) == (409, "conflict")
+    revision = saved["revision"]
+    assert client.put(f"/api/rule-sets/My invoices?revision={revision}", json={}).status_code == 200
+    assert client.delete("/api/rule-sets/My invoices").json() == {"removed": "My invoices"}
+    assert client.delete("/api/rule-sets/My invoices").status_code == 404
+    assert client.get("/api/rule-sets/My invoices").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2Fruns", "%2Fetc%2Fpasswd", ".hidden", "a%00", "-x", " x", "x.", "a" * 61, "a%2Fb"]
+)
+def test_names_of_rule_sets_are_never_paths(writable_server, tmp_path, name):  # noqa: F811
+    for method in ("get", "put", "delete"):
+        body = {"json": {}} if method == "put" else {}
+        response = getattr(writable_server.client, method)(f"/api/rule-sets/{name}", **body)
+        assert response.status_code in (404, 405, 422)
+    assert not (tmp_path / "rule-sets").exists()
+    page = writable_server.client.get(f"/rules?rules={name}")
+    assert page.status_code == 200
+
+
+def test_rule_sets_of_a_read_only_server_cannot_be_changed(read_only_server):  # noqa: F811
+    for method, body in (("put", {"json": {}}), ("delete", {})):
+        response = getattr(read_only_server.client, method)("/api/rule-sets/x", **body)
+        assert (response.status_code, error_code(response)) == (403, "read_only")
+
+
+def test_presets_are_valid_rules_with_a_reason_for_each_rule(read_only_server):  # noqa: F811
+    presets = read_only_server.client.get("/api/rule-sets").json()["presets"]
+    assert [preset["name"] for preset in presets][:2] == ["exact", "by-type"]
+    for preset in presets:
+        checked = read_only_server.client.post("/api/strategies/check", json=preset["rules"])
+        assert checked.status_code == 200, preset["name"]
+        paths = [field["path"] for field in preset["rules"].get("fields", [])]
+        assert list(preset["reasons"]) == paths
+        assert preset["reason"]
+        assert all(preset["reasons"].values())
+
+
+def test_proposals_have_reasons(read_only_server):  # noqa: F811
+    body = {"truth": [{"issued": "2024-05-03", "lines": [{"amount": 1.5}]}]}
+    found = read_only_server.client.post("/api/infer", json=body).json()
+    assert list(found["reasons"]) == [field["path"] for field in found["rules"]["fields"]]
+    assert found["reasons"]["issued"] == "1 date, compared by day (1 value)"

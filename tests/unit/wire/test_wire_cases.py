@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from fieldmark.evaluators.base import EvaluatorResult, Score, Status
 from fieldmark.metrics.conventions import find_convention
-from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import FACTS, Outcome, Reason
@@ -27,7 +28,7 @@ from fieldmark.wire.attributes import (
     StoredAttributes,
     path_steps,
 )
-from fieldmark.wire.cases import CaseEncoder, case_from_json
+from fieldmark.wire.cases import CaseDecoder, CaseEncoder, case_from_json
 from json_strategies import documents
 from published.command_line import strict
 
@@ -137,13 +138,94 @@ def test_how_a_candidate_was_read_is_stored(case, expected):
     assert ("candidate" in row) is (case.candidate is not MISSING)
 
 
-def read_back(written, lines):
-    """Parse results from lines, with the attributes written to and read from their file."""
+def stored_attributes(written):
+    """Return the attributes written to and read from their file."""
     tree, reader = AttributeTreeWriter(), AttributeTreeReader()
     for record in tree.records(written.encoder.numbers.take_new()):
         reader.add(record)
-    attributes = StoredAttributes(reader.attributes)
+    return StoredAttributes(reader.attributes)
+
+
+def read_back(written, lines):
+    """Parse results from lines."""
+    attributes = stored_attributes(written)
     return [case_from_json(read_json(line), attributes, CONFUSION) for line in lines]
+
+
+def everything(result):
+    """Return what a stored result contains."""
+    outcomes = result.outcomes
+    return (
+        result.case._replace(expected=result.expected, candidate=result.candidate, unparsed=None),
+        result.stats, result.has_values, result.non_finite, result.confidences,
+        outcomes.cells, outcomes.comparisons, outcomes.items, outcomes.fallback,
+    )  # fmt: skip
+
+
+_ROW_KEYS = ("score", "expected", "candidate", "a")
+hostile = st.dictionaries(
+    st.sampled_from(_ROW_KEYS),
+    st.one_of(
+        st.dictionaries(st.sampled_from(_ROW_KEYS), st.sampled_from([1, "x", 10**30, {}]))
+        | st.sampled_from([',"score":1', ',"expected":{}', "\ud800", "é", "\\", None, [], [{}]])
+    ),
+)
+
+
+@pytest.mark.parametrize("unparsed", [False, True])
+@given(
+    pairs=st.lists(st.tuples(hostile, hostile | st.just(MISSING)), min_size=1, max_size=4),
+    names=st.lists(st.text(max_size=3), min_size=4, max_size=4),
+    metadata=st.none() | hostile,
+    values=st.booleans(),
+)
+def test_decoder_reads_the_same_as_the_parsed_row(unparsed, pairs, names, metadata, values):
+    context = None if metadata is None else CaseContext(metadata=metadata)
+    cases = [
+        Case(
+            name, *pair, CaseInput.MISSING if pair[1] is MISSING else CaseInput.OK, context=context
+        )
+        for name, pair in zip(names, [*pairs, *pairs], strict=False)
+    ]
+    written = Written(values=values)
+    lines = written.encoder.encode(3, written.processor.process(cases))
+    attributes = stored_attributes(written)
+    decoder = CaseDecoder(attributes, CONFUSION, unparsed=unparsed)
+    decoded = [decoder.decode(line) for line in lines]
+    for place, (line, found) in enumerate(zip(lines, decoded, strict=True)):
+        if found is None:  # the row must be parsed as a whole
+            own = values and cases[place].candidate is not MISSING
+            assert metadata or line.count(b',"candidate":') > own
+            continue
+        segment, result = found
+        assert segment == (3 if place == 0 else None)
+        row = case_from_json(read_json(line), attributes, CONFUSION)
+        assert everything(result) == everything(row)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda line: line.replace(b'"a":1}', b'"a":}'), id="expected"),
+        pytest.param(lambda line: line.replace(b'{"a":2}', b'{"a":2}}'), id="candidate"),
+        pytest.param(lambda line: line.replace(b'"cells":[', b'"cells":[,'), id="record"),
+        pytest.param(lambda line: line.replace(b'"case_id":"1"', b'"case_id":"1" 1'), id="id"),
+        pytest.param(lambda line: line.replace(b'"case_id":"1"', b'"case":"1"'), id="no-id"),
+        pytest.param(lambda line: line[:-2], id="cut-off"),
+        pytest.param(lambda line: line.replace(b"}\n", b',"score":0.5}\n'), id="second-score"),
+        pytest.param(
+            lambda line: line.replace(b',"expected"', b',"case_id":"2","expected"'), id="second-id"
+        ),
+    ],
+)
+def test_decoder_leaves_rows_that_were_not_written_so_to_the_parser(spoil):
+    written = Written()
+    line = written.line(written.processor.process([Case("1", {"a": 1}, {"a": 2})])[0])
+    attributes = stored_attributes(written)
+    for unparsed in (False, True):
+        decoder = CaseDecoder(attributes, CONFUSION, unparsed=unparsed)
+        assert decoder.decode(line) is not None
+        assert decoder.decode(spoil(line)) is None
 
 
 @given(expected=documents, candidate=documents)
@@ -173,7 +255,8 @@ def test_only_cases_with_the_same_cells_share_their_statistics_when_read():
         Case("3", {"a": 2}, {"a": 2}),
     ]
     lines = [written.line(each) for each in written.processor.process(cases)]
-    one, other, again = (each.stats for each in read_back(written, lines))
+    decoder = CaseDecoder(stored_attributes(written), CONFUSION)
+    one, other, again = (decoder.decode(line)[1].stats for line in lines)
     assert one == other
     assert one is again
     assert one is not other

@@ -15,10 +15,13 @@ from fieldmark.values.paths import is_path, parse_path, resolve
 
 __all__ = [
     "IMAGE_TOKENS",
+    "MAX_FILE_BYTES",
+    "PDF",
     "Image",
     "ImageError",
     "InputFile",
     "check_file_paths",
+    "identify_file",
     "load_file",
     "load_image",
     "named_files",
@@ -26,7 +29,8 @@ __all__ = [
 
 IMAGE_TOKENS: Final = 50_000
 """The most input tokens that an endpoint counts for an image, for the reservation of a budget."""
-_MAX_BYTES: Final = 10 << 20
+MAX_FILE_BYTES: Final = 10 << 20
+"""The maximum size of an image or a PDF file in bytes."""
 _DATA_URL: Final = re.compile(
     r"data:(?:image/(?:png|jpeg|gif|webp)|application/pdf);base64,([A-Za-z0-9+/]+={0,2})\Z"
 )
@@ -119,12 +123,17 @@ def load_file(source: str, directory: Path) -> InputFile:
             if path.exists() and not path.is_file():  # reading from a pipe could block forever
                 raise ImageError(f"{source!r} is not a regular file")
             with path.open("rb") as file:
-                content = file.read(_MAX_BYTES + 1)
+                content = file.read(MAX_FILE_BYTES + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ImageError(f"cannot read the file {source!r}: {reason}") from None
-    if len(content) > _MAX_BYTES:
-        raise ImageError(f"an image or PDF file exceeds the limit of {_MAX_BYTES:,} bytes")
+    return identify_file(content)
+
+
+def identify_file(content: bytes) -> InputFile:
+    """Return an image or a PDF file with the media type of its content."""
+    if len(content) > MAX_FILE_BYTES:
+        raise ImageError(f"an image or PDF file exceeds the limit of {MAX_FILE_BYTES:,} bytes")
     types = [name for name, signature in _SIGNATURES.items() if signature.match(content)]
     if not types:
         raise ImageError("an image must be in PNG, JPEG, GIF or WebP format, or a PDF file")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detection.matching import MatchedDetections, matched
 from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Flags, Floats, Integers
@@ -19,6 +19,7 @@ __all__ = ["AREAS", "MAX_DETECTIONS", "CocoSettings", "coco_ap", "coco_metrics"]
 _UNDEFINED: Final = -1.0
 """The value for a class without regions, as in the reference implementation."""
 _RECALLS: Final = 101
+_CURVE_DIGITS: Final = 5
 
 
 def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
@@ -178,7 +179,10 @@ def coco_ap(
 
 
 def coco_metrics(table: RegionTable, settings: CocoSettings) -> JsonObject:
-    """Return the metrics over all classes, and the average precision of each class in `classes`."""
+    """Return the metrics over all classes, and the average precision of each class in `classes`.
+
+    `precision_by_recall` contains the precision at 101 recalls from 0 to 1.
+    """
     thresholds = settings.thresholds()
     most = settings.max_detections
     matches = matched(table, thresholds, settings.ranges(), most[-1])
@@ -194,6 +198,14 @@ def coco_metrics(table: RegionTable, settings: CocoSettings) -> JsonObject:
         metrics[f"AR{limit}"] = _mean(recall[:, :, 0, number])
     for number, name in enumerate(settings.areas, start=1):
         metrics[f"AR{name}"] = _mean(recall[:, :, number, -1])
+    metrics["precision_by_recall"] = {
+        "AP": _curve(precision[:, :, :, 0]),
+        **{
+            name: _curve(precision[chosen][:, :, :, 0])
+            for name, chosen in named.items()
+            if chosen.any()
+        },
+    }
     metrics["classes"] = {
         label: {
             "AP": _mean(precision[:, :, number, 0]),
@@ -203,6 +215,20 @@ def coco_metrics(table: RegionTable, settings: CocoSettings) -> JsonObject:
         for number, label in enumerate(table.labels)
     }
     return metrics
+
+
+def _curve(precision: Floats) -> list[JsonValue]:
+    """Return the mean precision over thresholds and classes at each recall, or an empty list.
+
+    The mean of the curve is the average precision, because a class has all recalls or none.
+    """
+    import numpy as np
+
+    classes = precision[:, :, (precision > _UNDEFINED).all(axis=(0, 1))]
+    if not classes.size:
+        return []
+    points: list[JsonValue] = np.round(classes.mean(axis=(0, 2)), _CURVE_DIGITS).tolist()
+    return points
 
 
 def _mean(values: Floats) -> float | None:

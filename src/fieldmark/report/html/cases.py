@@ -139,7 +139,7 @@ def case_documents(case: CaseResult) -> bytes | None:
         "tree": _tree(nodes),
         **{key: value for key, value in texts.items() if value},
     }
-    if (drawn := drawn_regions(regions)) is not None:
+    if (drawn := drawn_regions(regions, case.metadata)) is not None:
         view["regions"] = drawn
     text = embedded(view)
     if len(text) > MAX_CASE_BYTES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ from fieldmark.metrics.headline import (
     flag_text,
 )
 from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.score_histogram import score_histogram
 from fieldmark.metrics.summary import RateVariations, Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import worst_attributes
@@ -40,6 +41,7 @@ __all__ = [
     "evaluator_lines",
     "gate_lines",
     "has_rqs",
+    "histogram_view",
     "metrics_view",
     "run_verdict",
     "slice_lines",
@@ -250,6 +252,12 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
     return lines
 
 
+def histogram_view(scores: Iterable[float | None]) -> JsonObject:
+    """Return how scores are distributed: bins as lower bound, upper bound and number of cases."""
+    found = score_histogram(scores)
+    return {"bins": [list(each) for each in found.bins], "unscored": found.unscored}
+
+
 def slice_lines(summary: Summary) -> list[JsonValue]:
     """Return a table for each key of slices: key, titles of metrics, rows and means.
 
@@ -319,19 +327,21 @@ class DetectionTable(NamedTuple):
     """The detection metrics of an evaluator, or without a title those of the run.
 
     `sizes` are the numbers of images, regions and detections; `metrics` are names, values and
-    meanings; `classes` are names with AP, AP50, AP75, AR100 and PASCAL AP.
+    meanings; `classes` are names with AP, AP50, AP75, AR100 and PASCAL AP; `curves` are precisions
+    at recalls from 0 to 1 by name.
     """
 
     title: str
     sizes: list[int]
     metrics: list[tuple[str, float | None, str]]
     classes: list[tuple[str | float | None, ...]]
+    curves: JsonObject
 
     def to_json(self) -> JsonValue:
         """Return the table as JSON for the page."""
         metrics: list[JsonValue] = [list(each) for each in self.metrics]
         classes: list[JsonValue] = [list(each) for each in self.classes]
-        return [self.title, list(self.sizes), metrics, classes]
+        return [self.title, list(self.sizes), metrics, classes, self.curves]
 
 
 def detection_tables(summary: Summary) -> list[DetectionTable]:
@@ -363,6 +373,7 @@ def _detection_table(title: str, found: JsonObject) -> DetectionTable:
             ("PASCAL AP 11", _number(pascal.get("eleven_point")), f"{iou}, 11 points"),
         ],
         classes,
+        _object(found.get("precision_by_recall")),
     )
 
 

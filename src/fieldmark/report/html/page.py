@@ -48,11 +48,13 @@ SCRIPTS: Final = (
     "values.js",
     "items.js",
     "tree.js",
+    "field_links.js",
     "explain.js",
     "regions.js",
     "evaluators.js",
     "case.js",
     "overview.js",
+    "pictures.js",
     "attributes.js",
     "value_tables.js",
     "advice.js",
@@ -123,13 +125,12 @@ def page(view: RunView) -> bytes:
         b",\n".join(b'"%d":%s' % each for each in documents)
         for documents in (view.opened, view.before)
     )
+    data = {b"run": embedded(view.run), b"opened": b"{%s}" % opened}
+    if "comparison" in view.run:
+        data[b"before"] = b"{%s}" % before
     return _whole(
         SCRIPTS,
-        {
-            b"run": embedded(view.run),
-            b"opened": b"{%s}" % opened,
-            b"before": b"{%s}" % before,
-        },
+        data,
         b"The same metrics are in summary.json in the run directory.",
     )
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.value_encoding import NOT_COMPARED
-from fieldmark.values.boxes import BoxFormat, Shape, read_shape
+from fieldmark.values.boxes import MAX_COORDINATE, BoxFormat, Shape, read_shape
 from fieldmark.values.overlap import box_iou
 
-__all__ = ["Region", "drawn_regions", "is_region"]
+__all__ = ["Region", "drawn_regions", "is_region", "page_of"]
 
 _MAX_REGIONS: Final = 500
 _COMPARATORS: Final = frozenset({"iou"})
@@ -21,16 +21,25 @@ _NAMED: Final = re.compile(
 )
 _FORMATS: Final = (BoxFormat.XYXY, BoxFormat.XYWH)
 _TOLERANCE: Final = 1e-6
+_PAGE_KEYS: Final = {"page": 0, "page_number": 0, "page_no": 0, "page_index": 1, "page_idx": 1}
+"""The keys of the page of a region, and what to add to a number that counts from 0."""
+_MAX_PAGE: Final = 100_000
 
 
 class Region(NamedTuple):
-    """A field that may be a region: its path, both values, and the result of the comparison."""
+    """A field that may be a region: its path, both values, and the result of the comparison.
+
+    `page` is the number that the documents give for its page. It is `extra` if it is part of an
+    item that only the candidate has; its path may be that of another item.
+    """
 
     path: str
     expected: JsonValue | Missing
     candidate: JsonValue | Missing
     outcome: Outcome | None
     overlap: float | None = None
+    page: int | None = None
+    extra: bool = False
 
 
 def is_region(attribute: str, comparator: str) -> bool:
@@ -42,24 +51,50 @@ def is_region(attribute: str, comparator: str) -> bool:
     return comparator in _COMPARATORS or _NAMED.search(attribute) is not None
 
 
-def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
+def page_of(document: Mapping[str, JsonValue]) -> int | None:
+    """Return the page that an object says it is on, as a number from 1, or from 0 if it says 0.
+
+    >>> page_of({"text": "Total", "page": 2}), page_of({"page_index": 2}), page_of({"text": "a"})
+    (2, 3, None)
+    """
+    for key, first in _PAGE_KEYS.items():
+        number = document.get(key)
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < _MAX_PAGE:
+            return number + first
+    return None
+
+
+def drawn_regions(
+    regions: Sequence[Region], metadata: Mapping[str, JsonValue] | None = None
+) -> JsonObject | None:
     """Return the corners of both sides of every region and the box format, or `None`.
 
     Four numbers are read in the format that reproduces the measured overlaps. Without measured
-    overlaps, they are two corners, or a corner and a size if two corners are impossible.
+    overlaps, they are two corners, or a corner and a size if two corners are impossible. The size
+    of the image frames the regions, if the metadata contains it.
     """
     form = _form(regions)
+    first = min((region.page for region in regions if region.page is not None), default=1)
     drawn: list[JsonValue] = []
     for region in regions[:_MAX_REGIONS]:
         ours, theirs = (_corners(side, form) for side in (region.expected, region.candidate))
         if ours or theirs:
             mark = NOT_COMPARED if region.outcome is None else int(region.outcome)
-            drawn.append([region.path, mark, ours, theirs])
-    return (
-        {"form": form.value, "regions": drawn, "more": len(regions[_MAX_REGIONS:])}
-        if drawn
-        else None
-    )
+            line: list[JsonValue] = [region.path, mark, ours, theirs]
+            if region.extra or region.page is not None:
+                line.append(None if region.page is None else region.page + (first == 0))
+            drawn.append([*line, 1] if region.extra else line)
+    if not drawn:
+        return None
+    view: JsonObject = {
+        "form": form.value, "regions": drawn, "more": len(regions[_MAX_REGIONS:]),
+    }  # fmt: skip
+    frame = [(metadata or {}).get(name) for name in ("width", "height")]
+    if all(
+        type(each) in (int, float) and 0 < cast("float", each) < MAX_COORDINATE for each in frame
+    ):
+        view["frame"] = frame
+    return view
 
 
 def _form(regions: Sequence[Region]) -> BoxFormat:

@@ -17,7 +17,7 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
 from fieldmark.model.outcomes import AttributeTable, ItemMark, ItemPlace, Outcomes, item_step
-from fieldmark.report.html.regions import Region, is_region
+from fieldmark.report.html.regions import Region, is_region, page_of
 from fieldmark.report.html.value_encoding import (
     HIDDEN,
     NOT_COMPARED,
@@ -33,6 +33,8 @@ __all__ = ["CaseTree", "ItemKey", "NodeComparison", "NodeKey", "TreeNode", "case
 _ITEMS: Final = re.compile(r"\[\]")
 _WORD_TEXTS: Final = {Outcome.OMISSION: "missing", Outcome.HALLUCINATION: "extra"}
 _NAMED_WORDS: Final = 5
+_PAGES: Final = "pages"
+"""A list of this name at the top of a document contains one item for each page."""
 _Side = JsonValue | Missing
 _ItemPair: TypeAlias = "tuple[ItemPlace | None, ItemPlace | None]"
 """The indexes or keys of two aligned items, or `None` for a side without a counterpart."""
@@ -291,6 +293,7 @@ class _TreeBuilder:
         self._table = table
         self._seen: set[_Place] = set()
         self.regions: list[Region] = []
+        self._page: int | None = None
 
     def node(self, key: NodeKey, place: _Place, expected: _Side, candidate: _Side) -> TreeNode:
         """Return the node of a place, with its members if any of them was compared."""
@@ -309,7 +312,10 @@ class _TreeBuilder:
             comparator = "" if number is None else self._table.attributes[number].comparator
             if is_region(place.attribute, comparator):
                 overlap = None if comparison is None else comparison.similarity
-                self.regions.append(Region(place.path(), expected, candidate, outcome, overlap))
+                extra = any(one is None for one, _ in place.items)
+                page = self._page
+                region = Region(place.path(), expected, candidate, outcome, overlap, page, extra)
+                self.regions.append(region)
         members: list[TreeNode] = []
         if place.attribute in self._found.inner:
             members += self._keys(place, expected, candidate)
@@ -328,12 +334,16 @@ class _TreeBuilder:
             return
         ours = expected if isinstance(expected, dict) else {}
         theirs = candidate if isinstance(candidate, dict) else {}
+        outer, own = self._page, page_of(ours)
+        own = page_of(theirs) if own is None else own
+        self._page = outer if own is None else own
         for key in dict.fromkeys((*ours, *theirs)):
             below = _Place(join(place.attribute, key), place.items)
             yield self.node(key, below, ours.get(key, MISSING), theirs.get(key, MISSING))
+        self._page = outer
 
     def _items(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
-        """Yield aligned and missing items in the order of the ground truth, then extra items."""
+        """Yield items in the order of the ground truth; extra items follow their nearest item."""
         ours, theirs = self._members(place, expected), self._members(place, candidate)
         attribute = f"{place.attribute}[]"
         known = self._found.alignments.get(_Place(attribute, place.items), {})
@@ -356,21 +366,29 @@ class _TreeBuilder:
         reverse = {two: (one, similarity) for one, (two, similarity) in nearest.items()}
         order: dict[ItemPlace | None, int] = {one: number for number, one in enumerate(ours)}
         other_order: dict[ItemPlace | None, int] = {two: n for n, two in enumerate(theirs)}
-        for one, two in sorted(
-            pairs,
-            key=lambda pair: (pair[0] is None, order.get(pair[0], 0), other_order.get(pair[1], 0)),
-        ):
+
+        def position(pair: _ItemPair) -> tuple[bool, int, bool, int]:
+            one, two = pair
+            near, _ = reverse.get(two, (None, 0.0)) if one is None and two is not None else (one, 0)
+            return near is None, order.get(near, 0), one is None, other_order.get(two, 0)
+
+        outer = self._page
+        for one, two in sorted(pairs, key=position):
             near: tuple[ItemPlace, float] | tuple[()] = ()
             if two is None and one is not None:
                 near = nearest.get(one, ())
             elif one is None and two is not None:
                 near = reverse.get(two, ())
+            if place.attribute == _PAGES:
+                number = two if one is None else one
+                self._page = number + 1 if isinstance(number, int) else None
             yield self.node(
                 ItemKey(one, two, known.get((one, two)), *near),
                 _Place(attribute, (*place.items, (one, two))),
                 MISSING if one is None else ours[one],
                 MISSING if two is None else theirs[two],
             )
+        self._page = outer
 
     def _members(self, place: _Place, side: _Side) -> Mapping[ItemPlace, JsonValue]:
         """Return the items of a list, or the entries of a map, by their place."""

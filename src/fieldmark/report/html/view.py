@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
@@ -19,6 +19,7 @@ from fieldmark.model.outcome import Outcome, Presence, fact
 from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view, listed_changes
+from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
@@ -27,6 +28,7 @@ from fieldmark.report.html.metrics import (
     detection_tables,
     domain_lines,
     evaluator_lines,
+    histogram_view,
     metrics_view,
     slice_lines,
     trends,
@@ -38,8 +40,10 @@ from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.explanation import cost_facts
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["RunView", "advice_lines", "most_mistakes_first", "view_of"]
+__all__ = ["PageEmbedder", "RunView", "view_of"]
 
+PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
+"""Returns the pages of a case, given by its id and metadata, for the page."""
 _MAX_NAMED: Final = 8
 """The number of attributes that are named for a group of similar mistakes."""
 
@@ -63,23 +67,27 @@ def view_of(
     before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
+    pages: PageEmbedder | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from the run `before` if they are given."""
+    """Return the view of a run, with the differences from the run `before` and pages if given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
-    wrong = most_mistakes_first(summary)
+    wrong = _most_mistakes_first(summary)
     heat = HeatMap(wrong, len(listed.lines), listed.total)
     mistakes, tables = MistakeGroups(), ValueTables(wrong)
     attributes = attribute_lines(summary, comparators_by_attribute(run.attributes))
     paths = [path for path, _ in worst_attributes(summary.attributes)]
     facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
     ranks: dict[str, int] = {}
+    sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
+    scores: list[float | None] = []
     convention: Convention | None = None
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
+        scores.append(case.score)
         convention = case.convention
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
@@ -90,7 +98,13 @@ def view_of(
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
             documents.add(rank, case_documents(case))
-    opened = [(rank, view) for rank, view in documents.within_limit() if view is not None]
+            if pages is not None and case.has_values:
+                sources[rank] = case.id, case.metadata
+    opened = [
+        (rank, view if pages is None else _with_pages(view, pages, sources.get(rank)))
+        for rank, view in documents.within_limit()
+        if view is not None
+    ]
     manifest = run.manifest
     view: JsonObject = {
         "name": run.name,
@@ -100,6 +114,7 @@ def view_of(
         **metrics_view(summary),
         "attributes": attributes,
         "domains": domain_lines(summary),
+        "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
         "cases": {
@@ -118,7 +133,7 @@ def view_of(
         "trends": trends(summary, earlier),
         "value_tables": tables.view(),
         "explain": None if convention is None else _explain(run, convention),
-        "advice": advice_lines(facts.clusters.largest()),
+        "advice": _advice_lines(facts.clusters.largest()),
         "reviews": list(run.reviews),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }
@@ -162,13 +177,13 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
     return {"rules": rules, "costs": costs}
 
 
-def most_mistakes_first(summary: Summary) -> list[str]:
+def _most_mistakes_first(summary: Summary) -> list[str]:
     """Return the attributes with mistakes, those with the most of them first."""
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     return sorted(filter(counts.get, counts), key=lambda path: -counts[path])
 
 
-def advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
+def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
     """Return groups of similar mistakes: pattern, title, hint, mistakes, mistakes by attribute."""
     return [
         [
@@ -180,6 +195,15 @@ def advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
         ]
         for each in clusters
     ]
+
+
+def _with_pages(
+    view: bytes, pages: PageEmbedder, source: tuple[str, JsonObject | None] | None
+) -> bytes:
+    """Return the JSON of a case with its pages as its first member."""
+    if source is None:
+        return view
+    return b'{"pages":%s,%s' % (embedded(pages(*source)), view[1:])
 
 
 class _Documents:

@@ -27,10 +27,10 @@ from fieldmark.judges.llm.images import (
     load_file,
     named_files,
 )
-from fieldmark.judges.llm.pdf_pages import PAGE_RESOLUTION, PageRenderer, open_page_renderer
 from fieldmark.judges.llm.prompts import check_template, fill_template
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import TokenCount
+from fieldmark.judges.pdf_pages import PAGE_RESOLUTION, PageRenderer, open_page_renderer
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.targets.target import TargetCall, TargetResponse
 from fieldmark.values.paths import parse_path, resolve

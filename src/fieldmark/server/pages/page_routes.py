@@ -68,8 +68,13 @@ def run(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
 @router.get("/runs/{run}/cases/{case}")
 def case(run: str, case: int, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Show one case of a run."""
-    convention = state.catalog.open(run).manifest.convention.name
-    data = {"run": run, "case": case, "convention": convention}
+    manifest = state.catalog.open(run).manifest
+    data = {
+        "run": run,
+        "case": case,
+        "convention": manifest.convention.name,
+        "pages": bool(state.pages.folders(manifest.pages)),
+    }
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
 
 
@@ -127,6 +132,8 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
         "comparators": list(comparator_catalog()),
         "aligners": list(names(Plugin.ALIGNERS)),
         "rule_sets": listed,
+        "default_rules": state.options.rules_file,
+        "can_write": state.options.write,
         "presets": [preset.to_dict() for preset in PRESETS],
         "weighted": [
             name

@@ -15,6 +15,7 @@ from fieldmark.api.slices import find_slices
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.metrics import histogram_view
 from fieldmark.report.html.page import leaderboard_data
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
@@ -26,6 +27,7 @@ from fieldmark.server.response_models import (
     RankResponse,
     RunListResponse,
     RunResponse,
+    ScoresResponse,
     TrendResponse,
     errors,
 )
@@ -122,6 +124,12 @@ def list_attributes(run: str, state: StateDependency) -> ApiResponse:
         for path, _ in worst_attributes(summary.attributes)
     ]
     return ApiResponse({"attributes": rows})
+
+
+@router.get("/runs/{run}/scores", response_model=ScoresResponse, responses=errors(404, 422))
+def get_scores(run: str, state: StateDependency) -> ApiResponse:
+    """Return how the scores of the cases of a run are distributed, in steps of 0.05."""
+    return ApiResponse(histogram_view(head.score for head in state.catalog.cases(run).heads))
 
 
 @router.get("/runs/{run}/improve", responses=errors(404, 422, 429))

@@ -1,6 +1,6 @@
 // The batch page: two data sets, and the progress of jobs.
 
-import { request } from "./api.js";
+import { query, request } from "./api.js";
 import * as drafts from "./rules_draft.js";
 import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, select, shown, whole } from "./report.js";
 import { empty, problem, sentence, toast } from "./page.js";
@@ -176,20 +176,27 @@ function actions(job) {
   }, { "aria-label": `Cancel ${job.title}` });
 }
 
-const strategyCounts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
+// The rule set, and what is in it; another one replaces the rules of this page.
+const ruleSet = el("div", { class: "form-grid wide" }), rulesLine = el("p", { class: "form-note rules-line" });
+function drawRules() {
+  const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
+  replace(ruleSet, drafts.ruleSetSelect(draft, page.strategies, drawRules, (error) => replace(errors, problem(error))), drafts.scoringSelects(draft, () => {}));
+  replace(rulesLine, `${drafts.origin(page.strategies)}Strategies: ${counts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
+}
+drawRules();
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, "Compare two data sets in JSONL, JSON, CSV or YAML format, with one row per case. Rows are paired by id, or by position if they have no ids."),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
-  el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => {}),
+  el("div", { class: "panel batch-options" }, ruleSet, el("div", { class: "form-grid" },
     labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
     picker("Exported by", "preset", [["", "no other tool"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
     labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by)),
   el("p", { class: "form-note" }, el("label", null, repair, " Repair model output that is almost JSON; such predictions are counted")),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
-  el("p", { class: "form-note rules-line" }, `${drafts.origin(page.strategies)}Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
+  rulesLine),
   el("div", { class: "save-bar" }, start),
   section("jobs", "Jobs", null, jobs));
 replace(jobs, empty("No jobs yet", "Jobs that you start appear here with their progress."));

@@ -2,10 +2,10 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, mistakeChips, openedParts, placeExplanation, reasonText, replace, scoreText, shown, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, mistakeChips, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, problem } from "./page.js";
 
-const { run, case: number, convention } = data("page");
+const { run, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
 const state = { ...address(FILTERS), offset: "" };
 const filters = query(state);
@@ -15,6 +15,13 @@ function neighborLink(label, target, key) {
   return target === null
     ? el("button", { type: "button", disabled: true }, label)
     : el("a", { class: "button", id: label.toLowerCase(), href: `/runs/${run}/cases/${target}${filters}`, "aria-keyshortcuts": key }, label);
+}
+
+async function casePages() {
+  const path = `/api/runs/${run}/cases/${number}/pages`;
+  const { pages, problems } = await request(path);
+  const why = (src) => request(src).then(() => "", (error) => (error.code === "unreadable" ? "This browser cannot read it." : error.message));
+  return { pages: pages.map((page, place) => ({ ...page, src: `${path}/${place + 1}`, why: () => why(`${path}/${place + 1}`) })), problems };
 }
 
 function view(found) {
@@ -31,7 +38,16 @@ function view(found) {
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    documents ? openedParts(documents, (path) => `/runs/${run}/cases/${number}${query({ ...state, path })}`) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? openedParts(documents, hasPages ? casePages() : null, (path) => `/runs/${run}/cases/${number}${query({ ...state, path })}`) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+}
+
+// Every mistake, and the field that the address names, has a link to its rule.
+function addRuleLinks() {
+  const named = address(["path"]).path;
+  for (const field of app.querySelectorAll(".field[data-attribute]")) {
+    const { attribute, field: path } = field.dataset;
+    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, attribute));
+  }
 }
 
 // Highlight the field that the URL names, or those of the attribute that the cases are filtered by.
@@ -40,7 +56,7 @@ async function showField() {
   placeExplanation(null);
   // A field that no rule selects has no outcome to explain.
   if (!field || Number(field.dataset.outcome) === 8) return;
-  const { path } = field.dataset;
+  const { field: path } = field.dataset;
   try {
     placeExplanation(field, explainPanel(path, (await explain(`/api/runs/${run}/cases/${number}/explain${query({ path })}`)).facts));
   } catch (error) {
@@ -66,6 +82,7 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
+  addRuleLinks();
   showField();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));

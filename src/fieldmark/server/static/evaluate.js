@@ -1,6 +1,6 @@
 // The page that compares two documents as they are typed.
 
-import { lastRequest } from "./api.js";
+import { lastRequest, query } from "./api.js";
 import * as drafts from "./rules_draft.js";
 import { entry, readText } from "./document_input.js";
 import { button, data, el, replace, whole } from "./report.js";
@@ -22,7 +22,7 @@ if (["top", "leaf"].includes(state.depth)) draft.depth = state.depth;
 
 const output = el("section", { class: "result", "aria-label": "Result", "aria-live": "off" });
 const status = el("p", { class: "live quiet", role: "status" });
-const inputs = el("div", { class: "entries" });
+const inputs = el("div", { class: "entries" }), controls = el("div", { class: "controls" });
 const request = lastRequest();
 
 function fromLink() {
@@ -80,17 +80,17 @@ function setDocuments(expected, candidates, notice) {
   if (before.expected || before.candidates.some(Boolean)) toast(notice, { undo: () => { Object.assign(state, before); drawEntries(); changed(); } });
 }
 
-function controls() {
+function drawControls() {
   const scoring = drafts.scoringSelects(draft, () => {
     remember({ convention: draft.convention, depth: draft.depth });
     evaluate();
   });
-  return el("div", { class: "controls" }, scoring,
+  replace(controls, drafts.ruleSetSelect(draft, strategies, () => { drawControls(); evaluate(); }, (error) => replace(output, problem(error))), scoring,
     button("Add prediction", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
     button("Load example", () => setDocuments(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "Documents replaced with the example."), { id: "example" }),
     button("Clear", () => setDocuments("", [""], "Documents cleared."), { id: "clear" }),
     button("Copy link", copyLink, { id: "copy-link" }),
-    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: "/rules" }, "Edit rules")),
+    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: `/rules${query({ rules: strategies.name })}` }, "Edit rules")),
     status);
 }
 
@@ -156,5 +156,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 drawEntries();
-replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls(), inputs, output);
+drawControls();
+replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls, inputs, output);
 evaluate();

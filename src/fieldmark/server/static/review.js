@@ -1,6 +1,6 @@
 // The review of a run: one field at a time, by buttons or keys. Decisions are stored beside the run.
 
-import { query, request } from "./api.js";
+import { lastRequest, query, request } from "./api.js";
 import { bothValues, button, choice, data, effectTable, el, kindOf, labelled, mark, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, textOf, valueNode, whole } from "./report.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
 
@@ -18,8 +18,8 @@ const ACTIONS = [
 const app = document.getElementById("app");
 const state = address(STATE);
 state.queue = state.queue || "cost";
-let found = null, place = 0, busy = false;
-const documents = new Map();
+let found = null, place = 0, busy = false, made = [];
+const documents = new Map(), askQueue = lastRequest(), askEffect = lastRequest();
 
 document.title = `Review ${page.title} · fieldmark`;
 const errors = el("div"), card = el("div", { class: "panel review-card" }), context = el("div", { class: "review-context", role: "region", "aria-label": "Documents of the case", tabindex: "0" });
@@ -83,7 +83,8 @@ async function load() {
   const parameters = new URLSearchParams(query({ queue: state.queue, attribute: state.attribute, number: state.number, seed: state.queue === "random" ? state.seed : "" }));
   if (state.queue === "disagreement") for (const other of others()) parameters.append("other", other);
   try {
-    found = await request(`/api/runs/${run}/review?${parameters}`);
+    found = await askQueue(`/api/runs/${run}/review?${parameters}`);
+    made = made.map((row) => found.fields.find((each) => each.case === row.case && each.path === row.path && each.values_hash === row.values_hash)).filter(Boolean);
   } catch (error) {
     found = null;
     drawSettings();
@@ -252,9 +253,10 @@ async function decide(decision, value = null) {
   const body = JSON.stringify({ case: row.case, path: row.path, candidate_path: row.candidate_path, values_hash: row.values_hash, decision, comment: comment.value, replaces: row.review ? row.review.id : "" });
   const text = value === null ? body : `${body.slice(0, -1)},"value":${value}}`;
   try {
-    const made = await request(`/api/runs/${run}/review`, { method: "POST", text });
+    const saved = await request(`/api/runs/${run}/review`, { method: "POST", text });
     const before = row.review;
-    row.review = decision === "comment" && before && before.decision !== "comment" ? { ...before, id: made.id, comment: made.comment } : made;
+    row.review = decision === "comment" && before && before.decision !== "comment" ? { ...before, id: saved.id, comment: saved.comment } : saved;
+    made = [...made.filter((each) => each !== row), row];
     row.decided = decision === "comment" ? row.decided : true;
     stale();
     if (decision === "comment") show({ focus: true });
@@ -267,9 +269,17 @@ async function decide(decision, value = null) {
   }
 }
 
+// Withdraw the decision on this field, or the last one that was made on this page.
 async function undo() {
+  if (!found || busy || !page.writable) return;
+  if (!current()?.review) {
+    const last = found.fields.findLastIndex((each) => each === made.at(-1));
+    if (last < 0) return;
+    place = last;
+    state.at = String(place + 1);
+  }
   const row = current();
-  if (!row || !row.review || busy || !page.writable) return;
+  made = made.filter((each) => each !== row);
   busy = true;
   replace(errors);
   try {
@@ -300,7 +310,7 @@ async function loadEffect() {
   clearTimeout(effectTimer);
   if (!effect.firstChild) replace(effect, el("p", { class: "quiet", role: "status" }, "Comparing the reviewed cases…"));
   try {
-    const result = await request(`/api/runs/${run}/review/effect`);
+    const result = await askEffect(`/api/runs/${run}/review/effect`);
     const counts = Object.entries(result.decisions).filter(([, number]) => number);
     replace(effect,
       el("p", null, counts.length ? counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`) : "No decisions yet."),

@@ -1,22 +1,36 @@
 // The rules page: strategies, thresholds, weights and gates.
 
 import { request } from "./api.js";
+import { comparatorReference, comparatorSelect, localProblems, numberInput, pathsOf, ruleEditor } from "./rule_editor.js";
 import * as drafts from "./rules_draft.js";
-import { importDialog, inferDialog } from "./rules_dialogs.js";
-import { button, data, el, labelled, plural, replace, search, section, select, whole } from "./report.js";
-import { address, debounce, download, empty, problem, remember, toast } from "./page.js";
+import { importDialog, inferDialog, presetDialog } from "./rules_dialogs.js";
+import { button, data, el, labelled, plural, replace, section, select } from "./report.js";
+import { address, debounce, download, problem, remember, stored, toast } from "./page.js";
 
 const page = data("page");
-let workspace = page.strategies;
+const workspace = page.strategies;
 let draft = drafts.load(workspace);
-let filter = address(["filter"]).filter;
+let reasons = {};
 
-const table = el("div", { class: "strategy-table" });
-const chips = el("div", { class: "count-chips", "aria-label": "Fields by strategy" });
+const sets = el("div", { class: "controls", id: "rule-sets" });
 const problems = el("div", { id: "problems" });
 const status = el("span", { role: "status", class: "quiet" });
 const scoring = el("div"), gates = el("div");
-const save = button("Save to workspace", saveDraft, { class: "primary", id: "save" });
+const save = button("Save to workspace", () => saveDraft(), { class: "primary", id: "save" });
+const editor = ruleEditor({
+  draft: () => draft, change: (...all) => { change(...all); drawScoring(); }, reasons: () => reasons, paths: knownPaths(),
+  filter: address(["filter"]).filter, filtered: (value) => remember({ filter: value }),
+  actions: [button("Presets…", openPresets, { id: "presets" }), button("Propose from data…", openInfer, { id: "infer" }), button("Import…", openImport, { id: "import" }), button("Export", exportRules, { id: "export" })],
+});
+
+// The fields of the documents on the Evaluate page.
+function knownPaths() {
+  try {
+    return [...pathsOf(JSON.parse(JSON.parse(stored("fieldmark-documents")).expected))];
+  } catch {
+    return [];
+  }
+}
 
 function change(action, notice = "") {
   const before = structuredClone(draft);
@@ -27,12 +41,11 @@ function change(action, notice = "") {
 
 function changed() {
   drafts.save(draft);
-  drawChips();
   check();
 }
 
 const check = debounce(250, async () => {
-  const own = localProblems();
+  const own = localProblems(draft);
   if (own.length) return showProblems(own);
   try {
     await request("/api/strategies/check", { method: "POST", body: drafts.fileOf(draft) });
@@ -43,37 +56,61 @@ const check = debounce(250, async () => {
   return null;
 });
 
-function localProblems() {
-  const found = [], seen = new Set();
-  for (const { path } of draft.rows) {
-    if (!path) found.push({ message: "Every row must have a field." });
-    else if (seen.has(path)) found.push({ message: `Duplicate field ${path}.` });
-    seen.add(path);
-  }
-  const checkThreshold = (label, value) => { if (!(value >= 0 && value <= 1)) found.push({ message: `${label} must be between 0 and 1.` }); };
-  for (const [name, value] of Object.entries(draft.thresholds)) checkThreshold(`The ${name} threshold`, value);
-  for (const row of draft.rows) if (row.threshold !== undefined) checkThreshold(`The threshold of ${row.path}`, row.threshold);
-  for (const [name, value] of Object.entries(draft.weights)) if (!(value >= 0 && Number.isFinite(value))) found.push({ message: `The weight of ${name} must be at least 0.` });
-  for (const { name, limit } of draft.gates) if (!name || !Number.isFinite(limit)) found.push({ message: "Every gate must have a metric and a limit." });
-  return found;
-}
-
 function showProblems(found) {
   replace(problems, found.length ? problem({ problems: found }) : null);
   save.disabled = !workspace.writable || found.length > 0;
   status.textContent = found.length ? plural(found.length, "problem") : drafts.isChanged() ? "Unsaved changes, stored in this browser. Evaluate and Batch use them." : "No unsaved changes.";
 }
 
-async function saveDraft() {
+// Without a name, the default rules are saved; a new rule set has the revision `none`.
+async function saveDraft(name = workspace.name, revision = draft.revision) {
   try {
-    workspace = await request(`/api/strategies?revision=${encodeURIComponent(draft.revision)}`, { method: "PUT", body: drafts.fileOf(draft) });
-    draft = drafts.fromWorkspace(workspace);
+    const path = name ? `/api/rule-sets/${encodeURIComponent(name)}` : "/api/strategies";
+    const found = await request(`${path}?revision=${encodeURIComponent(revision)}`, { method: "PUT", body: drafts.fileOf(draft) });
     drafts.discard();
-    toast("Saved to strategies.json.");
+    if (name && !page.rule_sets.some((each) => each.name === name)) page.rule_sets.push({ name, fields: draft.rows.length });
+    Object.assign(workspace, found);
+    draft = drafts.load(workspace);
+    remember({ rules: name });
+    toast(name ? `Saved as rule set ${name}.` : "Saved to strategies.json.");
     drawAll();
+    return true;
   } catch (error) {
     replace(problems, problem(error));
+    return false;
   }
+}
+
+async function removeSet() {
+  const { name, rules } = workspace;
+  try {
+    await request(`/api/rule-sets/${encodeURIComponent(name)}`, { method: "DELETE" });
+  } catch (error) {
+    return replace(problems, problem(error));
+  }
+  page.rule_sets.splice(page.rule_sets.findIndex((each) => each.name === name), 1);
+  drafts.discard();
+  await useSet("");
+  return toast(`Rule set ${name} deleted.`, { undo: async () => {
+    await request(`/api/rule-sets/${encodeURIComponent(name)}?revision=none`, { method: "PUT", body: rules });
+    page.rule_sets.push({ name, fields: (rules.fields || []).length });
+    await useSet(name);
+  } });
+}
+
+async function useSet(name) {
+  Object.assign(workspace, await request(name ? `/api/rule-sets/${encodeURIComponent(name)}` : "/api/strategies"));
+  draft = drafts.load(workspace);
+  remember({ rules: name });
+  drawAll();
+}
+
+function drawSets() {
+  const name = el("input", { type: "text", id: "set-name", "aria-label": "Name of a new rule set", placeholder: "name", maxlength: "60", autocomplete: "off", spellcheck: "false" });
+  replace(sets,
+    drafts.ruleSetSelect(draft, workspace, () => { draft = drafts.load(workspace); drawAll(); }, (error) => replace(problems, problem(error))),
+    page.can_write && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (name.value.trim()) saveDraft(name.value.trim(), "none"); } } }, name, el("button", { type: "submit", id: "save-set" }, "Save as new rule set")),
+    page.can_write && workspace.name && button("Delete rule set", removeSet, { id: "delete-set" }));
 }
 
 function reset() {
@@ -84,70 +121,6 @@ function reset() {
   toast("Changes discarded.", { undo: () => { draft = before; drafts.save(draft); drawAll(); } });
 }
 
-// --- strategies ---
-
-function drawChips() {
-  const found = drafts.counts(draft);
-  replace(chips, found.map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${word} ${whole(number)}`)));
-}
-
-function drawTable() {
-  const searched = filter.trim().toLowerCase();
-  const rows = draft.rows.map((row, index) => [row, index]).filter(([row]) => String(row.path).toLowerCase().includes(searched));
-  if (!draft.rows.length) return replace(table, empty("No strategies", "Fields without a strategy are compared with the comparator for other fields.",
-    button("Add field", addRow), button("Import…", openImport), button("Propose from data…", openInfer)));
-  return replace(table, el("div", { class: "table-scroll" }, el("table", null,
-    el("caption", { class: "spoken" }, "Field strategies"),
-    el("thead", null, el("tr", null, ["Field", "Strategy", "Threshold", "Weight", "Other settings", ""].map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", null, rows.map(([row, index]) => rowNode(row, index)), !rows.length && el("tr", null, el("td", { colspan: 6, class: "quiet" }, "No matching fields."))))));
-}
-
-function rowNode(row, index) {
-  const strategy = el("select", { "aria-label": `Strategy of ${row.path || "the new field"}`, on: { change: (event) => change(() => { setStrategy(row, event.target.value); drawTable(); }) } },
-    el("optgroup", { label: "Strategies" }, drafts.WORDS.map((word) => el("option", { value: word }, word))),
-    el("optgroup", { label: "Comparators" }, page.comparators.map((name) => el("option", { value: name }, name))));
-  strategy.value = row.match || "";
-  const hasThreshold = /^(fuzzy|semantic|auto|iou|distance)$/i.test(row.match || "");
-  const defaultThreshold = draft.thresholds[row.match === "auto" ? "semantic" : String(row.match).toLowerCase()] ?? "";
-  return el("tr", null,
-    el("td", null, el("input", { type: "text", value: row.path, "aria-label": "Field", placeholder: "vendor.name", spellcheck: "false", on: { change: (event) => change(() => { row.path = event.target.value.trim(); }) } })),
-    el("td", null, strategy),
-    el("td", { class: "narrow" }, hasThreshold ? numberInput(`Threshold of ${row.path}`, row.threshold, { min: 0, max: 1, step: 0.01, placeholder: defaultThreshold }, (value) => change(() => setOption(row, "threshold", value))) : null),
-    el("td", { class: "narrow" }, numberInput(`Weight of ${row.path}`, row.weight, { min: 0, step: 0.5, placeholder: 1 }, (value) => change(() => setOption(row, "weight", value)))),
-    el("td", { class: "quiet" }, otherSettings(row)),
-    el("td", null, button("Remove", () => change(() => { draft.rows.splice(index, 1); drawTable(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` })));
-}
-
-function otherSettings(row) {
-  const { path, match, threshold, weight, ...rest } = row;
-  return Object.entries(rest).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
-}
-
-function setStrategy(row, word) {
-  row.match = word;
-  for (const name of Object.keys(row)) if (!["path", "match", "weight", "required"].includes(name)) delete row[name];
-}
-
-function setOption(row, name, value) {
-  if (value === null) delete row[name];
-  else row[name] = value;
-}
-
-function numberInput(label, value, props, set) {
-  return el("input", { type: "number", "aria-label": label, value: value ?? "", ...props, on: { change: (event) => {
-    const number = event.target.value === "" ? null : Number(event.target.value);
-    event.target.setAttribute("aria-invalid", String(!event.target.validity.valid && event.target.validity.badInput || (number !== null && ((props.min !== undefined && number < props.min) || (props.max !== undefined && number > props.max)))));
-    set(number);
-  } } });
-}
-
-function addRow() {
-  change(() => draft.rows.unshift({ path: "", match: "EXACT" }));
-  filter = "";
-  drawTable();
-  table.querySelector("tbody input").focus();
-}
-
 // --- import, export, proposals ---
 
 function openImport() {
@@ -155,10 +128,15 @@ function openImport() {
 }
 
 function openInfer() {
-  inferDialog((found) => addRules(found.rules, "proposed"));
+  inferDialog((rules, why) => addRules(rules, "proposed", why));
 }
 
-function addRules(rules, verb) {
+function openPresets() {
+  presetDialog(page.presets, (preset) => addRules(preset.rules, `of the preset ${preset.title}`, preset.reasons));
+}
+
+function addRules(rules, verb, why = {}) {
+  reasons = { ...reasons, ...why };
   change(() => { drafts.merge(draft, rules); drawAll(); }, `${plural((rules.fields || []).length, "rule")} ${verb}.`);
 }
 
@@ -173,39 +151,71 @@ async function exportRules() {
 
 // --- scoring ---
 
+// Which thresholds of the file have an effect: those of comparators without their own.
+function usedThresholds() {
+  const { match } = draft.rest.defaults || {};
+  const others = (typeof match === "object" ? match.type : match) || (draft.convention === "four_phase" ? "auto" : "");
+  const words = new Set([others, ...draft.rows.filter(({ threshold }) => threshold === undefined).map((row) => row.match)]);
+  return [["fuzzy", ["fuzzy", "FUZZY"]], ["semantic", ["semantic", "SEMANTIC", "auto"]]].filter(([, names]) => names.some((word) => words.has(word))).map(([name]) => name);
+}
+
 function drawScoring() {
   const defaults = draft.rest.defaults || {};
-  const others = select("Other fields", [["", "by the convention"], ...drafts.WORDS.map((word) => [word, word]), ...page.comparators.map((name) => [name, name])], (value) => change(() => {
+  const others = labelled("Other fields", comparatorSelect("Other fields", (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "", (value) => change(() => {
     const { match, ...rest } = draft.rest.defaults || {};
     draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
     if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
-  }));
-  others.querySelector("select").value = (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "";
-  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; }));
+    drawScoring();
+  }), { first: [["", "by the convention"]] }));
+  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; drawScoring(); }));
   form.querySelector("select").value = draft.form;
   const sum = Object.values(draft.weights).reduce((all, each) => all + (Number(each) || 0), 0);
-  const range = { min: 0, max: 1, step: 0.01 };
   replace(scoring,
-    el("div", { class: "panel" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => change(() => {})), others, form,
-      labelled("Fuzzy threshold", numberInput("Fuzzy threshold", draft.thresholds.fuzzy, range, (value) => change(() => { draft.thresholds.fuzzy = value ?? drafts.THRESHOLDS.fuzzy; drawTable(); }))),
-      labelled("Semantic threshold", numberInput("Semantic threshold", draft.thresholds.semantic, range, (value) => change(() => { draft.thresholds.semantic = value ?? drafts.THRESHOLDS.semantic; drawTable(); })))),
+    el("div", { class: "panel" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => { change(() => {}); editor.draw(); drawScoring(); }), others, form,
+      usedThresholds().map((name) => {
+        const label = `${name[0].toUpperCase()}${name.slice(1)} threshold`;
+        return labelled(label, numberInput(label, draft.thresholds[name], { min: 0, max: 1, step: 0.01 }, (value) => change(() => { draft.thresholds[name] = value ?? drafts.THRESHOLDS[name]; editor.draw(); })));
+      }), providerSelect()),
+    workspace.provider === "lexical" && el("p", { class: "form-note" }, "Texts are compared by meaning with the provider lexical, which needs no model. A server with a rules file can have another one."),
     el("h3", null, "Weights of the response quality score (RQS)"),
     el("div", { class: "form-grid" }, Object.keys(drafts.WEIGHTS).map((name) =>
       labelled(name[0].toUpperCase() + name.slice(1), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),
-    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}. Provider for semantic comparison: ${workspace.provider}.`),
+    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}.`),
     el("h3", null, "Safety"),
-    labelled("Unsafe words, separated by commas", el("input", {
-      type: "text", id: "unsafe-words", value: ((draft.rest.safety || {}).words || []).join(", "),
-      on: { change: (event) => change(() => setUnsafeWords(event.target.value)) },
-    })),
-    el("p", { class: "form-note" }, `Predictions with one of these words are unsafe. Without words, the safety judge of the server is used: ${workspace.safety}.`)));
+    safetyFields()));
 }
 
-// A prediction with one of the words is unsafe; without words, the safety judge of the server is used.
+// Requests can choose the built-in provider instead of that of the server, and nothing else.
+function providerSelect() {
+  if (workspace.provider === "lexical") return null;
+  const box = select("Provider for semantic comparison", [["", `${workspace.provider} (of the server)`], ["lexical", "lexical (no model)"]], (value) => change(() => {
+    const { provider: _, ...rest } = draft.rest;
+    draft.rest = value ? { ...rest, provider: value } : rest;
+  }));
+  box.querySelector("select").value = draft.rest.provider || "";
+  box.querySelector("select").id = "provider";
+  return box;
+}
+
+function safetyFields() {
+  const { safety } = draft.rest;
+  const current = safety === undefined ? "" : safety.type || safety;
+  const judge = select("Safety judge", [["", workspace.safety === "none" ? "none" : `${workspace.safety} (of the server)`], ...(workspace.safety === "none" ? [] : [["none", "none"]]), ["wordlist", "list of unsafe words"]], (value) => change(() => {
+    const { safety: _, ...rest } = draft.rest;
+    draft.rest = { ...rest, ...(value && { safety: value === "none" ? "none" : { type: "wordlist", words: [] } }) };
+    drawScoring();
+    if (value === "wordlist") document.getElementById("unsafe-words").focus();
+  }));
+  judge.querySelector("select").value = current;
+  judge.querySelector("select").id = "safety";
+  return [el("div", { class: "form-grid" }, judge,
+    current === "wordlist" && labelled("Unsafe words, separated by commas", el("input", { type: "text", id: "unsafe-words", value: (safety.words || []).join(", "), on: { change: (event) => change(() => setUnsafeWords(event.target.value)) } }))),
+    el("p", { class: "form-note" }, current === "wordlist" ? "Predictions with one of these words are unsafe." : current || workspace.safety !== "none" ? "Predictions are judged by this judge in Evaluate and Batch." : "Safety is not judged: it counts as 1 in the response quality score.")];
+}
+
 function setUnsafeWords(text) {
   const words = text.split(",").map((word) => word.trim()).filter(Boolean);
-  const { safety: _, ...rest } = draft.rest;
-  draft.rest = words.length ? { ...rest, safety: { type: "wordlist", words } } : rest;
+  draft.rest = { ...draft.rest, safety: { type: "wordlist", words } };
 }
 
 function maximumRqs() {
@@ -233,24 +243,22 @@ function gateNode(gate, index) {
 }
 
 function drawAll() {
-  drawTable();
-  drawChips();
+  drawSets();
+  editor.draw();
   drawScoring();
   drawGates();
   check();
 }
 
 const metrics = ["rqs", "completeness", "hallucination", "accuracy", "safety", "micro_f1", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score"];
-const filterBox = search("Filter", "field name", (value) => { filter = value; remember({ filter: value }); drawTable(); }, { id: "rule-filter", value: filter });
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, "Set how fields are compared and how results are scored. Evaluate and Batch use these rules."),
   workspace.file && el("p", { class: "notice", id: "rules-file" }, `The default rules are those of ${workspace.file}, which the server was started with. Changes apply in this browser; Export writes them to a file.`),
+  page.unknown_rules && el("p", { class: "notice" }, `There is no rule set ${page.unknown_rules}. These are the default rules.`),
   el("datalist", { id: "metrics" }, metrics.map((name) => el("option", { value: name }))),
   problems,
-  section("strategies", "Strategies", null,
-    el("div", { class: "controls" }, filterBox, button("Add field", addRow, { id: "add-row" }), button("Import…", openImport, { id: "import" }), button("Propose from data…", openInfer, { id: "infer" }),
-      button("Export", exportRules, { id: "export" })),
-    chips, table),
+  sets,
+  section("strategies", "Rules of fields", "Paths name nested fields: vendor.name, lines[*].amount, **.date. Exact paths take precedence over patterns, and later rules over earlier ones.", editor.node, comparatorReference()),
   section("scoring", "Scoring", "Thresholds are between 0 and 1. Weights are at least 0.", scoring),
   section("gates", "Gates", "Limits that a batch must meet to pass.", gates),
   el("div", { class: "save-bar" }, save, button("Discard changes", reset, { id: "reset" }), !workspace.writable && el("span", { class: "quiet" }, workspace.file ? `To change the default rules, edit ${workspace.file} and restart the server.` : "The server is read-only, so rules cannot be saved to the workspace."), status));

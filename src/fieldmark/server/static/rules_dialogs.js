@@ -1,8 +1,8 @@
-// Dialogs that import rules from a file or text, or propose them from data.
+// Dialogs that import rules from a file or text, propose them from data, or add a preset.
 
 import { request } from "./api.js";
 import { readText } from "./document_input.js";
-import { button, el, replace } from "./report.js";
+import { button, el, pathText, plural, replace, shown } from "./report.js";
 import { problem, stored } from "./page.js";
 
 function dialog(title, lead, content, actions) {
@@ -42,16 +42,50 @@ export function inferDialog(done) {
   const saved = JSON.parse(stored("fieldmark-documents") || "null");
   const area = el("textarea", { rows: 10, id: "infer-text", "aria-label": "Ground-truth documents, as a list or one per line", spellcheck: "false", placeholder: '[{"issued": "2024-05-03", "total": 12.5}]' });
   if (saved && saved.expected) area.value = saved.expected;
-  const box = dialog("Propose rules from data", "Paste ground-truth documents: a single document, a list, or one document per line. More documents give better proposals.", area,
-    button("Propose", async () => {
-      try {
-        done(await request("/api/infer", { method: "POST", text: `{"truth":[${documents(area.value).join(",")}]}` }));
-        box.close();
-      } catch (error) {
-        box.showError(error);
-      }
-    }, { class: "primary", id: "infer-do" }));
+  const content = el("div", null, area);
+  const propose = button("Propose", async () => {
+    try {
+      const found = await request("/api/infer", { method: "POST", text: `{"truth":[${documents(area.value).join(",")}]}` });
+      choose(found);
+    } catch (error) {
+      box.showError(error);
+    }
+  }, { class: "primary", id: "infer-do" });
+  const box = dialog("Propose rules from data", "Paste ground-truth documents: a single document, a list, or one document per line. More documents give better proposals.", content, propose);
   area.focus();
+
+  // Each proposal is accepted or not; its reason is shown beside it.
+  function choose({ rules, reasons }) {
+    const fields = rules.fields || [];
+    const boxes = fields.map(() => el("input", { type: "checkbox", checked: true }));
+    fields.forEach(({ path }, place) => boxes[place].setAttribute("aria-label", `Accept the rule of ${path}`));
+    const accept = button(fields.length ? "Accept selected" : "Accept", () => {
+      const chosen = fields.filter((_, place) => boxes[place].checked);
+      done({ ...rules, ...(chosen.length ? { fields: chosen } : { fields: undefined }) }, reasons);
+      box.close();
+    }, { class: "primary", id: "infer-accept" });
+    propose.replaceWith(accept);
+    replace(content, fields.length ? ruleTable("Proposed rules", fields, reasons, boxes) : el("p", null, "No field needs a rule of its own: values are compared exactly."));
+    accept.focus();
+  }
+}
+
+function ruleTable(caption, fields, reasons, boxes = []) {
+  return el("div", { class: "table-scroll proposals", tabindex: "0", role: "group", "aria-label": caption }, el("table", null, el("caption", { class: "spoken" }, caption),
+    el("thead", null, el("tr", null, [...(boxes.length ? ["Accept"] : []), "Field", "Rule", "Reason"].map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", null, fields.map(({ path, ...settings }, place) => el("tr", null, boxes.length > 0 && el("td", null, boxes[place]),
+      el("th", { scope: "row" }, pathText(path)),
+      el("td", null, shown(Object.entries(settings).map(([name, value]) => (name === "match" ? value : `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`)).join(", "))),
+      el("td", { class: "quiet" }, shown(reasons[path] || "")))))));
+}
+
+// Presets are added to the rules: their fields and settings replace those of the draft.
+export function presetDialog(presets, done) {
+  const box = dialog("Presets", "A preset adds rules for common kinds of documents. Fields with the same path and settings are replaced; everything can be edited afterwards.",
+    el("div", { class: "presets" }, presets.map((preset) => el("section", { "aria-label": preset.title },
+      el("h3", null, preset.title), el("p", null, preset.reason),
+      (preset.rules.fields || []).length > 0 && el("details", null, el("summary", null, plural(preset.rules.fields.length, "rule")), ruleTable(`Rules of ${preset.title}`, preset.rules.fields, preset.reasons)),
+      button("Use", () => { done(preset); box.close(); }, { "aria-label": `Use the preset ${preset.title}`, "data-preset": preset.name })))), null);
 }
 
 function documents(text) {

@@ -1,8 +1,10 @@
-// The edited rules, stored in the browser until they are saved to the workspace. Edits of the rules
-// file that the server was started with are stored separately, until that file changes.
+// The edited rules, stored in the browser until they are saved to the workspace: those of each rule
+// set separately. Edits of the rules file that the server was started with are stored until that file
+// changes.
 
+import { request } from "./api.js";
 import { data, select } from "./report.js";
-import { stored } from "./page.js";
+import { remember, stored } from "./page.js";
 
 let storageKey = "fieldmark-rules";
 export const WORDS = ["EXACT", "FUZZY", "SEMANTIC", "IGNORE"];
@@ -20,14 +22,21 @@ export function fromFile({ convention, depth, fields, gates, fuzzy_threshold: fu
     form: form || "subtract",
     depth: depth || "",
     thresholds: { fuzzy: fuzzy ?? THRESHOLDS.fuzzy, semantic: semantic ?? THRESHOLDS.semantic },
-    rows: (fields || []).map((row) => ({ ...row })),
+    rows: (fields || []).map(flatRow),
     gates: ["min", "max"].flatMap((kind) => Object.entries((gates || {})[kind] || {}).map(([metric, limit]) => ({ name: metric, kind, limit }))),
     rest,
   };
 }
 
-export function fromWorkspace({ rules, file, revision }) {
-  return { ...fromFile(rules), revision, source: file && `${file} ${revision}` };
+// The options of a comparator may be given next to its name or with it.
+function flatRow({ match, ...row }) {
+  if (!match || typeof match !== "object") return match === undefined ? row : { ...row, match };
+  const { type, ...options } = match;
+  return { ...row, match: type, ...options };
+}
+
+export function fromWorkspace({ rules, name, file, revision }) {
+  return { ...fromFile(rules), name, revision, source: file && `${file} ${revision}` };
 }
 
 // Convert a draft to a rules file: the body of requests, and what Save and Export write.
@@ -63,7 +72,7 @@ export function merge(draft, file) {
 
 export function load(workspace) {
   const own = fromWorkspace(workspace);
-  if (own.source) storageKey = "fieldmark-rules-file";
+  storageKey = own.source ? "fieldmark-rules-file" : own.name ? `fieldmark-rules:${own.name}` : "fieldmark-rules";
   const saved = stored(storageKey);
   if (saved) {
     try {
@@ -75,9 +84,35 @@ export function load(workspace) {
   return own;
 }
 
-// Where the rules come from: the rules file of the server, or nothing to say.
-export function origin({ file }) {
-  return file && `Rules of ${file}${isChanged() ? ", changed in this browser" : ""}. `;
+// Where the rules come from: the rules file of the server, a rule set, or nothing to say.
+export function origin({ file, name }) {
+  const from = file ? `Rules of ${file}` : name && `Rule set ${name}`;
+  return from && `${from}${isChanged() ? ", changed in this browser" : ""}. `;
+}
+
+// The choice of a rule set. Another one replaces the content of `draft` and of `workspace`.
+export function ruleSetSelect(draft, workspace, changed, failed) {
+  const page = data("page");
+  const box = select("Rule set", [["", page.default_rules || "default rules"], ...page.rule_sets.map(({ name }) => [name, name])], async (value) => {
+    try {
+      const found = await request(value ? `/api/rule-sets/${encodeURIComponent(value)}` : "/api/strategies");
+      Object.assign(workspace, found);
+      Object.assign(draft, load(found));
+      remember({ rules: value });
+      changed();
+    } catch (error) {
+      box.querySelector("select").value = workspace.name;
+      failed(error);
+    }
+  });
+  box.querySelector("select").value = workspace.name;
+  box.querySelector("select").id = "rule-set";
+  return box;
+}
+
+// Weights of fields are part of the score only under some conventions.
+export function isWeighted({ convention, options }) {
+  return options.primary ? options.primary === "weighted_average" : data("page").weighted.includes(convention);
 }
 
 export function save(draft) {
@@ -94,7 +129,10 @@ export function isChanged() {
 
 export function counts(draft) {
   const found = new Map();
-  for (const { match, align } of draft.rows) found.set(match || align || "none", (found.get(match || align || "none") || 0) + 1);
+  for (const { match, align } of draft.rows) {
+    const word = match || (align && `align ${align.type || align}`) || "as other fields";
+    found.set(word, (found.get(word) || 0) + 1);
+  }
   return [...found].sort((one, two) => two[1] - one[1]);
 }
 

@@ -4,6 +4,7 @@ import { request } from "./api.js";
 import { caseList } from "./case_list.js";
 import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
+import { runCharts } from "./run_charts.js";
 
 const page = data("page");
 const { run } = page;
@@ -16,8 +17,14 @@ function head() {
     el("p", null, el("a", { href: "/runs" }, "← All runs")),
     el("h2", { class: "run-title" }, el("bdi", null, shown(page.title))),
     el("p", { class: "case-facts" }, el("span", { class: "run-id" }, run.id), el("span", { class: `status status-${run.status}` }, run.status), !run.saved && el("span", { class: "quiet" }, "temporary: deleted when the server stops"),
-      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), tags),
+      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), parentLink(), tags),
     warningLine(page.warnings));
+}
+
+// A rescored run names the run that it was computed from, which may have been deleted.
+function parentLink() {
+  const { run: parent } = run.manifest.rescored_from || {};
+  return parent && el("span", { class: "quiet", id: "rescored-from" }, "rescored from ", page.has_parent ? el("a", { href: `/runs/${parent}` }, shown(parent)) : [shown(parent), " (deleted)"]);
 }
 
 function drawTags() {
@@ -39,6 +46,7 @@ function actions() {
   return el("div", { class: "bar-actions" },
     el("a", { class: "button", href: `/api/runs/${run.id}/report.html`, download: `${run.id}.html` }, "Download report"),
     el("a", { class: "button", href: `/diff?b=${run.id}` }, "Compare with another run"),
+    page.tiles && el("a", { class: "button", id: "edit-rules", href: `/runs/${run.id}/rules` }, "Edit rules"),
     page.tiles && el("a", { class: "button", href: `/runs/${run.id}/review` }, "Review"),
     page.tiles && el("a", { class: "button", href: `/runs?series=${run.id}#trend` }, "Trend"),
     isWritable && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (tag.value.trim()) { change({ add: [tag.value.trim()] }, ""); tag.value = ""; } } } }, tag, el("button", { type: "submit" }, "Add tag")));
@@ -83,9 +91,10 @@ const app = document.getElementById("app");
 if (!page.tiles) {
   replace(app, head(), errors, actions(), empty("The run is not complete", page.resume_note));
 } else {
-  const view = { ...page, totals: page.totals };
+  const view = { ...page, totals: page.totals, edit_rules: `/runs/${run.id}/rules` };
   replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
+    runCharts(run.id, page.attributes),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),

@@ -47,7 +47,7 @@ function runTable(rows) {
   const table = sortableTable({
     caption: "Runs, newest first", step: STEP,
     columns: [
-      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.rescored_from && el("span", { class: "run-id" }, `rescored from ${run.rescored_from}`), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       { name: "when", label: "Started", cell: (run) => moment(run.started_at) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
       { name: "convention", label: "Convention", cell: (run) => run.convention.replaceAll("_", " ") },

@@ -1,12 +1,13 @@
 // Builds the page, and switches between the report and a single case.
 
 function start() {
-  const run = data("run"), opened = data("opened"), before = data("before");
+  const run = data("run"), opened = data("opened"), before = run.comparison ? data("before") : {};
   document.title = `${run.title} · fieldmark`;
   const list = caseBrowser(run, opened);
   const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
   const sections = [
     ["overview", "Overview", () => overview(run)],
+    ["charts", "Charts", () => chartSection(run, { scores: run.scores, attributeHref: (attribute) => hashAddress("cases", { attribute }) })],
     ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, before)]] : []),
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
@@ -52,7 +53,7 @@ function start() {
       if (isCompared) showHighlighted(single);
       else {
         const field = highlightField(single, { path, attribute: filters.attribute, error: filters.error });
-        if (field) placeExplanation(field, explainPanel(field.dataset.path, reportFacts(run, run.cases.lines[rank], field)));
+        if (field) placeExplanation(field, explainPanel(field.dataset.field, reportFacts(run, run.cases.lines[rank], field)));
       }
     } else {
       drawn = -1;

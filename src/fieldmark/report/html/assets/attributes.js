@@ -25,6 +25,11 @@ const RANKS = {
   lost: ["By score lost", scoreLost],
 };
 
+// A link to the rule of a field; only the web application can change rules.
+function ruleLink(page, path) {
+  return el("a", { class: "edit-rule", href: `${page}?${new URLSearchParams({ path })}`, "aria-label": `Edit rule of ${path}` }, "Edit rule");
+}
+
 function attributeSection(run) {
   const trends = run.trends && new Map(run.trends.attributes);
   const url = stateInUrl("rank", "attributes");
@@ -43,7 +48,7 @@ function attributeSection(run) {
   const table = sortableTable({
     caption: "Attributes", step: 25, empty: "No attributes match the filter.",
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [name(row), row[6] && row[6] !== "exact" && el("span", { class: "detail" }, shown(row[6]))] },
+      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [name(row), row[6] && row[6] !== "exact" && el("span", { class: "detail" }, shown(row[6])), run.edit_rules && ruleLink(run.edit_rules, row[0])] },
       { name: "bar", label: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row[1], { width: 110, links: barLinks(row) }) },
       { name: "tp", label: "TP", hint: "True positives: predicted and correct", ...counts(0, "tp") },
       { name: "tn", label: "TN", hint: "True negatives: empty on both sides", ...counts(1, "tn") },

@@ -39,7 +39,7 @@ function caseView(rank, { run, opened, list }) {
     view && view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
     view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
     view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    view ? openedParts(view, (path) => `#case-${rank + 1}${filterQuery({ ...list.state, path })}`) : el("p", { class: "notice" }, notOpened(run.cases)));
+    view ? openedParts(view, view.pages, (path) => `#case-${rank + 1}${filterQuery({ ...list.state, path })}`) : el("p", { class: "notice" }, notOpened(run.cases)));
 }
 
 // The place of a case in the filtered list, and the cases before and after it.
@@ -50,15 +50,18 @@ function neighborsOf(rank, list) {
   return { position: index + 1, total: ranks.length, previous: at(index - 1), next: at(index + 1) };
 }
 
-// `link` returns the address of a field of the case by its path.
-function openedParts(view, link = null) {
-  const [control, tree] = view.tree.length ? documentTree(view.tree, link) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
+// The parts of a case. `pages` are its pages, or a promise of them, if there may be any, and `link`
+// returns the address of a field of the case by its path.
+function openedParts(view, pages = view.pages, link = null) {
+  const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
+  describeFields(tree, view.tree, link);
   const valueless = view.tree.length > 0 && view.tree.every((node) => kindOf(node[2]) === "hidden");
+  const documents = el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
+    el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
+    valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
+  const page = (pages || view.regions) && pageSection(view.regions, pages, tree);
   return [
-    el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
-      el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
-      valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree),
-    view.regions && el("section", null, el("h2", null, "Regions"), regionMap(view.regions)),
+    pages ? el("div", { class: "beside" }, documents, page) : [documents, page],
     view.evaluators && el("section", null, el("h2", null, "Evaluators"), evaluatorCards(view.evaluators)),
     !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),
   ];

@@ -74,12 +74,6 @@ function selectsAttribute(filter, path) {
   return path === above || (path.startsWith(above) && [".", "["].includes(path[above.length]));
 }
 
-// The path of a key below a path, with quotes if necessary, as in the library.
-function joinPath(parent, key) {
-  if (!/^[^.[\]"*]*[^.[\]"*\s][^.[\]"*]*$/.test(key)) return `${parent}[${JSON.stringify(key)}]`;
-  return parent ? `${parent}.${key}` : key;
-}
-
 // Warnings as one line that can be opened.
 function warningLine(texts) {
   if (!texts || !texts.length) return null;

@@ -4,7 +4,7 @@ function detectionSection(run) {
   return section("detection", "Detection", "Average precision and average recall of detected regions.", run.detection.map(detectionSet));
 }
 
-function detectionSet([title, [images, regions, detections], metrics, classes]) {
+function detectionSet([title, [images, regions, detections], metrics, classes, curves]) {
   const precision = metrics.filter(([name]) => !name.startsWith("AR")), recall = metrics.filter(([name]) => name.startsWith("AR"));
   return el("div", { class: "detection" },
     title && el("h3", null, el("bdi", { class: "literal" }, shown(title))),
@@ -12,7 +12,23 @@ function detectionSet([title, [images, regions, detections], metrics, classes]) 
     el("div", { class: "columns" },
       el("div", { class: "panel" }, el("h3", null, "Average precision"), detectionFacts(precision)),
       el("div", { class: "panel" }, el("h3", null, "Average recall"), detectionFacts(recall))),
+    Object.values(curves || {}).some((points) => points.length) && curvePanel(curves),
     classes.length > 0 && classTable(classes));
+}
+
+const CURVES = { AP: ["plot-line", "IoU 0.50 to 0.95"], AP50: ["plot-line dashed", "IoU 0.50"], AP75: ["plot-line dotted", "IoU 0.75"] };
+
+// The precision of all classes at each recall, for the thresholds that have names.
+function curvePanel(curves) {
+  const known = Object.entries(CURVES).filter(([name]) => curves[name] && curves[name].length);
+  const at = (points, place) => place / (points.length - 1);
+  const unit = (text) => axis(text, [], { ticks: UNIT_TICKS });
+  const tenths = Array.from({ length: 11 }, (_, part) => part / 10);
+  return chartPanel("Precision and recall", "The mean over classes of the best precision at each recall or above.",
+    [plot(`Precision by recall: ${known.map(([name, [, meaning]]) => `${name}, ${meaning}`).join("; ")}. The table contains the same data.`, { x: unit("recall"), y: unit("precision") },
+      (scale) => known.map(([name, [css]]) => plotLine(scale, curves[name].map((precision, place) => [at(curves[name], place), precision]), css))),
+    el("p", { class: "legend" }, known.map(([name, [css, meaning]]) => el("span", null, svg("svg", { width: 28, height: 10, "aria-hidden": "true" }, svg("path", { class: css, d: "M0 5H28" })), `${name}, ${meaning}`)))],
+    behind(["Recall", ...known.map(([name]) => name)], tenths.map((recall) => [rate(recall, 1), ...known.map(([name]) => rate(curves[name][Math.round(recall * (curves[name].length - 1))]))])));
 }
 
 function detectionFacts(metrics) {

@@ -17,7 +17,7 @@ function placeExplanation(field, panel) {
 
 // The explanation of a field in the report: of the data in the file, nothing is compared again.
 function reportFacts(run, caseLine, field) {
-  const { path, attribute, outcome, detail } = field.dataset;
+  const { field: path, attribute, outcome, detail } = field.dataset;
   const { rules = [], costs = {} } = run.explain || {};
   const rule = rules.find(([name]) => name === attribute);
   return [["case", String(caseLine[0])], ["path", path], ["attribute", attribute],

@@ -7,40 +7,67 @@ function isTabular(members) {
     && item[5].every((field) => !field[5] && !Array.isArray(field[0])));
 }
 
-function itemTable(members, place) {
+function itemTable(members, parent) {
   const names = [];
   for (const item of members) for (const field of item[5]) if (!names.includes(field[0])) names.push(field[0]);
   return el("div", { class: "table-scroll items", tabindex: "0", role: "group", "aria-label": "Items" },
     el("table", null,
       el("thead", null, el("tr", null, el("th", { scope: "col" }, "Item"), names.map((name) => el("th", { scope: "col" }, el("bdi", null, shown(name)))))),
-      el("tbody", null, members.map((item) => itemRow(item, names, placeBelow(place, item))))));
+      el("tbody", null, members.map((item) => itemRow(item, names, fieldPath(parent, item[0]), counterpart(item, members))))));
 }
 
-function itemRow(item, names, place) {
+// The nearest item of the other side, for an item that exists on one side only.
+function counterpart([[ours, theirs, , nearest]], members) {
+  if (nearest === undefined) return null;
+  return members.find(([[one, two]]) => (theirs === null ? one === null && two === nearest : two === null && one === nearest)) || null;
+}
+
+function itemRow(item, names, path, near) {
   const [[ours, theirs]] = item;
+  const nearFields = near && new Map(near[5].map((field) => [field[0], field]));
   const fields = new Map(item[5].map((field) => [field[0], field]));
   const compared = item[5].some((field) => field[1] !== 8);
   const state = !compared ? "" : theirs === null ? "missing" : ours === null ? "extra" : "";
   const wrong = item[5].some((field) => isMistake(field[1]));
-  return el("tr", { class: `item ${state} ${wrong ? "has-mistake" : ""}` },
+  return el("tr", { class: ["item", state, near && "near", wrong && "has-mistake"].filter(Boolean).join(" "), ...rowPath(path) },
     el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
-    names.map((name) => itemCell(fields.get(name), placeBelow(place, [name]))));
+    names.map((name) => (near && state ? leftoverCell(fields.get(name), nearFields.get(name), state, fieldPath(path, name)) : itemCell(fields.get(name), fieldPath(path, name)))));
 }
 
-function itemCell(field, place) {
+// A cell of an item without a counterpart, with what differs from the nearest item marked.
+function leftoverCell(field, near, state, path) {
+  if (!field) return el("td", { class: "quiet" });
+  const value = ([, , expected, candidate]) => (kindOf(expected) === "missing" ? candidate : expected);
+  const own = value(field);
+  if (!near) return el("td", rowPath(path), valueNode(own));
+  const other = value(near);
+  const pair = state === "missing" ? [own, other] : [other, own];
+  const same = JSON.stringify(own) === JSON.stringify(other);
+  const nodes = same ? [valueNode(own), valueNode(own)] : bothValues(...pair);
+  const node = nodes[state === "missing" ? 0 : 1];
+  const plain = !same && !nodes.some((each) => each.querySelector("del, ins"));
+  return el("td", { class: same ? "near-same" : "near-different", ...rowPath(path), title: same ? "equal to the nearest item" : "differs from the nearest item" },
+    plain ? el(state === "missing" ? "del" : "ins", null, node) : node);
+}
+
+function itemCell(field, path) {
+  const cell = cellNode(field);
+  return field ? fill(cell, rowPath(path), []) : cell;
+}
+
+function cellNode(field) {
   if (!field) return el("td", { class: "quiet" });
   const [, outcome, expected, candidate, comparison] = field;
-  const props = fieldProps(place, outcome, comparison);
   const title = [OUTCOMES[outcome].word, comparisonText(comparison)].filter(Boolean).join(": ");
-  if (outcome === MATCH && isSame(candidate)) return el("td", { ...props, title }, valueNode(expected));
-  if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { ...props, class: "quiet" });
-  if (OUTCOMES[outcome].css === "empty") return el("td", { ...props, class: "quiet", title }, valueNode(kindOf(expected) === "missing" ? candidate : expected));
+  if (outcome === MATCH && isSame(candidate)) return el("td", { title }, valueNode(expected));
+  if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { class: "quiet" });
+  if (OUTCOMES[outcome].css === "empty") return el("td", { class: "quiet", title }, valueNode(kindOf(expected) === "missing" ? candidate : expected));
   const [one, two] = bothValues(expected, candidate);
-  if (outcome === MISSING && kindOf(candidate) === "missing") return el("td", { ...props, class: "cell-missing has-mistake", title }, fieldLink(place, mark(outcome)), one);
-  if (outcome === EXTRA && kindOf(expected) === "missing") return el("td", { ...props, class: "cell-extra has-mistake", title }, fieldLink(place, mark(outcome)), two);
-  if (isSame(candidate)) return el("td", { ...props, class: `cell-${OUTCOMES[outcome].css}`, title }, fieldLink(place, mark(outcome)), one);
-  return el("td", { ...props, class: `cell-${OUTCOMES[outcome].css}${isMistake(outcome) ? " has-mistake" : ""}`, title },
-    el("div", { class: "stacked" }, fieldLink(place, mark(outcome)),
+  if (outcome === MISSING && kindOf(candidate) === "missing") return el("td", { class: "cell-missing", title }, mark(outcome), one);
+  if (outcome === EXTRA && kindOf(expected) === "missing") return el("td", { class: "cell-extra", title }, mark(outcome), two);
+  if (isSame(candidate)) return el("td", { class: `cell-${OUTCOMES[outcome].css}`, title }, mark(outcome), one);
+  return el("td", { class: `cell-${OUTCOMES[outcome].css}`, title },
+    el("div", { class: "stacked" }, mark(outcome),
       el("span", { class: "side" }, spoken("expected: "), one),
       el("span", { class: "side" }, spoken("predicted: "), two)));
 }

@@ -104,8 +104,8 @@ function domains(run) {
   const lines = wrong.slice(0, 8).map(([name, attributes, fields, ...mistakes]) => {
     const sum = mistakes.reduce((all, number) => all + number, 0);
     return {
-      name: el("a", { href: casesHref({ attribute: `${joinPath("", name)}.**` }), title: name }, el("bdi", { class: "key" }, shown(name))),
-      parts: ERROR_TYPES.map((outcome, place) => [OUTCOMES[outcome].css, mistakes[place], OUTCOMES[outcome].word, casesHref({ attribute: `${joinPath("", name)}.**`, error: errorFilter(outcome) })]),
+      name: el("a", { href: casesHref({ attribute: `${fieldPath("", name)}.**` }), title: name }, el("bdi", { class: "key" }, shown(name))),
+      parts: ERROR_TYPES.map((outcome, place) => [OUTCOMES[outcome].css, mistakes[place], OUTCOMES[outcome].word, casesHref({ attribute: `${fieldPath("", name)}.**`, error: errorFilter(outcome) })]),
       number: whole(sum), detail: `of ${whole(fields)}`,
     };
   });

@@ -14,66 +14,11 @@ function countNodes(nodes) {
   return [mistakes, fields];
 }
 
-// The attribute of a node below another: a path in which items have no index.
-function nodeAttribute(parent, [key, , , , comparison]) {
-  if (comparison && comparison.a) return comparison.a;
-  return Array.isArray(key) ? `${parent}[]` : key === "" ? parent : joinPath(parent, key);
-}
-
-// The path of a node, as in the results. An item has the index of the ground truth, if it exists
-// there. The key of a field that is not in the documents is its path.
-function nodePath(parent, [key, , , , comparison]) {
-  if (comparison && comparison.a) return key;
-  if (!Array.isArray(key)) return key === "" ? parent : joinPath(parent, key);
-  const place = key[0] === null ? key[1] : key[0];
-  if (typeof place === "number") return `${parent}[${place}]`;
-  return place.startsWith("[") || !parent ? `${parent}${place}` : `${parent}.${place}`;
-}
-
-function placeBelow(place, node) {
-  return { path: nodePath(place.path, node), attribute: nodeAttribute(place.attribute, node), items: Array.isArray(node[0]) ? [...place.items, node[0]] : place.items, link: place.link };
-}
-
-// The properties of the element of a field, by which it is found.
-function fieldProps({ path, attribute, items }, outcome, comparison) {
-  const named = (place) => (place === null ? "none" : typeof place === "number" ? place + 1 : place);
-  const placed = items.map(([ours, theirs, similarity]) => `expected item ${named(ours)}, predicted item ${named(theirs)}${similarity === null ? "" : `, similarity ${rate(similarity)}`}`);
-  return { "data-path": path || "$", "data-attribute": attribute || "$", "data-outcome": outcome, "data-detail": [comparisonText(comparison), ...placed].filter(Boolean).join("; ") };
-}
-
-// A link to a field of the case, if the page has one for each field.
-function fieldLink(place, ...content) {
-  return place.link ? el("a", { class: "field-link", href: place.link(place.path || "$"), title: "Explain this field" }, content) : content;
-}
-
-// Highlight a field, or the fields of an attribute with an outcome, and scroll to the first.
-// Returns that element, or null.
-function highlightField(root, { path = "", attribute = "", error = "" }) {
-  for (const each of root.querySelectorAll(".highlighted")) { each.classList.remove("highlighted"); each.removeAttribute("aria-current"); }
-  const fields = [...root.querySelectorAll("[data-path]")];
-  let found = path ? fields.filter((each) => each.dataset.path === path) : attribute ? fields.filter((each) => selectsAttribute(attribute, each.dataset.attribute)) : [];
-  if (!path && attribute) {
-    const wrong = found.filter((each) => isMistake(Number(each.dataset.outcome)));
-    const exact = wrong.filter((each) => errorFilter(Number(each.dataset.outcome)) === error);
-    found = exact.length ? exact : error === "tp" || error === "tn" || !wrong.length ? found : wrong;
-  }
-  for (const each of found) {
-    each.classList.add("highlighted");
-    each.setAttribute("aria-current", "true");
-    for (let above = each.parentElement; above && above !== root; above = above.parentElement) if (above.tagName === "DETAILS") above.open = true;
-    // A field that the filter of the tree hides is shown.
-    if (!each.classList.contains("has-mistake")) each.closest(".tree")?.classList.remove("only-mistakes");
-  }
-  if (found.length) found[0].scrollIntoView({ block: "center" });
-  return found[0] || null;
-}
-
-function documentTree(nodes, link = null) {
+function documentTree(nodes) {
   const [mistakes, fields] = countNodes(nodes);
-  const root = { path: "", attribute: "", items: [], link };
   const box = el("div", { class: "tree" },
     el("div", { class: "tree-head", "aria-hidden": "true" }, el("span"), el("span", null, "Field"), el("span", null, "Expected"), el("span", null, "Predicted")),
-    nodes.map((node) => treeNode(node, fields > 80, root)));
+    nodes.map((node) => treeNode(node, fields > 80, "")));
   if (mistakes && fields > 40) box.classList.add("only-mistakes");
   const control = choice("Fields", [["all", `All fields (${whole(fields)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]],
     box.classList.contains("only-mistakes") ? "mistakes" : "all",
@@ -81,19 +26,66 @@ function documentTree(nodes, link = null) {
   return [mistakes < fields && mistakes > 0 && control, box];
 }
 
-function treeNode(node, large, above) {
+const PLAIN_KEY = /^[^.[\]"*]*[^.[\]"*\s][^.[\]"*]*$/;
+
+// The path of a key or of an aligned item, with the index of the ground truth if there is one. Items
+// of the prediction without a counterpart may have the path of another item, so theirs starts with +.
+function fieldPath(parent, key) {
+  if (Array.isArray(key) && key[0] === null && !parent.startsWith("+")) return fieldPath(`+${parent}`, key);
+  if (!Array.isArray(key)) return PLAIN_KEY.test(key) ? `${parent}${parent && "."}${key}` : `${parent}[${JSON.stringify(key)}]`;
+  const place = key[0] === null ? key[1] : key[0];
+  if (typeof place === "number") return `${parent}[${place}]`;
+  return place.startsWith("[") || parent === "" ? parent + place : `${parent}.${place}`;
+}
+
+// The attributes of the row of a path.
+function rowPath(path) {
+  const extra = path.startsWith("+");
+  return { "data-path": extra ? path.slice(1) : path, "data-extra": extra };
+}
+
+// The path of a row, which starts with + in an extra item.
+function pathOfRow(row) {
+  return `${"extra" in row.dataset ? "+" : ""}${row.dataset.path}`;
+}
+
+// The row of a field, or of the innermost branch that contains it.
+function rowOfPath(tree, path) {
+  const rows = Array.from(tree.querySelectorAll("[data-path]"));
+  const exact = rows.find((row) => pathOfRow(row) === path || row.dataset.name === path) || rows.find((row) => row.dataset.path === path);
+  if (exact) return exact;
+  const around = rows.filter((row) => isBelow(path, pathOfRow(row)));
+  return around.sort((one, two) => two.dataset.path.length - one.dataset.path.length)[0] || null;
+}
+
+function isBelow(path, parent) {
+  return parent !== "" && path.startsWith(parent) && /^[.[]/.test(path.slice(parent.length));
+}
+
+// Opens everything that hides a row, and scrolls to it.
+function revealRow(row) {
+  for (let each = row.parentElement; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+  const tree = row.closest(".tree");
+  if (tree && !row.getClientRects().length) {
+    const all = tree.closest(".documents") && tree.closest(".documents").querySelector('.choice [data-value="all"]');
+    if (all) all.click();
+  }
+  row.scrollIntoView({ block: "nearest" });
+}
+
+function treeNode(node, large, parent) {
   const [key, outcome, expected, candidate, , members] = node;
-  const place = placeBelow(above, node);
-  if (!members) return fieldRow(node, place);
+  const path = key === "" && !parent ? "" : fieldPath(parent, key);
+  if (!members) return fieldRow(node, path, parent);
   const [mistakes, fields] = countNodes(members);
   const open = mistakes > 0 || !large;
-  return el("details", { class: mistakes ? "branch has-mistake" : "branch", open },
+  return el("details", { class: mistakes ? "branch has-mistake" : "branch", open, ...rowPath(path) },
     el("summary", null,
       el("span", { class: "branch-name" }, keyName(key)),
       el("span", { class: "quiet" }, sizeText(expected, candidate, fields)),
       mistakes > 0 && el("span", { class: "branch-mistakes" }, plural(mistakes, "mistake"))),
-    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]], place),
-    isTabular(members) ? itemTable(members, place) : members.map((inner) => treeNode(inner, large, place)));
+    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]], path, parent),
+    isTabular(members) ? itemTable(members, path) : members.map((inner) => treeNode(inner, large, path)));
 }
 
 function sizeText(expected, candidate, fields) {
@@ -113,14 +105,14 @@ function keyName(key) {
   return el("bdi", { class: "key" }, key === "" ? "document" : shown(key));
 }
 
-function fieldRow([key, outcome, expected, candidate, comparison], place) {
+function fieldRow([key, outcome, expected, candidate, comparison], path, parent) {
   const { css } = OUTCOMES[outcome];
   const detail = comparisonText(comparison);
   const hidden = kindOf(expected) === "hidden";
   const [one, two] = bothValues(expected, candidate);
-  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}`, ...fieldProps(place, outcome, comparison) },
+  return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}`, ...rowPath(path), "data-name": !parent && typeof key === "string" && key !== path && key },
     mark(outcome),
-    el("div", { class: "field-key" }, fieldLink(place, keyName(key)), detail && el("div", { class: "detail" }, shown(detail))),
+    el("div", { class: "field-key" }, keyName(key), detail && el("div", { class: "detail" }, shown(detail))),
     !hidden && el("div", { class: "side ours", "data-side": "expected" }, one),
     !hidden && el("div", { class: "side theirs", "data-side": "predicted" }, two));
 }

@@ -42,8 +42,51 @@ const PLACEHOLDERS = {
   hidden: () => ["absent", "not available"],
   object: (slot) => ["shell", `{ ${plural(slot.o, "key")} }`],
   list: (slot) => ["shell", `[ ${plural(slot.a, "item")} ]`],
-  null: () => ["code", "null"],
+  null: () => ["absent", "null"],
 };
+
+// Whitespace as symbols, for a value that consists of nothing else.
+const WHITESPACE = { " ": ["␣", "space"], "\t": ["⇥", "tab"], "\n": ["↵", "line break"], "\u00a0": ["⍽", "no-break space"] };
+
+function blankNode(text) {
+  if (text === "") return el("span", { class: "value absent" }, "empty string");
+  const counts = new Map();
+  for (const each of text) {
+    const name = (WHITESPACE[each] || ["", "blank character"])[1];
+    counts.set(name, (counts.get(name) || 0) + 1);
+  }
+  const named = Array.from(counts, ([name, count]) => plural(count, name)).join(", ");
+  const symbols = Array.from(text.slice(0, 20), (each) => (WHITESPACE[each] || ["·"])[0]).join("");
+  return el("span", { class: "value blank" }, el("span", { class: "symbols", "aria-hidden": "true" }, symbols), " ", el("span", { class: "kind" }, `only ${named}`));
+}
+
+const MAX_UNBROKEN = 24;
+
+// Segments [same, text] as nodes. Numbers, dates and codes do not break inside.
+function segmentNodes(found, changed) {
+  const nodes = [];
+  let word = [], letters = "";
+  function finish() {
+    const code = /\d/.test(letters) && letters.length <= MAX_UNBROKEN;
+    nodes.push(code ? el("span", { class: "unbroken" }, word) : word);
+    word = [];
+    letters = "";
+  }
+  for (const [same, text] of found) {
+    for (const part of text.split(/(\s+)/).filter(Boolean)) {
+      const node = same ? shown(part) : el(changed, null, shown(part));
+      if (/^\s/.test(part)) {
+        finish();
+        nodes.push(node);
+      } else {
+        word.push(node);
+        letters += part;
+      }
+    }
+  }
+  finish();
+  return nodes;
+}
 
 function valueNode(slot, { diff = null, side = "" } = {}) {
   const kind = kindOf(slot);
@@ -51,11 +94,9 @@ function valueNode(slot, { diff = null, side = "" } = {}) {
     const [css, text] = PLACEHOLDERS[kind](slot);
     return el("span", { class: `value ${css}` }, text);
   }
-  if (kind === "string" && textOf(slot) === "") return el("span", { class: "value absent" }, "empty string");
+  if (kind === "string" && /^\s*$/u.test(textOf(slot)) && !slot.n) return blankNode(textOf(slot));
   const css = kind === "string" ? "text" : kind === "json" ? "json" : "code";
-  const inner = diff
-    ? diff.map(([same, text]) => (same ? shown(text) : el(side === "ours" ? "del" : "ins", null, shown(text))))
-    : shown(textOf(slot));
+  const inner = segmentNodes(diff || [[true, textOf(slot)]], side === "ours" ? "del" : "ins");
   return el("span", { class: `value ${css}` },
     el("bdi", { class: "literal" }, inner),
     slot !== null && slot.n && el("span", { class: "cut" }, ` … ${plural(slot.n - slot.t.length, "more character")}`));
@@ -71,8 +112,9 @@ function bothValues(expected, candidate) {
     valueNode(candidate, { diff: diff && diff[1], side: "theirs" }),
   ];
   const scalar = ["string", "number", "boolean"];
-  if (kinds[0] !== kinds[1] && kinds.every((kind) => scalar.includes(kind))) {
-    nodes.forEach((node, place) => node.append(el("span", { class: "kind" }, kinds[place])));
+  const alike = textOf(expected) === textOf(candidate);  // null and "null"
+  if (kinds[0] !== kinds[1] && kinds.every((kind) => scalar.includes(kind) || (alike && kind === "null"))) {
+    nodes.forEach((node, place) => node.append(" ", el("span", { class: "kind" }, kinds[place])));
   }
   return nodes;
 }

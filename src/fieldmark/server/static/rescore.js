@@ -1,0 +1,214 @@
+// The page that changes the rules of a run: a preview of what would change, and a new run with them.
+
+import { lastRequest, query, request } from "./api.js";
+import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
+import * as drafts from "./rules_draft.js";
+import { presetDialog } from "./rules_dialogs.js";
+import { button, data, el, labelled, mark, pathText, plural, rate, replace, section, select, shown, signed, whole } from "./report.js";
+import { address, debounce, empty, metricName, problem, sentence, toast } from "./page.js";
+
+const page = data("page");
+const OUTCOME_NAMES = ["match", "wrong_value", "format_error", "omission", "hallucination", "both_empty", "ignored", "error", "not_compared"];
+const METRIC_NAMES = { rqs: "RQS", completeness: "Completeness", hallucination: "Hallucination", accuracy: "Accuracy", safety: "Safety" };
+const LOWER_IS_BETTER = new Set(["hallucination"]);
+document.title = `Rules of ${page.title} · fieldmark`;
+
+let draft = drafts.fromFile(page.rules || { convention: page.applied.convention });
+let reasons = {};
+const original = JSON.stringify(drafts.fileOf(draft));
+const requestPreview = lastRequest();
+const result = el("div", { id: "preview-result" });
+const status = el("p", { role: "status", id: "preview-status" });
+const others = el("div", { class: "form-grid" });
+const problems = el("div"), progress = el("div", { id: "rescored" });
+const title = el("input", { type: "text", id: "rescore-title", maxlength: "200", placeholder: `${page.title}, other rules`, autocomplete: "off" });
+const start = button("Rescore into a new run", rescore, { class: "primary", id: "rescore" });
+const attributes = new Map(page.attributes.map(([path, comparator]) => [path.replaceAll("[]", "[*]"), comparator]));
+const editor = ruleEditor({
+  draft: () => draft, change, reasons: () => reasons, paths: [...attributes.keys()],
+  actions: [button("Presets…", () => presetDialog(page.presets, usePreset), { id: "presets" })],
+});
+
+function change(action, notice = "") {
+  const before = structuredClone(draft);
+  action();
+  preview();
+  if (notice) toast(notice, { undo: () => { draft = before; drawAll(); } });
+}
+
+function usePreset(preset) {
+  reasons = { ...reasons, ...preset.reasons };
+  change(() => { drafts.merge(draft, preset.rules); drawAll(); }, `Preset ${preset.title} added.`);
+}
+
+function drawAll() {
+  editor.draw();
+  drawOthers();
+  preview();
+}
+
+// Start from the rules of the run, or from a rule set of the workspace.
+function drawOthers() {
+  const defaults = draft.rest.defaults || {};
+  const match = (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "";
+  const origin = select("Start from", [["", "the rules of this run"], ["default", page.default_rules || "the default rules"], ...page.rule_sets.map(({ name }) => [`set:${name}`, `rule set ${name}`])], startFrom);
+  origin.querySelector("select").id = "start-from";
+  origin.querySelector("select").value = draft.from || "";
+  replace(others, origin, drafts.scoringSelects(draft, () => change(() => editor.draw())),
+    labelled("Other fields", comparatorSelect("Other fields", match, (value) => change(() => {
+      const { match: _, ...rest } = draft.rest.defaults || {};
+      draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
+      if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
+    }), { first: [["", "by the convention"]] })));
+}
+
+async function startFrom(from) {
+  try {
+    const found = from === "" ? { rules: page.rules || {} } : await request(from === "default" ? "/api/strategies" : `/api/rule-sets/${encodeURIComponent(from.slice(4))}`);
+    change(() => { draft = { ...drafts.fromFile({ convention: page.applied.convention, ...found.rules }), from }; drawAll(); }, "Rules replaced.");
+  } catch (error) {
+    replace(problems, problem(error));
+  }
+}
+
+// --- preview ---
+
+const preview = debounce(300, async () => {
+  const own = localProblems(draft);
+  replace(problems, own.length > 0 && problem({ problems: own }));
+  start.disabled = own.length > 0;
+  if (own.length) return stale("The preview is of the last valid rules.");
+  status.textContent = "Comparing…";
+  result.classList.add("stale");
+  try {
+    const found = await requestPreview(`/api/runs/${page.run}/preview`, { method: "POST", body: { rules: drafts.fileOf(draft) } });
+    result.classList.remove("stale");
+    status.textContent = conclusion(found);
+    replace(result, previewTables(found));
+  } catch (error) {
+    replace(problems, problem(error));
+    start.disabled = true;
+    stale("The preview is of the last valid rules.");
+  }
+  return null;
+});
+
+function stale(text) {
+  result.classList.add("stale");
+  status.textContent = result.childElementCount ? text : "";
+}
+
+function conclusion({ changed_fields: fields, changed_cases: cases, compared, cases: all, sample, step }) {
+  const changed = fields || cases ? `${plural(fields, "field")} of ${plural(cases, "case")} would change` : "Nothing would change";
+  return `${changed}${sample ? ` in a sample of ${whole(compared)} of ${plural(all, "case")} (one case of every ${whole(step)})` : ` in ${plural(all, "case")}`}.`;
+}
+
+function previewTables({ metrics, attributes: changed, examples, changed_fields: fields, errors, warnings, sample }) {
+  return [
+    sample && el("p", { class: "notice" }, "The figures are those of the sample. The new run compares all cases."),
+    errors > 0 && el("p", { class: "notice" }, `${plural(errors, "field")} could not be compared: no model is called for a preview.`),
+    warnings.length > 0 && el("details", { class: "notice", id: "preview-warnings" }, el("summary", null, plural(warnings.length, "warning")), el("ul", null, warnings.map((text) => el("li", null, shown(sentence(text)))))),
+    el("div", { class: "columns" },
+      table("Figures before and after", ["Figure", "Before", "After", "Change"], Object.entries(metrics).map(([name, { before, after }]) => [METRIC_NAMES[name] || metricName(name), rate(before), rate(after), changeText(before, after, LOWER_IS_BETTER.has(name))])),
+      changed.length > 0 && table("Attributes that change", ["Attribute", "Fields", "F1 before", "F1 after"], changed.slice(0, 12).map(({ attribute, fields: number, f1 }) => [pathText(attribute), whole(number), rate(f1.before), rate(f1.after)]), changed.length > 12 && `and ${plural(changed.length - 12, "more attribute")}`)),
+    examples.length > 0 && table("Examples", ["Case", "Field", "Expected", "Predicted", "Before", "After"], examples.slice(0, 20).map((each) => [
+      el("a", { href: `/runs/${page.run}/cases/${each.case}${query({ path: each.path })}` }, shown(each.case_id)), pathText(each.path), valueText(each, "expected"), valueText(each, "candidate"), outcomeNode(each.before), outcomeNode(each.after),
+    ]), fields > Math.min(20, examples.length) && `${whole(Math.min(20, examples.length))} of ${plural(fields, "changed field")}`),
+  ];
+}
+
+function table(caption, heads, rows, more = "") {
+  const numeric = (place) => (/^(Before|After|Change|Fields|F1)/.test(heads[place]) && caption !== "Examples" ? "numeric" : null);
+  return el("div", null, el("h3", null, caption), el("div", { class: "table-scroll" }, el("table", null, el("caption", { class: "spoken" }, caption),
+    el("thead", null, el("tr", null, heads.map((head, place) => el("th", { scope: "col", class: numeric(place) }, head)))),
+    el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, place) => el(place ? "td" : "th", { scope: place ? null : "row", class: numeric(place) }, cell))))))),
+  more && el("p", { class: "quiet" }, more));
+}
+
+function changeText(before, after, lower) {
+  if (before === null || after === null) return "–";
+  const difference = after - before;
+  const better = Math.abs(difference) < 0.0005 ? "" : (difference > 0) !== lower ? "better" : "worse";
+  return el("span", { class: better && `change-${better}` }, signed(difference), better && ` ${better}`);
+}
+
+function outcomeNode(side) {
+  const place = side === null ? OUTCOME_NAMES.length - 1 : OUTCOME_NAMES.indexOf(side.outcome);
+  return [mark(place, { word: true }), side && el("span", { class: "detail" }, shown(side.comparator), side.similarity !== null && ` ${rate(side.similarity)}`)];
+}
+
+function valueText(change, side) {
+  if (!(side in change)) return el("span", { class: "quiet" }, "missing");
+  const text = typeof change[side] === "string" ? change[side] : JSON.stringify(change[side]);
+  return el("bdi", { class: "literal" }, shown(text.length > 120 ? `${text.slice(0, 120)}…` : text));
+}
+
+// --- a new run ---
+
+async function rescore() {
+  start.disabled = true;
+  replace(problems);
+  try {
+    const job = await request(`/api/runs/${page.run}/rescore`, { method: "POST", body: { rules: drafts.fileOf(draft), title: title.value.trim() } });
+    follow(job);
+  } catch (error) {
+    replace(problems, problem(error));
+    start.disabled = false;
+  }
+}
+
+function follow(job) {
+  drawJob(job);
+  const events = new EventSource(`/api/jobs/${job.id}/events`);
+  events.addEventListener("job", (event) => {
+    const state = JSON.parse(event.data);
+    drawJob(state);
+    if (["done", "failed", "cancelled"].includes(state.state)) { events.close(); start.disabled = false; }
+  });
+  events.addEventListener("error", () => { if (events.readyState === EventSource.CLOSED) start.disabled = false; });
+}
+
+function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result: made, error }) {
+  const heading = { waiting: "Waiting for other jobs…", running: `Comparing: ${plural(cases, "case")}…`, done: "A new run was made. The old run is unchanged.", failed: "Rescoring failed. No run was made.", cancelled: "Cancelled. No run was made." };
+  replace(progress, el("div", { class: "panel job", role: "status" },
+    el("p", { class: "job-title" }, heading[state]),
+    ["waiting", "running"].includes(state) && el("div", { class: "job-actions" }, button("Cancel", () => request(`/api/jobs/${id}`, { method: "DELETE" }).catch((reason) => replace(problems, problem(reason))), { id: "cancel-rescore" })),
+    ["waiting", "running"].includes(state) && el("progress", { "aria-label": "Progress", ...(all && { max: all, value: read }) }),
+    state === "failed" && problem(error),
+    state === "done" && [
+      el("p", null, made.headline.map(({ label, value }) => `${label} ${rate(value)}`).join(", "), ".", !made.saved && " Temporary: deleted when the server stops."),
+      el("p", { class: "empty-actions job-actions" }, el("a", { class: "button", id: "open-rescored", href: `/runs/${made.run}` }, "Open new run"),
+        el("a", { class: "button", href: `/diff${query({ a: page.run, b: made.run, force: true })}` }, "Compare with the old run"),
+        button("Undo", () => undo(made.run), { id: "undo-rescore", "aria-label": "Undo: delete the new run" }))]));
+  progress.scrollIntoView({ block: "nearest" });
+}
+
+async function undo(run) {
+  try {
+    await request(`/api/runs/${run}`, { method: "DELETE" });
+    replace(progress);
+    toast("The new run was deleted. The old run is unchanged.");
+    start.focus();
+  } catch (error) {
+    replace(problems, problem(error));
+  }
+}
+
+const head = el("header", { class: "run-head" }, el("p", null, el("a", { href: `/runs/${page.run}` }, "← ", el("bdi", null, shown(page.title)))), el("h2", { class: "run-title" }, "Rules of ", el("bdi", null, shown(page.title))));
+const app = document.getElementById("app");
+if (page.problem) {
+  replace(app, head, empty("These rules cannot be changed here", sentence(page.problem), el("a", { class: "button", href: `/runs/${page.run}` }, "Back to the run")));
+} else {
+  replace(app, head,
+    el("p", { class: "lead" }, "Change a rule to see what would change. The documents of the run are compared again; the run itself is never changed."),
+    page.rules === null && el("p", { class: "notice" }, "The rules of this run are not stored: they were Python objects, or the run was made by an earlier version. The preview compares it with the rules below."),
+    problems,
+    section("rules", "Rules of fields", null, others, editor.node, comparatorReference()),
+    section("preview", "Preview", null, result),
+    el("div", { class: "save-bar" }, labelled("Title of the new run", title), start, button("Discard changes", () => { draft = drafts.fromFile(JSON.parse(original)); drawAll(); }, { id: "reset" }), status),
+    progress);
+  drawOthers();
+  const { path } = address(["path"]);
+  if (path) editor.addRow(path.replaceAll(/\[\d*\]/g, "[*]"), attributes.get(path.replaceAll(/\[\d*\]/g, "[*]")) || "exact");
+  else preview();
+}

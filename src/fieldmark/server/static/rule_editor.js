@@ -1,0 +1,189 @@
+// The table of rules: a field, how it is compared, and the options that this comparison has. Used by
+// the Rules page and by the page that changes the rules of a run.
+
+import * as drafts from "./rules_draft.js";
+import { button, data, el, plural, replace, search, shown, whole } from "./report.js";
+import { empty } from "./page.js";
+
+const page = data("page");
+const COMPARATORS = new Map(page.comparators.flatMap(({ comparators }) => comparators.map((each) => [each.name, each])));
+const SETTINGS = ["path", "match", "align", "weight", "required"];
+const LEADING = new Set(["threshold", "tolerance", "relative", "pattern", "algorithm", "order", "currency", "region", "format"]);
+const ALIGN = "align:";
+
+export function comparatorOf(name) {
+  return COMPARATORS.get(name);
+}
+
+// All comparators by what they compare; `aligners` are for lists whose items are compared.
+export function comparatorSelect(label, value, changed, { props = {}, first = [], aligners = false } = {}) {
+  const list = el("select", { "aria-label": label, ...props, on: { change: (event) => changed(event.target.value) } },
+    first.map(([name, text]) => el("option", { value: name }, text)),
+    page.comparators.map(({ group, comparators }) => el("optgroup", { label: group }, comparators.map(({ name, means, summary }) => el("option", { value: name, title: plainText(summary) }, means ? `${name} (= ${means})` : name)))),
+    aligners && el("optgroup", { label: "Items of a list, aligned by" }, page.aligners.map((name) => el("option", { value: ALIGN + name }, name))));
+  list.value = value;
+  return list;
+}
+
+export function numberInput(label, value, props, set) {
+  return el("input", { type: "number", "aria-label": label, value: value ?? "", step: "any", ...props, on: { change: (event) => {
+    const number = event.target.value === "" ? null : Number(event.target.value);
+    event.target.setAttribute("aria-invalid", String(!event.target.validity.valid && event.target.validity.badInput || (number !== null && ((props.min !== undefined && number < props.min) || (props.max !== undefined && number > props.max)))));
+    set(number);
+  } } });
+}
+
+// The paths of the fields in a document, as rules name them.
+export function pathsOf(value, prefix = "", found = new Set()) {
+  if (found.size >= 500) return found;
+  if (Array.isArray(value)) for (const item of value.slice(0, 20)) pathsOf(item, `${prefix}[*]`, found);
+  else if (value && typeof value === "object") for (const [key, inner] of Object.entries(value)) {
+    const step = /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key) ? (prefix ? `.${key}` : key) : `[${JSON.stringify(key)}]`;
+    pathsOf(inner, prefix + step, found);
+  } else if (prefix) found.add(prefix);
+  return found;
+}
+
+// `draft` returns the rules, `change(action, notice)` changes them. `paths` are offered as fields.
+export function ruleEditor({ draft, change, paths = [], filter = "", filtered = () => {}, actions = [], reasons = () => ({}) }) {
+  const table = el("div", { class: "strategy-table" });
+  const chips = el("div", { class: "count-chips", "aria-label": "Fields by strategy" });
+  const known = el("datalist", { id: "known-paths" }, paths.map((path) => el("option", { value: path })));
+  const box = search("Filter", "field name", (value) => { filter = value; filtered(value); draw(); }, { id: "rule-filter", value: filter });
+  const add = button("Add field", () => addRow(), { id: "add-row" });
+
+  function drawChips() {
+    replace(chips, drafts.counts(draft()).map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${word} ${whole(number)}`)));
+  }
+
+  function draw() {
+    drawChips();
+    const { rows } = draft();
+    const searched = filter.trim().toLowerCase();
+    const listed = rows.map((row, index) => [row, index]).filter(([row]) => String(row.path).toLowerCase().includes(searched));
+    const weighted = drafts.isWeighted(draft());
+    const heads = ["Field", "Compared by", "Options", ...(weighted ? ["Weight", "Required"] : []), ""];
+    if (!rows.length) return replace(table, empty("No rules for single fields", "All fields are compared as set for other fields.", button("Add field", () => addRow())));
+    return replace(table, el("div", { class: "table-scroll" }, el("table", null,
+      el("caption", { class: "spoken" }, "Rules of fields"),
+      el("thead", null, el("tr", null, heads.map((head) => el("th", { scope: "col" }, head || el("span", { class: "spoken" }, "Remove"))))),
+      el("tbody", null, listed.map(([row, index]) => rowNode(row, index, weighted)), !listed.length && el("tr", null, el("td", { colspan: heads.length, class: "quiet" }, "No matching fields."))))),
+    listed.length < rows.length && el("p", null, button(`Show all ${plural(rows.length, "rule")}`, () => { filter = ""; box.querySelector("input").value = ""; filtered(""); draw(); }, { id: "all-rules" })),
+    !weighted && rows.some(({ weight, required }) => weight !== undefined || required !== undefined) && el("p", { class: "form-note" }, "Weights and required fields have an effect only on the score of the convention field accuracy; they are kept."));
+  }
+
+  function rowNode(row, index, weighted) {
+    const name = row.path || "the new field";
+    const comparator = COMPARATORS.get(row.match);
+    const reason = reasons()[row.path];
+    const node = el("tr", { "data-path": row.path },
+      el("td", null, el("input", { type: "text", value: row.path, list: "known-paths", "aria-label": "Field", placeholder: "vendor.name or lines[*].amount", spellcheck: "false", on: { change: (event) => change(() => { row.path = event.target.value.trim().replaceAll("[]", "[*]"); node.dataset.path = row.path; }) } })),
+      el("td", null, comparatorSelect(`Comparison of ${name}`, row.align ? ALIGN + alignName(row.align) : row.match || "", (value) => change(() => { setComparison(row, value); redraw(); }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true }),
+        comparator && el("p", { class: "detail" }, comparator.means && `${row.match} means ${comparator.means}. `, shown(plainText(comparator.summary))),
+        reason && el("p", { class: "detail" }, "Reason: ", shown(reason))),
+      el("td", null, optionFields(row, comparator)),
+      weighted && el("td", { class: "narrow" }, numberInput(`Weight of ${name}`, row.weight, { min: 0, placeholder: 1 }, (value) => change(() => setOption(row, "weight", value)))),
+      weighted && el("td", { class: "narrow" }, el("input", { type: "checkbox", "aria-label": `${name} is required`, checked: row.required !== false, on: { change: (event) => change(() => setOption(row, "required", event.target.checked ? null : false)) } })),
+      el("td", null, button("Remove", () => change(() => { draft().rows.splice(index, 1); draw(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` })));
+    // Only this row is drawn again, so that the focus stays where it is.
+    function redraw() {
+      const fresh = rowNode(row, index, weighted);
+      node.replaceWith(fresh);
+      fresh.querySelector("select").focus();
+      drawChips();
+    }
+    return node;
+  }
+
+  function optionFields(row, comparator) {
+    const options = comparator ? comparator.options : [];
+    const shownNames = new Set([...SETTINGS, ...options.map(({ name }) => name)]);
+    const rest = Object.entries(row).filter(([name]) => !shownNames.has(name));
+    const leading = options.filter(({ name }) => LEADING.has(name)), more = options.filter(({ name }) => !LEADING.has(name));
+    return [
+      leading.length > 0 && el("div", { class: "rule-options" }, leading.map((option) => optionField(row, option))),
+      more.length > 0 && el("details", { class: "rule-more", open: more.some(({ name }) => row[name] !== undefined) }, el("summary", null, plural(more.length, "more option")), el("div", { class: "rule-options" }, more.map((option) => optionField(row, option)))),
+      rest.length > 0 && el("p", { class: "detail" }, shown(rest.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", "))),
+    ];
+  }
+
+  function optionField(row, { name, kind, choices, default: usual, description }) {
+    const set = (value) => change(() => setOption(row, name, value));
+    const label = `${name[0].toUpperCase()}${name.slice(1).replaceAll("_", " ")} of ${row.path || "the new field"}`;
+    const fallback = name === "threshold" ? draft().thresholds[row.match === "auto" ? "semantic" : String(row.match).toLowerCase()] ?? usual : usual;
+    let control = null;
+    if (kind === "number") control = numberInput(label, row[name], { ...(name === "threshold" && row.match !== "distance" && { min: 0, max: 1 }), placeholder: fallback ?? "" }, set);
+    else if (kind === "boolean") control = el("input", { type: "checkbox", "aria-label": label, checked: row[name] ?? usual ?? false, on: { change: (event) => set(event.target.checked === (usual ?? false) ? null : event.target.checked) } });
+    else if (kind === "choice") {
+      control = el("select", { "aria-label": label, on: { change: (event) => set(event.target.value || null) } }, el("option", { value: "" }, usual ? `${usual} (default)` : "not set"), choices.filter((word) => word !== usual).map((word) => el("option", { value: word }, word)));
+      control.value = row[name] === usual ? "" : row[name] ?? "";
+    } else {
+      const text = Array.isArray(row[name]) ? row[name].join(", ") : row[name] ?? "";
+      const read = (value) => (kind === "list" ? value.split(",").map((word) => word.trim()).filter(Boolean) : value.trim());
+      control = el("input", { type: "text", "aria-label": label, value: text, placeholder: choices ? choices.join(", ") : "", spellcheck: "false", on: { change: (event) => set(event.target.value.trim() ? read(event.target.value) : null) } });
+    }
+    return el("label", { class: "rule-option", title: description ? plainText(description) : null }, el("span", null, name.replaceAll("_", " ")), control);
+  }
+
+  // Add a rule for a field at the end, because later rules take precedence, or show the one that it
+  // has. The filter hides the others.
+  function addRow(path = "", match = "") {
+    const { rows } = draft();
+    filter = path;
+    box.querySelector("input").value = path;
+    if (!path || !rows.some((row) => row.path === path)) change(() => rows.push({ path, match: match || "EXACT" }));
+    draw();
+    const row = [...table.querySelectorAll("tbody tr")].findLast((each) => each.dataset.path === path);
+    row.classList.add("current");
+    row.querySelector(path ? "select" : "input").focus();
+    row.scrollIntoView({ block: "center" });
+  }
+
+  draw();
+  return { node: el("div", null, el("div", { class: "controls" }, box, add, actions), known, chips, table), draw, addRow };
+}
+
+// Names in docstrings are quoted with backquotes.
+function plainText(text) {
+  return text.replaceAll("`", "");
+}
+
+function alignName(align) {
+  return typeof align === "object" ? align.type : align;
+}
+
+function setComparison(row, word) {
+  for (const name of Object.keys(row)) if (!["path", "weight", "required"].includes(name)) delete row[name];
+  if (word.startsWith(ALIGN)) row.align = word.slice(ALIGN.length);
+  else if (word) row.match = word;
+}
+
+function setOption(row, name, value) {
+  if (value === null || value === undefined) delete row[name];
+  else row[name] = value;
+}
+
+// What all comparators do, for people who choose one.
+export function comparatorReference() {
+  return el("details", { class: "reference", id: "comparators" }, el("summary", null, "What the comparators do"),
+    page.comparators.map(({ group, comparators }) => [
+      el("h3", null, group),
+      el("dl", { class: "comparators" }, comparators.map(({ name, means, summary }) => [el("dt", null, el("code", null, name)), el("dd", null, means && [`The same as ${means}. `], shown(plainText(summary)))])),
+    ]));
+}
+
+// The problems of a draft that can be found without the server.
+export function localProblems(draft) {
+  const found = [], seen = new Set();
+  for (const { path } of draft.rows) {
+    if (!path) found.push({ message: "Every row must have a field." });
+    else if (seen.has(path)) found.push({ message: `Duplicate field ${path}.` });
+    seen.add(path);
+  }
+  const checkThreshold = (label, value) => { if (!(value >= 0 && value <= 1)) found.push({ message: `${label} must be between 0 and 1.` }); };
+  for (const [name, value] of Object.entries(draft.thresholds)) checkThreshold(`The ${name} threshold`, value);
+  for (const row of draft.rows) if (typeof row.threshold === "number" && row.match !== "distance") checkThreshold(`The threshold of ${row.path}`, row.threshold);
+  for (const [name, value] of Object.entries(draft.weights)) if (!(value >= 0 && Number.isFinite(value))) found.push({ message: `The weight of ${name} must be at least 0.` });
+  for (const { name, limit } of draft.gates) if (!name || !Number.isFinite(limit)) found.push({ message: "Every gate must have a metric and a limit." });
+  return found;
+}
