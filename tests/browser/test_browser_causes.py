@@ -112,7 +112,18 @@ def test_heat_map_is_used_by_keyboard(open_page, report):
 
 
 def test_run_page_links_to_cases_and_a_case_shows_the_field(app):
-    page = app("/runs/causes", "document.querySelector('#cases tbody a')")
+    page = app(
+        "/runs/causes",
+        "document.querySelector('#heat') && document.querySelector('#cases tbody a')",
+    )
+    page.click("#values td.pair-worse a")
+    page.wait(f"location.search.includes('found=') && {IDS}.length === 4")
+    page.click("#mistakes td.example a")
+    page.wait("document.querySelector('.highlighted')")
+    app(
+        "/runs/causes",
+        "document.querySelector('#heat') && document.querySelector('#cases tbody a')",
+    )
     page.click("#attributes a[href*='attribute=state']")
     page.wait(f"location.search === '?attribute=state' && {IDS}.length === 4")
     page.choose("#case-tag", "tag-0")

@@ -25,7 +25,7 @@ from fieldmark.values.paths import PathError, covers, leaves, parse_path
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.cases import case_of_row
 
-__all__ = ["SelectedCases"]
+__all__ = ["SelectedCases", "worst_first"]
 
 _SORT_KEYS: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
     "worst": lambda head: case_sort_key(head.score, head.errors_by_type.total, head.number),
@@ -82,11 +82,15 @@ def _has_values(index: CaseIndex) -> bool:
     return first.has_values
 
 
+def worst_first(index: CaseIndex) -> list[CaseHead]:
+    """Return all cases, worst first."""
+    return index.select("worst", lambda: sorted(index.heads, key=_SORT_KEYS["worst"]))
+
+
 def _ranked(index: CaseIndex, ranks: str) -> set[int]:
     """Return the numbers of the cases at some places of the list of all cases, worst first."""
     first, last = map(int, ranks.split("-"))
-    worst = index.select("worst", lambda: sorted(index.heads, key=_SORT_KEYS["worst"]))
-    return {head.number for head in worst[max(first - 1, 0) : last]}
+    return {head.number for head in worst_first(index)[max(first - 1, 0) : last]}
 
 
 def _passes(head: CaseHead, query: CaseQuery) -> bool:

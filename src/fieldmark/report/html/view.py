@@ -40,7 +40,7 @@ from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.explanation import cost_facts
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["PageEmbedder", "RunView", "view_of"]
+__all__ = ["PageEmbedder", "RunView", "most_mistakes_first", "view_of"]
 
 PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
 """Returns the pages of a case, given by its id and metadata, for the page."""
@@ -73,7 +73,7 @@ def view_of(
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
-    wrong = _most_mistakes_first(summary)
+    wrong = most_mistakes_first(summary)
     heat = HeatMap(wrong, len(listed.lines), listed.total)
     mistakes, tables = MistakeGroups(), ValueTables(wrong)
     attributes = attribute_lines(summary, comparators_by_attribute(run.attributes))
@@ -177,7 +177,7 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
     return {"rules": rules, "costs": costs}
 
 
-def _most_mistakes_first(summary: Summary) -> list[str]:
+def most_mistakes_first(summary: Summary) -> list[str]:
     """Return the attributes with mistakes, those with the most of them first."""
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     return sorted(filter(counts.get, counts), key=lambda path: -counts[path])

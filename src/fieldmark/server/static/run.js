@@ -5,6 +5,7 @@ import { caseList } from "./case_list.js";
 import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
 import { empty, problem, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
+import { runMistakes } from "./run_mistakes.js";
 
 const page = data("page");
 const { run } = page;
@@ -99,6 +100,6 @@ if (!page.tiles) {
     page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
     page.confidence && confidenceSection(page),
-    weakSlices(), recommendations(), attributeSection(view), caseList(run.id, page));
+    weakSlices(), recommendations(), runMistakes(run.id, page), attributeSection(view), caseList(run.id, page));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
