@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
+    from fieldmark.api.plugins import plugins
     from fieldmark.api.power import PowerResult, power
     from fieldmark.api.preview import PreviewResult, preview_rules
     from fieldmark.api.proposed_rules import ProposedRules
@@ -103,6 +104,7 @@ __all__ = [
     "label",
     "lint",
     "open_run",
+    "plugins",
     "power",
     "preview_rules",
     "rank",
@@ -146,6 +148,7 @@ _MODULES: Final = {
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
     "ProposedRules": "fieldmark.api.proposed_rules",
+    "plugins": "fieldmark.api.plugins",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
     "PreviewResult": "fieldmark.api.preview",

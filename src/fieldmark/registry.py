@@ -1,8 +1,8 @@
 """The registry of comparators, aligners, evaluators and other strategies that files refer to.
 
 A built-in is a row in a table below; a plug-in is an entry point in a group such as
-`fieldmark.comparators` or `fieldmark.evaluators`. Both name a class as `module:Class`, which is
-imported on first use.
+`fieldmark.comparators` or `fieldmark.readers`. Both name a class as `module:Class`, which is
+imported on first use. A plug-in that cannot be used is an error only where its name is used.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from functools import cache
 from keyword import iskeyword
@@ -19,11 +20,14 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, Missing
+from fieldmark.version import VERSION
 
 __all__ = [
     "Option",
     "Plugin",
+    "Registration",
     "aligner",
+    "built_in",
     "canonical",
     "comparator",
     "create",
@@ -31,6 +35,8 @@ __all__ = [
     "names",
     "options",
     "provider",
+    "registrations",
+    "strategies",
     "with_safety",
 ]
 
@@ -44,6 +50,8 @@ class Plugin(StrEnum):
     EVALUATORS = "evaluators"
     TARGETS = "targets"
     SAFETY = "safety"
+    READERS = "readers"
+    EXPORTERS = "exporters"
 
     @property
     def noun(self) -> str:
@@ -69,6 +77,8 @@ _NOUNS: Final = {
     Plugin.EVALUATORS: "evaluator type",
     Plugin.TARGETS: "target",
     Plugin.SAFETY: "safety judge",
+    Plugin.READERS: "reader",
+    Plugin.EXPORTERS: "exporter",
 }
 
 _SAFE: Final[Mapping[str, str]] = {
@@ -144,6 +154,30 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "wordlist": "fieldmark.judges.safety:WordlistSafety",
         "llm": "fieldmark.judges.safety:LlmSafety",
     },
+    Plugin.READERS: {
+        "langsmith": "fieldmark.data.presets:LangSmith",
+        "braintrust": "fieldmark.data.presets:Braintrust",
+        "openai-evals": "fieldmark.data.presets:OpenAiEvals",
+        "promptfoo": "fieldmark.data.presets:Promptfoo",
+        "inspect": "fieldmark.data.presets:Inspect",
+        "labelstudio": "fieldmark.data.presets:LabelStudio",
+        "textract": "fieldmark.data.presets:Textract",
+        "azure-di": "fieldmark.data.presets:AzureDocumentIntelligence",
+        "google-docai": "fieldmark.data.presets:GoogleDocumentAi",
+        "mindee": "fieldmark.data.presets:Mindee",
+    },
+    Plugin.EXPORTERS: {
+        "markdown": "fieldmark.report.exporters:Markdown",
+        "markdown-short": "fieldmark.report.exporters:MarkdownShort",
+        "junit": "fieldmark.report.exporters:Junit",
+        "csv": "fieldmark.report.exporters:AttributesCsv",
+        "csv-cases": "fieldmark.report.exporters:CasesCsv",
+        "csv-outcomes": "fieldmark.report.exporters:OutcomesCsv",
+        "xlsx": "fieldmark.report.exporters:Xlsx",
+        "parquet": "fieldmark.report.exporters:Parquet",
+        "eval-results": "fieldmark.report.exporters:EvalResults",
+        "json": "fieldmark.report.exporters:Json",
+    },
 }
 
 
@@ -156,6 +190,21 @@ class Option:
     default: object | Missing = MISSING
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A built-in or a plug-in: its name, its class, and the package that it comes from.
+
+    `conflict` says why its name cannot be used: another package has the same.
+    """
+
+    kind: Plugin
+    name: str
+    target: str
+    package: str
+    version: str
+    conflict: str = ""
+
+
 def names(kind: Plugin) -> tuple[str, ...]:
     """Return all names of a kind, built-ins first.
 
@@ -165,6 +214,11 @@ def names(kind: Plugin) -> tuple[str, ...]:
     return tuple(_table(kind))
 
 
+def built_in(kind: Plugin) -> tuple[str, ...]:
+    """Return the names of a kind that need no plug-in; plug-ins are not looked up."""
+    return tuple(_BUILT_IN[kind])
+
+
 def canonical(kind: Plugin, name: str) -> str | None:
     """Return the registered spelling of a name, or `None` if it is not registered.
 
@@ -172,10 +226,8 @@ def canonical(kind: Plugin, name: str) -> str | None:
     'numeric_tolerance'
     """
     table = _table(kind)
-    if name in table:
-        return name
-    spelled = name.replace("-", "_")
-    return spelled if spelled in table else None
+    spellings = (name, name.replace("-", "_"), name.replace("_", "-"))
+    return next((each for each in spellings if each in table), None)
 
 
 def load(kind: Plugin, name: str) -> type:
@@ -184,7 +236,30 @@ def load(kind: Plugin, name: str) -> type:
     if found is None:
         valid = ", ".join(names(kind))
         raise ConfigError.of(kind.unknown_message(name), hint=f"valid types: {valid}")
-    return _load(_table(kind)[found], found)
+    registered = _table(kind)[found]
+    if registered.conflict:
+        raise ConfigError.of(
+            f"plug-in {found!r}: {registered.conflict}",
+            hint="uninstall one of the two packages",
+        )
+    return _load(registered.target, found)
+
+
+def strategies(kind: Plugin) -> Iterator[tuple[str, type]]:
+    """Yield the name and the class of each strategy of a kind, except plug-ins that are broken."""
+    for name in names(kind):
+        with suppress(ConfigError):
+            yield name, load(kind, name)
+
+
+def registrations() -> Iterator[tuple[Registration, type | str]]:
+    """Yield everything that is registered, with its class or the reason why it cannot be used."""
+    for kind in Plugin:
+        for each in _registrations(kind):
+            try:
+                yield each, each.conflict or _load(each.target, each.name)
+            except ConfigError as error:
+                yield each, str(error)
 
 
 def comparator(name: str) -> type[Comparator]:
@@ -249,23 +324,40 @@ def _default(field: dataclasses.Field[object]) -> object | Missing:
 
 
 @cache
-def _table(kind: Plugin) -> Mapping[str, str]:
-    table: dict[str, str] = {}
-    for name, target in _registrations(kind):
-        if table.setdefault(name, target) != target:
-            raise ConfigError.of(
-                f"duplicate plug-in {name!r}: {table[name]} and {target}",
-                hint="uninstall one of the two packages",
-            )
+def _table(kind: Plugin) -> Mapping[str, Registration]:
+    """Return what each name stands for; the name of a built-in is never that of a plug-in."""
+    table: dict[str, Registration] = {}
+    for each in _registrations(kind):
+        if each.name not in table or (each.conflict and each.name not in _BUILT_IN[kind]):
+            table[each.name] = each
     return table
 
 
-def _registrations(kind: Plugin) -> Iterator[tuple[str, str]]:
+def _registrations(kind: Plugin) -> Iterator[Registration]:
+    """Yield the built-ins, then the plug-ins by name, with conflicts of names."""
     from importlib.metadata import entry_points  # slow to import, and not always needed
 
-    yield from _BUILT_IN[kind].items()
+    found: dict[str, Registration] = {}
+    for name, target in _BUILT_IN[kind].items():
+        found[name] = Registration(
+            kind=kind, name=name, target=target, package="fieldmark", version=VERSION
+        )
+        yield found[name]
     for point in sorted(entry_points(group=f"fieldmark.{kind}")):
-        yield point.name.replace("-", "_"), point.value
+        name = point.name.replace("-", "_")
+        other = found.get(name) or found.get(name.replace("_", "-"))
+        if other is not None and other.target == point.value:
+            continue  # a package that is found twice
+        package = getattr(point, "dist", None)
+        found[name] = Registration(
+            kind=kind,
+            name=name,
+            target=point.value,
+            package="" if package is None else package.name,
+            version="" if package is None else package.version,
+            conflict="" if other is None else f"{other.package or other.target} has the same name",
+        )
+        yield found[name]
 
 
 @cache
@@ -273,8 +365,12 @@ def _load(target: str, name: str) -> type:
     module, _, attribute = target.partition(":")
     try:
         strategy = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError.of(f"cannot load plug-in {name!r} ({target}): {error}") from error
-    if not (isinstance(strategy, type) and dataclasses.is_dataclass(strategy)):
-        raise ConfigError.of(f"plug-in {name!r} ({target}) is not a dataclass")
-    return strategy
+        if isinstance(strategy, type) and dataclasses.is_dataclass(strategy):
+            options(strategy)  # annotations that cannot be evaluated
+            return strategy
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        if not isinstance(error, ImportError | AttributeError):
+            reason = f"{type(error).__name__}: {reason}"
+        raise ConfigError.of(f"cannot load plug-in {name!r} ({target}): {reason}") from error
+    raise ConfigError.of(f"plug-in {name!r} ({target}) is not a dataclass")

@@ -108,10 +108,23 @@ def test_plug_in_is_registered_after_the_built_ins(installed):
     assert list(registry.options(Shouting)) == ["loudness", "echo"]
 
 
+def test_plug_in_cannot_replace_a_built_in(installed):
+    installed.append(EntryPoint("exact", f"{__name__}:Shouting", "fieldmark.comparators"))
+    assert registry.comparator("exact") is not Shouting
+    assert registry.names(Plugin.COMPARATORS).count("exact") == 1
+
+
+def test_name_of_two_plug_ins_is_an_error_only_if_it_is_used(installed):
+    for name in ("Shouting", "Keywords"):
+        installed.append(EntryPoint("loud", f"{__name__}:{name}", "fieldmark.comparators"))
+    assert registry.comparator("exact").name == "exact"
+    with pytest.raises(ConfigError, match=r"plug-in 'loud': .* has the same name; uninstall one"):
+        registry.comparator("loud")
+
+
 @pytest.mark.parametrize(
     ("name", "target", "message"),
     [
-        pytest.param("exact", f"{__name__}:Shouting", "duplicate plug-in 'exact'", id="taken-name"),
         pytest.param(
             "other", "no_such_module:X", "cannot load plug-in 'other'", id="missing-module"
         ),

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.evaluators import read_evaluator
 from fieldmark.config.located import locate
@@ -18,6 +19,7 @@ from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator, Score, needs_expected
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.registry import Plugin
 from fieldmark.run.evaluator_runner import open_evaluators
 from fieldmark.wire.scores import score_to_json
 
@@ -55,6 +57,8 @@ def open_judge(
 ) -> Iterator[Callable[[bytes], JsonObject]]:
     """Yield a function that answers requests; evaluators are reused while options are the same."""
     current: list[tuple[JsonObject, ConfiguredEvaluator]] = []
+    if registry.canonical(Plugin.EVALUATORS, name) is None:
+        _evaluator(name, {})  # before a request is read
 
     def judge(raw: bytes) -> JsonObject:
         try:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, cast
 
+from fieldmark import registry
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.explain import RunRules
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
-from fieldmark.errors import ConfigError
+from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject
+from fieldmark.registry import Plugin
+from fieldmark.report.exporters import Exporter
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
@@ -25,11 +26,12 @@ from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.remote_runs import local_copy
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
+from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.reviews import REVIEWS
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["KINDS", "file_name", "html_report", "write_report"]
+__all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
 
 HTML: Final = "html"
 _MAX_CASES_FOR_INTERVALS: Final = 2_000
@@ -40,28 +42,13 @@ _MAX_REVIEWS: Final = 2_000
 """The number of decisions of people in a report."""
 
 
-class _Export(NamedTuple):
-    """One kind of file: its name in the run directory and the function that writes it."""
-
-    file: str
-    module: str
-    function: str
+KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
+"""The kinds of reports that need no plug-in."""
 
 
-_EXPORTS: Final[Mapping[str, _Export]] = {
-    "markdown": _Export("report.md", "markdown", "write_markdown"),
-    "markdown-short": _Export("summary.md", "markdown", "write_markdown_short"),
-    "junit": _Export("junit.xml", "junit", "write_junit"),
-    "csv": _Export("attributes.csv", "csv", "write_csv"),
-    "csv-outcomes": _Export("outcomes.csv", "csv", "write_outcomes_csv"),
-    "xlsx": _Export("report.xlsx", "xlsx", "write_xlsx"),
-    "parquet": _Export("outcomes.parquet", "parquet", "write_parquet"),
-    "eval-results": _Export("eval-results.json", "eval_results", "write_eval_results"),
-    "json": _Export("report.json", "json", "write_json"),
-}
-"""All other kinds; modules in `report/exports` are imported on first use."""
-
-KINDS: Final = (HTML, *_EXPORTS)
+def kinds() -> tuple[str, ...]:
+    """Return the kinds of reports, with those of plug-ins."""
+    return (HTML, *registry.names(Plugin.EXPORTERS))
 
 
 def file_name(kind: str) -> str:
@@ -70,12 +57,14 @@ def file_name(kind: str) -> str:
     >>> file_name("html"), file_name("junit")
     ('report.html', 'junit.xml')
     """
-    if kind == HTML:
-        return "report.html"
-    if kind not in _EXPORTS:
-        hint = did_you_mean(kind, KINDS) or f"must be one of: {', '.join(KINDS)}"
+    return "report.html" if kind == HTML else _exporter(kind).file
+
+
+def _exporter(kind: str) -> Exporter:
+    if registry.canonical(Plugin.EXPORTERS, kind) is None:
+        hint = did_you_mean(kind, kinds()) or f"must be one of: {', '.join(kinds())}"
         raise ConfigError.of(f"unknown kind of report {kind!r}", hint=hint)
-    return _EXPORTS[kind].file
+    return cast("Exporter", registry.create(registry.load(Plugin.EXPORTERS, kind), {}))
 
 
 def write_report(
@@ -107,9 +96,16 @@ def write_report(
         raise ConfigError.of(f"only HTML reports can compare two runs, not {kind}")
     if pages is not None:
         raise ConfigError.of(f"only HTML reports can contain pages, not {kind}")
-    export = _EXPORTS[kind]
-    module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
-    getattr(module, export.function)(_shown_run(stored_run(run), values=values), path)
+    exporter, shown = _exporter(kind), _shown_run(stored_run(run), values=values)
+    try:
+        exporter.write(shown, path)
+    except (FieldmarkError, OSError):
+        raise
+    except Exception as error:
+        if type(exporter).__module__.startswith("fieldmark."):
+            raise
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ConfigError.of(f"exporter {kind!r} failed: {reason}") from error
     return path
 
 
@@ -182,6 +178,7 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         summary=run.complete_summary,
         cases=run.cases,
         attributes=run.compared_attributes,
+        label=read_notes(run.path).name,
         reviews=_reviews(run),
         rule_facts=lambda attribute: rules.of(attribute).facts(),
     )

@@ -93,6 +93,19 @@ class HelpCommand(click.Command):
             ctx.terminal_width = _help_width()
         return super().get_help(ctx).replace(_NO_BREAK, " ")
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command, and say if options have defaults of a file."""
+        named = [
+            param.opts[0]
+            for param in self.params
+            if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT_MAP
+        ]
+        if named and ctx.parent is not None and not ctx.params.get("quiet"):
+            from fieldmark.cli.streams import print_message
+
+            print_message(f"{', '.join(named)} from {getattr(ctx.parent.default_map, 'file', '')}")
+        return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by group; `--help` and other options without a group come last."""
         groups: dict[str, list[tuple[str, str]]] = {}

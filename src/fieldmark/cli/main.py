@@ -19,40 +19,60 @@ from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 from fieldmark.run.gc_tuning import relaxed_gc
 
-__all__ = ["main"]
+__all__ = ["load_command", "main"]
 
-_COMMANDS: Final = {
-    "score": ("score", "Score predictions against ground truth."),
-    "eval": ("eval", "Run eval files: evaluators, judges and gates."),
-    "diff": ("diff", "Compare two runs and test the difference for significance."),
-    "rank": ("rank", "Rank several runs and test every pair for significance."),
-    "consensus": ("consensus", "Combine several predictions and show where they disagree."),
-    "improve": ("improve", "Show what to fix first in the extraction."),
-    "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
-    "power": ("power", "Compute how many cases a gate needs to detect a drop."),
-    "plan": ("plan", "Divide a run into partitions for any scheduler."),
-    "work": ("work", "Process one partition of a plan."),
-    "merge": ("merge", "Merge the results of all partitions into a run."),
-    "rescore": ("rescore", "Apply other rules or another convention to a saved run."),
-    "preview": ("preview", "Show what other rules would change in a saved run."),
-    "show": ("show", "List the worst cases of a run, or show one case."),
-    "explain": ("explain", "Explain the outcome of one field of a case."),
-    "report": ("report", "Write an HTML report of a run, or export it."),
-    "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
-    "infer": ("infer", "Propose a rules file from data."),
-    "lint": ("lint", "Find likely faults in ground truth."),
-    "validate": ("validate", "Check eval, rules and strategy files."),
-    "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
-    "import": ("import_", "Convert eval files of other tools."),
-    "judge": ("judge", "Run a built-in evaluator as a code judge."),
-    "label": ("label", "Draw pairs of a run for labeling by people."),
-    "review": ("review", "Show the decisions of people on a run, and what they change."),
-    "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
-    "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
-    "triage": ("triage", "Decide which values of new predictions need review."),
-    "serve": ("serve", "Start the web application and HTTP API."),
-    "demo": ("demo", "Score the bundled sample documents."),
+_GROUPS: Final = {
+    "Score": {
+        "score": ("score", "Score predictions against ground truth."),
+        "eval": ("eval", "Run eval files: evaluators, judges and gates."),
+        "demo": ("demo", "Score the bundled sample documents."),
+    },
+    "Understand": {
+        "show": ("show", "List the worst cases of a run, or show one case."),
+        "explain": ("explain", "Explain the outcome of one field of a case."),
+        "improve": ("improve", "Show what to fix first in the extraction."),
+        "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
+        "lint": ("lint", "Find likely faults in ground truth."),
+        "review": ("review", "Show the decisions of people on a run, and what they change."),
+    },
+    "Compare": {
+        "diff": ("diff", "Compare two runs and test the difference for significance."),
+        "rank": ("rank", "Rank several runs and test every pair for significance."),
+        "consensus": ("consensus", "Combine several predictions and show where they disagree."),
+        "power": ("power", "Compute how many cases a gate needs to detect a drop."),
+    },
+    "Rules": {
+        "infer": ("infer", "Propose a rules file from data."),
+        "rescore": ("rescore", "Apply other rules or another convention to a saved run."),
+        "preview": ("preview", "Show what other rules would change in a saved run."),
+    },
+    "Report": {
+        "report": ("report", "Write an HTML report of a run, or export it."),
+        "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
+        "serve": ("serve", "Start the web application and HTTP API."),
+    },
+    "Confidence and labels": {
+        "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
+        "triage": ("triage", "Decide which values of new predictions need review."),
+        "label": ("label", "Draw pairs of a run for labeling by people."),
+        "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
+    },
+    "Large runs": {
+        "plan": ("plan", "Divide a run into partitions for any scheduler."),
+        "work": ("work", "Process one partition of a plan."),
+        "merge": ("merge", "Merge the results of all partitions into a run."),
+    },
+    "Files and tools": {
+        "init": ("init", "Create a starter project with data, rules, an eval file and a test."),
+        "validate": ("validate", "Check eval, rules and strategy files."),
+        "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
+        "import": ("import_", "Convert eval files of other tools."),
+        "judge": ("judge", "Run a built-in evaluator as a code judge."),
+        "plugins": ("plugins", "List comparators, evaluators, readers and their plug-ins."),
+        "doctor": ("doctor", "Check the installation and say how to fix it."),
+    },
 }
+_COMMANDS: Final = {name: each for group in _GROUPS.values() for name, each in group.items()}
 """The module and help of every command, so that the main help imports none of them."""
 
 _CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
@@ -62,9 +82,21 @@ _CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
 _DEBUG: Final = "FIELDMARK_DEBUG"
 _EXAMPLES: Final = (
     "fieldmark demo",
+    "fieldmark init invoices --yes",
     "fieldmark score truth.jsonl predictions.jsonl",
     "fieldmark score truth/ predictions/ --min macro_f1_by_attribute=0.9",
+    "fieldmark improve latest",
+    "fieldmark diff latest~1 latest",
 )
+
+
+def load_command(name: str) -> click.Command | None:
+    """Import a command."""
+    if name not in _COMMANDS:
+        return None
+    module = importlib.import_module(f"fieldmark.cli.{_COMMANDS[name][0]}")
+    command: click.Command = module.command
+    return command
 
 
 class _LazyGroup(HelpGroup):
@@ -74,19 +106,17 @@ class _LazyGroup(HelpGroup):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"fieldmark.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return load_command(cmd_name)
 
     def format_commands(
         self,
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+        width = max(map(len, _COMMANDS))
+        for heading, group in _GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in group.items()])
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001
@@ -111,7 +141,8 @@ def fieldmark() -> None:
     """Score extracted data against ground truth.
 
     Compares JSON that was extracted from documents with the correct JSON and reports, field by
-    field, what matches, what is wrong, what is missing and what is hallucinated.
+    field, what matches, what is wrong, what is missing and what is hallucinated. Defaults of
+    options are read from fieldmark.toml or [tool.fieldmark] in pyproject.toml.
     """
 
 
@@ -165,7 +196,12 @@ def _run_and_report() -> int:
 
 def _run() -> int:
     try:
-        code = fieldmark.main(prog_name="fieldmark", standalone_mode=False)
+        defaults = None
+        if sys.argv[1:2] and sys.argv[1] in _COMMANDS:  # the main help needs none
+            from fieldmark.cli.defaults import Defaults
+
+            defaults = Defaults(load_command)
+        code = fieldmark.main(prog_name="fieldmark", standalone_mode=False, default_map=defaults)
     except click.ClickException as error:
         if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
             print_message(error.format_message())

@@ -12,6 +12,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
+from fieldmark import registry
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN, is_url
@@ -21,12 +22,12 @@ from fieldmark.data.inputs import (
     InputFormat,
     Inputs,
     Parse,
-    Preset,
     RowsAre,
 )
 from fieldmark.errors import ConfigError, OptionError, with_hint
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
+from fieldmark.registry import Plugin
 
 if TYPE_CHECKING:
     from fieldmark.metrics.gates import GateKind
@@ -40,6 +41,7 @@ __all__ = [
     "RUN",
     "Integer",
     "Number",
+    "RegisteredChoice",
     "RunArguments",
     "SuggestingChoice",
     "allow_code_option",
@@ -99,6 +101,25 @@ class SuggestingChoice(click.Choice[str]):
 
             message = f"unknown value {str(value)!r}; must be one of: {', '.join(self.choices)}"
             self.fail(with_hint(message, did_you_mean(str(value), self.choices)), param, ctx)
+
+
+class RegisteredChoice(SuggestingChoice):
+    """A choice of names in the registry; plug-ins are looked up if a name is not built in."""
+
+    def __init__(self, kind: Plugin, *others: str) -> None:
+        super().__init__([*others, *registry.built_in(kind)])
+        self._kind = kind
+        self._others = others
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the registered name."""
+        if value in self.choices:
+            return str(value)
+        name = registry.canonical(self._kind, str(value))
+        known = SuggestingChoice([*self._others, *registry.names(self._kind)])
+        return known.convert(value if name is None else name, param, ctx)
 
 
 class Integer(click.IntRange):
@@ -243,9 +264,9 @@ input_options: Final = combine(
         "--from",
         "preset",
         group=INPUT,
-        type=SuggestingChoice([preset.value for preset in Preset]),
+        type=RegisteredChoice(Plugin.READERS),
         metavar="TOOL",
-        help=f"Read exports of a tool: {_choices([preset.value for preset in Preset])}.",
+        help=f"Read exports of a tool: {_choices(registry.built_in(Plugin.READERS))}.",
     ),
     option(
         "--id",

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.report import KINDS, file_name, write_report
+from fieldmark.api.report import HTML, KINDS, file_name, write_report
 from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
-from fieldmark.cli.options import SuggestingChoice, values_option
+from fieldmark.cli.options import RegisteredChoice, values_option
 from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.data.files import is_url
+from fieldmark.registry import Plugin
 
 __all__ = ["command"]
 
@@ -34,7 +35,7 @@ _STDOUT = "-"
 @option(
     "--as",
     "kind",
-    type=SuggestingChoice(KINDS),
+    type=RegisteredChoice(Plugin.EXPORTERS, HTML),
     default="html",
     show_default=True,
     metavar="KIND",

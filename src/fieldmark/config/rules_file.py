@@ -321,8 +321,8 @@ def _refuse_option_without_strategy(option: str, settings: Located, context: Con
             message = f"option {option!r} requires {kind.article} {kind.noun}"
             context.add(message, location, hint)
             return
-        for name in registry.names(kind):
-            known.update(registry.options(registry.load(kind, name)))
+        for _, strategy in registry.strategies(kind):
+            known.update(registry.options(strategy))
     hint = did_you_mean(option, [*FIELD_KEYS.names, *known])
     context.add(f"unknown key {option!r}", location, hint)
 

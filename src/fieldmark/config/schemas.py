@@ -233,7 +233,7 @@ def _with_keys(keys: KeyTable, options: Mapping[str, JsonObject]) -> JsonObject:
 
 def _eval_definitions() -> JsonObject:
     """Return all definitions for eval files, except those for rules."""
-    evaluators = registry.names(Plugin.EVALUATORS)
+    evaluators = [name for name, _ in registry.strategies(Plugin.EVALUATORS)]
     gates = _described(
         GATE_KEYS.to_schema(),
         "Limits on metrics; if the run misses one, the command exits with code 1.",
@@ -244,7 +244,7 @@ def _eval_definitions() -> JsonObject:
             "anyOf": [{"required": ["expected"]}, {"required": ["expected_file"]}],
         },
         "target": _any_target(),
-        **{f"target_{name}": _one_target(name) for name in registry.names(Plugin.TARGETS)},
+        **{f"target_{name}": _one_target(name) for name, _ in registry.strategies(Plugin.TARGETS)},
         "evaluators": {"type": "array", "items": ref("evaluator")},
         "evaluator": {
             "type": "object",
@@ -259,7 +259,7 @@ def _eval_definitions() -> JsonObject:
 
 def _any_target() -> JsonObject:
     narrowed: list[JsonValue] = []
-    for name in registry.names(Plugin.TARGETS):
+    for name, _ in registry.strategies(Plugin.TARGETS):
         words = [word for word, (kind, _) in TARGET_WORDS.items() if kind == name]
         short: list[JsonValue] = [
             {"required": [word], "not": {"required": ["type"]}} for word in words

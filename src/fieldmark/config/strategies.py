@@ -6,7 +6,6 @@ A strategy is given as a name with options next to it, or as `{type: name, optio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_args
 
@@ -199,10 +198,11 @@ def strategies_with(option: str, *kinds: Plugin) -> list[str]:
     """Return the names of the strategies of these kinds that have an option."""
     found: list[str] = []
     for kind in kinds:
-        for name in registry.names(kind):
-            with suppress(ConfigError):  # a plug-in that cannot be loaded
-                if option in registry.options(registry.load(kind, name)):
-                    found.append(name)
+        found += [
+            name
+            for name, strategy in registry.strategies(kind)
+            if option in registry.options(strategy)
+        ]
     return found
 
 
@@ -283,7 +283,6 @@ STRATEGIES: Final[Mapping[str, str | type]] = {
 
 def strategy_types(kind: Plugin) -> Iterator[tuple[str, type]]:
     """Yield the name and the class of every strategy of a kind, with the words for comparators."""
-    for name in registry.names(kind):
-        yield name, registry.load(kind, name)
+    yield from registry.strategies(kind)
     for word, meant in STRATEGIES.items() if kind is Plugin.COMPARATORS else ():
         yield word, registry.load(kind, meant) if isinstance(meant, str) else meant

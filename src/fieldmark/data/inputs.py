@@ -8,10 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
 from fieldmark.values.json_limits import LIMITS, Limits
+from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
     from fieldmark.values.confidence import ReadConfidences
@@ -96,7 +97,7 @@ class InputFormat(StrEnum):
 
 
 class Preset(StrEnum):
-    """Tools and services whose exports can be read."""
+    """Tools and services whose exports can be read without a plug-in."""
 
     LANGSMITH = "langsmith"
     BRAINTRUST = "braintrust"
@@ -153,12 +154,18 @@ class Inputs:
             ("candidate_json", CandidateJson),
             ("duplicates", Duplicates),
             ("format_in", InputFormat),
-            ("preset", Preset),
         )
         for option, words in closed:
             value = getattr(self, option)
             if value is not None and value not in list(words):
                 raise OptionError(option, f"must be one of: {', '.join(words)}; got {value!r}")
+        if self.preset is not None and self.preset not in list(Preset):
+            from fieldmark import registry  # loads the names of plug-ins
+
+            if registry.canonical(registry.Plugin.READERS, self.preset) is None:
+                known = registry.names(registry.Plugin.READERS)
+                message = f"must be one of: {', '.join(known)}; got {self.preset!r}"
+                raise OptionError("preset", with_hint(message, did_you_mean(self.preset, known)))
         if self.parse == Parse.STRICT:
             for option, value in (
                 ("candidate_json", self.candidate_json == CandidateJson.LAST),

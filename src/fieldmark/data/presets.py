@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import ClassVar, Final, NamedTuple, TypeAlias, cast
 
+from fieldmark import registry
 from fieldmark.data.derived_rows import DerivedSource
 from fieldmark.data.directories import DirectorySource
 from fieldmark.data.inputs import Preset
 from fieldmark.data.json_documents import ValueSource
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, Location
+from fieldmark.errors import DataError, Location, OptionError
 from fieldmark.model.confidence import CONFIDENCE_KEY
 from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.reader import ExportReader
+from fieldmark.registry import Plugin
 from fieldmark.values.paths import resolve
 
 __all__ = ["read_preset"]
@@ -28,9 +31,9 @@ _Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"
 
 
-def read_preset(source: RowSource, preset: Preset) -> RowSource:
+def read_preset(source: RowSource, preset: str) -> RowSource:
     """Return the rows of an export; raise an error if the source is not such an export."""
-    reader = _READERS[preset]
+    reader = _reader(preset)
     if isinstance(source, DirectorySource):
         converted = _PresetDirectory(source.name, source, reader)
         first = next(converted.blocks()).rows[0]
@@ -54,6 +57,25 @@ def read_preset(source: RowSource, preset: Preset) -> RowSource:
     converted_file = ValueSource(source.name, cast("list[JsonValue]", found))
     converted_file.bytes_total = converted_file.bytes_read = source.bytes_total
     return converted_file
+
+
+def _reader(preset: str) -> _Reader:
+    """Return the function of a reader; an exception of a plug-in becomes an error of the data."""
+    made = registry.create(registry.load(Plugin.READERS, preset), {})
+    if not hasattr(made, "rows"):
+        suffixes = ", ".join(getattr(made, "suffixes", ()))
+        message = f"reader {preset!r} reads files with the suffix {suffixes} without --from"
+        raise OptionError("preset", message)
+
+    def rows(value: JsonValue) -> list[JsonObject]:
+        try:
+            return list(cast("ExportReader", made).rows(value))
+        except DataError:
+            raise
+        except Exception as error:
+            raise _not(preset, f"{type(error).__name__}: {error}") from error
+
+    return rows
 
 
 @dataclass(slots=True)
@@ -83,7 +105,7 @@ class _PresetDirectory(DerivedSource):
         return {key: value for key, value in rows[0].items() if key != "id"}
 
 
-def _not(preset: Preset, reason: str) -> DataError:
+def _not(preset: str, reason: str) -> DataError:
     return DataError(f"not an export that --from {preset} can read: {reason}")
 
 
@@ -601,15 +623,114 @@ def _joined(value: JsonValue) -> JsonValue:
     return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
-_READERS: Final[Mapping[Preset, _Reader]] = {
-    Preset.LANGSMITH: _langsmith,
-    Preset.BRAINTRUST: _braintrust,
-    Preset.OPENAI_EVALS: _openai_evals,
-    Preset.PROMPTFOO: _promptfoo,
-    Preset.INSPECT: _inspect,
-    Preset.LABELSTUDIO: _label_studio,
-    Preset.TEXTRACT: _textract,
-    Preset.AZURE_DI: _azure,
-    Preset.GOOGLE_DOCAI: _google,
-    Preset.MINDEE: _mindee,
-}
+# --- readers --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LangSmith:
+    """Data sets and experiments of LangSmith."""
+
+    name: ClassVar[str] = "langsmith"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _langsmith(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Braintrust:
+    """Experiments of Braintrust."""
+
+    name: ClassVar[str] = "braintrust"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _braintrust(value)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiEvals:
+    """Samples, logs and output items of OpenAI Evals."""
+
+    name: ClassVar[str] = "openai-evals"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _openai_evals(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Promptfoo:
+    """Results of promptfoo."""
+
+    name: ClassVar[str] = "promptfoo"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _promptfoo(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """Logs of Inspect AI."""
+
+    name: ClassVar[str] = "inspect"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _inspect(value)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStudio:
+    """Annotations of Label Studio."""
+
+    name: ClassVar[str] = "labelstudio"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _label_studio(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Textract:
+    """Responses of Amazon Textract."""
+
+    name: ClassVar[str] = "textract"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _textract(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AzureDocumentIntelligence:
+    """Responses of Azure AI Document Intelligence."""
+
+    name: ClassVar[str] = "azure-di"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _azure(value)
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleDocumentAi:
+    """Documents of Google Document AI."""
+
+    name: ClassVar[str] = "google-docai"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _google(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Mindee:
+    """Responses of Mindee."""
+
+    name: ClassVar[str] = "mindee"
+
+    def rows(self, value: JsonValue) -> list[JsonObject]:
+        """Return the rows of an export."""
+        return _mindee(value)

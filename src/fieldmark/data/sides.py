@@ -14,18 +14,17 @@ from fieldmark.data.input_warnings import (
     warn_nested_documents,
     warn_truth_as_predictions,
 )
-from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Preset, Role, RowsAre
+from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Role, RowsAre
 from fieldmark.data.json_documents import ValueSource, can_be_keyed, ensure_documents, is_record
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
-    ID_KEYS,
     Layout,
     detect_layout,
     detect_paired_layout,
     id_text,
     paired_keys,
 )
-from fieldmark.data.rows import RowBlock, RowSource, with_location
+from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, with_location
 from fieldmark.data.sources import open_source
 from fieldmark.errors import DataError, Location, OptionError
 from fieldmark.values.plain_json import is_table
@@ -232,7 +231,7 @@ def _read_preset(source: RowSource, options: Inputs, *roles: Role) -> tuple[RowS
     """Return the rows of an export, and the options with the keys of the sides that it has."""
     from fieldmark.data.presets import read_preset
 
-    converted = read_preset(source, Preset(options.preset or ""))
+    converted = read_preset(source, options.preset or "")
     sample = next(converted.blocks(), None)
     rows = [] if sample is None else [row for row in sample.rows if isinstance(row, dict)]
     expected, candidate = options.expected_key, options.candidate_key

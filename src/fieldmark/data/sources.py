@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 from fieldmark.data.files import (
     STDIN,
@@ -32,16 +32,18 @@ from fieldmark.data.json_documents import (
 )
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
-from fieldmark.data.layout import ID_KEYS
-from fieldmark.data.rows import RowSource, with_location
+from fieldmark.data.rows import ID_KEYS, RowSource, with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonObject
+from fieldmark.model.reader import FileReader
 from fieldmark.values.plain_json import is_table
 
 __all__ = ["open_source"]
 
 _PEEK_BYTES: Final = 1 << 12
 _WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))
+_TEXTS: Final = frozenset((".txt", ".log", ".md"))
+"""Suffixes of files that may contain JSON, for which no plug-in is looked up."""
 _JSON_START: Final = re.compile(r"\s*[\[{]")
 
 
@@ -109,7 +111,39 @@ def _open_path(name: str, dialect: JsonDialect, sheet: str | None, *, path: str 
     suffix = format_suffix(Path(name))
     if suffix in _WORKBOOKS:
         return _open_workbook(name, dialect, path, sheet)
+    if suffix and suffix not in _BY_SUFFIX and suffix not in _TEXTS:
+        reader = _plug_in(suffix)
+        if reader is not None:
+            return _open_by(reader, name, dialect, path)
     return _BY_SUFFIX.get(suffix, _open_json)(name, dialect, path)
+
+
+def _plug_in(suffix: str) -> FileReader | None:
+    """Return the reader of a plug-in for files with this suffix."""
+    from fieldmark import registry  # loads the names of plug-ins
+
+    for _, strategy in registry.strategies(registry.Plugin.READERS):
+        if suffix in getattr(strategy, "suffixes", ()):
+            return cast("FileReader", registry.create(strategy, {}))
+    return None
+
+
+def _open_by(reader: FileReader, name: str, dialect: JsonDialect, path: str) -> RowSource:
+    """Read all rows of a file; an exception of the reader becomes an error of the data."""
+    opened = open_file(path or name)
+    try:
+        rows = list(reader.read(cast("BinaryIO", opened.stream)))
+    except DataError as error:
+        raise with_location(error, Location(name)) from error.__cause__
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        message = f"reader {reader.name!r} cannot read the file: {reason}"
+        raise DataError(message, Location(name)) from error
+    finally:
+        opened.close()
+    source = ObjectSource(name, rows, dialect, text=True)
+    source.bytes_total = source.bytes_read = opened.size
+    return source
 
 
 def _open_jsonl(name: str, dialect: JsonDialect, path: str) -> RowSource:

@@ -44,7 +44,7 @@ COMPLETE: Final = RunStatus.COMPLETE
 LATEST: Final = "latest"
 _BACK: Final = re.compile(r"[0-9]{0,9}")
 
-_FORMAT: Final = 6
+_FORMAT: Final = 7
 _Parsed = TypeVar("_Parsed")
 _ORDER: Final = attrgetter("sequence", "started_at")
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC
@@ -111,7 +111,8 @@ def find_run(
         return Path(root) / tagged[-1]
     from fieldmark.values.text import did_you_mean
 
-    hint = did_you_mean(str(name), [entry.id for entry in entries])
+    tags = [tag for entry in entries for tag in entry.tags]
+    hint = did_you_mean(str(name), [*(entry.id for entry in entries), *tags, LATEST])
     raise ConfigError.of(
         f"run {str(name)!r} not found, neither as a directory nor in {root}", hint=hint
     )
@@ -163,7 +164,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
             summary = _parse(summary_from_json, path, SUMMARY)
             _check_complete_rows(f"{path}/{RESULTS}")
             headline = headline_of(summary, summary_bytes=summary_size, results_bytes=results_size)
-        tags, note = _parse(parse_notes, path, NOTES) if notes >= 0 else RunNotes()
+        noted = _parse(parse_notes, path, NOTES) if notes >= 0 else RunNotes()
     except ValueError as error:
         return RunEntry(id=name, status=CORRUPT, problem=str(error))
     return RunEntry(
@@ -177,10 +178,13 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         cases=None if headline is None else headline.cases,
         metrics=None if headline is None else headline.metrics,
         vacuous=() if headline is None else headline.vacuous,
-        tags=tags,
-        note=note,
+        tags=noted.tags,
+        note=noted.note,
         sequence=manifest.sequence,
         eval=manifest.eval,
+        verdict="" if headline is None else headline.verdict,
+        name=noted.name,
+        archived=noted.archived,
         rescored_from=manifest.parent,
     )
 

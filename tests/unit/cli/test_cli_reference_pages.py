@@ -21,6 +21,8 @@ from fieldmark.registry import Plugin
 DOCS = Path(__file__).parents[3] / "docs"
 BUILT_IN = "fieldmark."
 PAGES = {
+    Plugin.READERS: "plugins.md",
+    Plugin.EXPORTERS: "plugins.md",
     Plugin.EVALUATORS: "eval-files.md",
     Plugin.SAFETY: "meaning.md",
     Plugin.TARGETS: "eval-files.md",

@@ -52,6 +52,7 @@ SCRIPTS: Final = (
     "explain.js",
     "regions.js",
     "evaluators.js",
+    "metric_tabs.js",
     "case.js",
     "overview.js",
     "pictures.js",

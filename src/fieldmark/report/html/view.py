@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.field_cost import field_cost
+from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.slices import parse_slice_keys
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import worst_attributes
@@ -21,6 +22,7 @@ from fieldmark.report.html.cases import ReportLimits, case_documents, worst_case
 from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
+from fieldmark.report.html.metric_tabs import run_quality
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
@@ -75,8 +77,7 @@ def view_of(
     listed = worst_cases(run.cases(), limits.listed)
     wrong = most_mistakes_first(summary)
     heat = HeatMap(wrong, len(listed.lines), listed.total)
-    mistakes, tables = MistakeGroups(), ValueTables(wrong)
-    attributes = attribute_lines(summary, comparators_by_attribute(run.attributes))
+    mistakes, tables, repeated = MistakeGroups(), ValueTables(wrong), RepeatedErrors()
     paths = [path for path, _ in worst_attributes(summary.attributes)]
     facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
     ranks: dict[str, int] = {}
@@ -94,6 +95,8 @@ def view_of(
         mistakes.add(case, times, rank)
         tables.add(case, rank)
         facts.add(case, times, rank)
+        if case.has_values:
+            repeated.add(case.outcomes, case.attributes, case.case)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
@@ -105,14 +108,15 @@ def view_of(
         for rank, view in documents.within_limit()
         if view is not None
     ]
-    manifest = run.manifest
+    manifest, comparators = run.manifest, comparators_by_attribute(run.attributes)
     view: JsonObject = {
         "name": run.name,
         "title": run.title,
         "date": manifest.finished_at or manifest.started_at,
         "convention": summary.convention.name,
         **metrics_view(summary),
-        "attributes": attributes,
+        "attributes": attribute_lines(summary, comparators),
+        "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
@@ -129,6 +133,7 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
+        "repeated": [each.text for each in repeated.errors()],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "value_tables": tables.view(),

@@ -12,6 +12,7 @@ function start() {
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
+    ["quality", "Quality", () => qualitySection(run)],
     ["mistakes", "Worst fields", () => worstFields(run, caseLink)],
     ...(run.advice ? [["advice", "Recommendations", () => adviceSection(run)]] : []),
     ["attributes", "Attributes", () => attributeSection(run)],

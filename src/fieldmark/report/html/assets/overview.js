@@ -129,7 +129,7 @@ function worstFields(run, caseLink) {
     ],
   });
   table.show(run.mistakes);
-  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", table.node);
+  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", repeatedErrors(run.repeated), table.node);
   function exampleCell(row) {
     const [, , , , , rank, path, expected, candidate] = row;
     if (rank === null || rank === undefined) return DASH;

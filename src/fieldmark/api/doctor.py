@@ -1,0 +1,182 @@
+"""Check an installation: versions, optional features, plug-ins, and where runs are written."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from fieldmark.api.arguments import checked
+from fieldmark.api.evaluate import check_ready_eval
+from fieldmark.api.plugins import plugins
+from fieldmark.config.context import Code
+from fieldmark.config.eval_file import load_eval
+from fieldmark.errors import FieldmarkError
+from fieldmark.model.kernel import COMPILED
+from fieldmark.run.eval_setup import one_per_target
+from fieldmark.store.index import ROOT
+from fieldmark.values.text import plural
+from fieldmark.version import VERSION
+from fieldmark.wire.checks import Check, CheckStatus
+
+__all__ = ["doctor"]
+
+_PACKAGE: Final = "fieldmark"
+_OLDEST: Final = (3, 11)
+_HIDDEN: Final = frozenset({"dev"})
+"""Extras for developers only."""
+_LOW_SPACE: Final = 100 << 20
+
+
+@checked
+def doctor(directory: Path | str = ROOT, *, eval_file: Path | str | None = None) -> list[Check]:
+    """Check the installation, and that runs can be written to a directory.
+
+    With `eval_file`, its judges, models and targets are checked as before a run, which may contact
+    their endpoints. Nothing else uses the network.
+
+    >>> [check.name for check in doctor()][:3]
+    ['fieldmark', 'python', 'kernel']
+    """
+    checks = [*_versions(), *_extras(), _plugins(), _directory(Path(directory)), *_terminal()]
+    if eval_file is not None:
+        checks.append(_eval_file(eval_file))
+    return checks
+
+
+def _versions() -> Iterator[Check]:
+    ok, warning, error = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR
+    yield Check(name="fieldmark", status=ok, found=VERSION)
+    supported = sys.version_info >= _OLDEST
+    yield Check(
+        name="python",
+        status=ok if supported else error,
+        found=f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        fix="" if supported else "use Python 3.11 or newer",
+    )
+    yield Check(
+        name="kernel",
+        status=ok if COMPILED else warning,
+        found="compiled" if COMPILED else "pure Python: same results, slower",
+        fix="" if COMPILED else "unset FIELDMARK_PURE, or install a C compiler and reinstall",
+    )
+    requirements = [each for each in _requirements() if not each[1]]
+    missing = [name for name, _ in requirements if _version(name) is None]
+    yield Check(
+        name="dependencies",
+        status=error if missing else ok,
+        found=f"not installed: {', '.join(missing)}"
+        if missing
+        else ", ".join(f"{name} {_version(name)}" for name, _ in requirements),
+        fix="pip install --force-reinstall fieldmark" if missing else "",
+    )
+
+
+def _requirements() -> Iterator[tuple[str, str]]:
+    """Yield the packages that are required, each with the extra that it belongs to."""
+    try:
+        listed = metadata.requires(_PACKAGE) or []
+    except metadata.PackageNotFoundError:  # run from a copy of the source
+        return
+    for line in listed:
+        requirement, _, marker = line.partition(";")
+        name = requirement.strip()
+        for end in "[(<>=!~ ":
+            name = name.partition(end)[0]
+        _, named, extra = marker.partition("extra ==")
+        yield name, extra.strip().strip("'\"") if named else ""
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _extras() -> Iterator[Check]:
+    """Yield a check for each extra; those that are not installed are no error."""
+    extras: dict[str, list[str]] = {}
+    for name, extra in _requirements():
+        if extra and extra not in _HIDDEN and name != _PACKAGE:
+            extras.setdefault(extra, []).append(name)
+    for extra, names in sorted(extras.items()):
+        missing = [name for name in names if _version(name) is None]
+        yield Check(
+            name=f"extra {extra}",
+            status=CheckStatus.OFF if missing else CheckStatus.OK,
+            found=f"not installed: {', '.join(missing)}"
+            if missing
+            else ", ".join(f"{name} {_version(name)}" for name in names),
+            fix=f'pip install "fieldmark[{extra}]"' if missing else "",
+        )
+
+
+def _plugins() -> Check:
+    found = plugins(built_in=False)
+    failed = [each for each in found if each.error]
+    return Check(
+        name="plug-ins",
+        status=CheckStatus.WARNING if failed else CheckStatus.OK,
+        found="; ".join(each.error for each in failed) or plural(len(found), "plug-in"),
+        fix="fieldmark plugins --installed" if failed else "",
+    )
+
+
+def _directory(directory: Path) -> Check:
+    """Check that a file can be created in the directory, or in the one where it will be created."""
+    name = "run directory"
+    existing = directory
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Check(
+            name=name,
+            status=CheckStatus.ERROR,
+            found=f"cannot write to {existing.resolve()}: {error.strerror or error}",
+            fix="use --out DIR or --no-save",
+        )
+    low = free < _LOW_SPACE
+    return Check(
+        name=name,
+        status=CheckStatus.WARNING if low else CheckStatus.OK,
+        found=f"{directory.resolve()}, {free >> 20:,} MB free",
+        fix="free some space" if low else "",
+    )
+
+
+def _terminal() -> Iterator[Check]:
+    encoding = getattr(sys.stdout, "encoding", None) or "none"
+    unicode = encoding.lower().replace("-", "") == "utf8"
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    size = f", {shutil.get_terminal_size().columns} columns" if terminal else ""
+    colors = "colors" if terminal and not os.environ.get("NO_COLOR") else "no colors"
+    yield Check(
+        name="terminal",
+        status=CheckStatus.OK if unicode else CheckStatus.WARNING,
+        found=f"{'terminal' if terminal else 'no terminal'}, {encoding}{size}, {colors}",
+        fix="" if unicode else "set PYTHONUTF8=1 to print all characters",
+    )
+
+
+def _eval_file(file: Path | str) -> Check:
+    """Check that the judges, models and targets of an eval file can be used."""
+    name = f"eval file {file}"
+    try:
+        specs = one_per_target(load_eval(file, code=Code.CHECK))
+        for spec in specs:
+            check_ready_eval(spec)
+    except FieldmarkError as error:
+        found = "; ".join(str(error).splitlines())
+        return Check(name=name, status=CheckStatus.ERROR, found=found, fix="see the message")
+    ready = ", ".join(spec.name for spec in specs)
+    return Check(name=name, status=CheckStatus.OK, found=f"{ready}: ready")

@@ -1,0 +1,50 @@
+"""`fieldmark plugins`: list what is registered."""
+
+from __future__ import annotations
+
+import click
+
+from fieldmark.api.plugins import plugins
+from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.help import make_command, option
+from fieldmark.cli.options import SuggestingChoice, output_options
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message
+from fieldmark.model.json import JsonValue
+from fieldmark.registry import Plugin
+
+__all__ = ["command"]
+
+
+@make_command(
+    examples=(
+        "fieldmark plugins",
+        "fieldmark plugins comparators readers",
+        "fieldmark plugins --installed --format json",
+    ),
+    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT),
+)
+@click.argument(
+    "kinds", metavar="[KINDS]...", nargs=-1, type=SuggestingChoice([kind.value for kind in Plugin])
+)
+@option("--installed", is_flag=True, help="List plug-ins only, without what is built in.")
+@output_options
+def command(kinds: tuple[str, ...], *, installed: bool, output: OutputOptions) -> ExitCode:
+    """List comparators, evaluators, readers and others that are registered.
+
+    Shows the package that each comes from, and why a plug-in cannot be used. KINDS are comparators,
+    aligners, providers, evaluators, targets, safety, readers or exporters.
+    """
+    found = plugins(kinds, built_in=not installed)
+    failed = [each for each in found if each.error]
+    from fieldmark.report import plugins_view as view
+
+    rows: list[JsonValue] = [each.to_dict() for each in found]
+    OutputViews(
+        json=lambda: {"plugins": rows},
+        table=lambda: view.plugins_view(found),
+        markdown=lambda: view.plugins_markdown(found),
+        csv=lambda: view.plugins_csv(found),
+    ).print(output)
+    for each in failed if output.hides_failures else ():
+        print_message(f"fieldmark: {each.error}")
+    return ExitCode.BAD_INPUT if failed else ExitCode.OK
