@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-__all__ = ["CHECKED", "ROOT", "guarded", "load", "run_sanitized", "without_guard"]
+__all__ = ["CHECKED", "ROOT", "build_hook", "guarded", "load", "run_sanitized", "without_guard"]
 
 ROOT = Path(__file__).parents[1]
 CHECKED = sys.platform == "linux"

@@ -8,6 +8,7 @@
     │   └── InputTypeError   a Python object of a type that is not accepted; also a TypeError
     ├── StorageError     a result that could not be written
     ├── RunLockedError   another process is writing to the run
+    ├── RunStopped       a progress callback stopped the run, which is interrupted
     └── MissingExtra     an optional dependency is not installed; names the install command
 
 Problems in the compared documents are results, never exceptions.
@@ -29,6 +30,7 @@ __all__ = [
     "OptionError",
     "Problem",
     "RunLockedError",
+    "RunStopped",
     "StorageError",
     "with_hint",
 ]
@@ -135,6 +137,10 @@ class StorageError(FieldmarkError):
 
 class RunLockedError(FieldmarkError):
     """Another process is writing to the same run."""
+
+
+class RunStopped(FieldmarkError):
+    """A progress callback stopped a run; its cases are kept, and its status is `interrupted`."""
 
 
 class MissingExtra(FieldmarkError):

@@ -171,6 +171,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "markdown-short": "fieldmark.report.exporters:MarkdownShort",
         "junit": "fieldmark.report.exporters:Junit",
         "csv": "fieldmark.report.exporters:AttributesCsv",
+        "csv-cases": "fieldmark.report.exporters:CasesCsv",
         "csv-outcomes": "fieldmark.report.exporters:OutcomesCsv",
         "xlsx": "fieldmark.report.exporters:Xlsx",
         "parquet": "fieldmark.report.exporters:Parquet",

@@ -50,3 +50,12 @@ def test_scoring_a_small_pair_loads_only_what_it_uses():
     loaded = done.stdout.split()
     assert len(loaded) <= 110
     assert not [name for name in loaded if re.search("detection|coco|server|cli", name)]
+
+
+def test_comparing_a_pair_loads_nothing_of_runs():
+    code = "import sys, fieldmark as fm; fm.compare({'a': 1}, {'a': 2}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    loaded = done.stdout.split()
+    assert len([name for name in loaded if name.startswith("fieldmark")]) <= 86
+    unneeded = "numpy|rapidfuzz|statistics|fractions|random|summary|layout|gates"
+    assert not [name for name in loaded if re.search(rf"(^|\.)({unneeded})$", name)]

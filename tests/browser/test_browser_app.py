@@ -334,6 +334,8 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
         assert page.run("document.querySelector('#convention').value") == "four_phase"
         assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"
         assert page.run("document.querySelector('[aria-label=Metric]').value") == "rqs"
+        choices = "[...document.querySelector('#provider').options].map(({value}) => value)"
+        assert page.run(choices) == ["", "lexical"]
         page.wait("document.querySelector('.save-bar').textContent.includes('No unsaved changes')")
         assert page.run("document.querySelector('#save').disabled") is True
         goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
@@ -571,8 +573,15 @@ def test_paths_below_a_root_are_selected_and_a_job_is_cancelled(app, held_job): 
     page.wait(running)
     job = page.run(f"{running}.dataset.job")
     page.click(f"[data-job='{job}'] button")
+    page.click("#ask-cancel")  # the question can be declined
+    assert page.run(f"{running} && document.querySelector('dialog')") is None
+    page.click(f"[data-job='{job}'] button")
+    page.click("#ask-confirm")
     page.wait(f"document.querySelector(\"[data-job='{job}'][data-state=cancelled]\")")
-    assert "Cancelled" in page.text(f"[data-job='{job}']")
+    assert "8 cases, which are kept" in page.text(f"[data-job='{job}'] .job-status")
+    page.click(f"[data-job='{job}'] a")
+    page.wait("document.querySelector('#cases tbody a')")
+    assert page.text(".run-title") == "cancelled in the browser"
 
 
 def test_many_jobs_use_a_single_event_stream(app, server, held_job):  # noqa: F811
@@ -582,6 +591,7 @@ def test_many_jobs_use_a_single_event_stream(app, server, held_job):  # noqa: F8
     assert held_job.started.wait(TIMEOUT)
     page = app("/batch", "document.querySelectorAll('.job[data-state=waiting]').length === 8")
     page.click(f"[data-job='{names[-1]}'] button")
+    page.click("#ask-confirm")
     page.wait(f"document.querySelector(\"[data-job='{names[-1]}'][data-state=cancelled]\")")
     assert server.client.get(f"/api/jobs/{names[0]}").json()["state"] == "running"
     for name in names:
@@ -664,9 +674,7 @@ def test_late_response_does_not_replace_a_newer_one(app):
     page.type("#run-filter", "first")
     page.wait("window.release")
     page.type("#run-filter", "second")
-    shown = (
-        "[...document.querySelectorAll('tbody a')].map((each) => each.getAttribute('href')).join()"
-    )
+    shown = "[...document.querySelectorAll('a.run-name')].map((each) => each.getAttribute('href')).join()"
     page.wait(f"{shown} === '/runs/second'")
     page.run("window.release()")
     page.wait("window.released")
@@ -731,26 +739,27 @@ def test_trend_follows_any_metric_and_run(app):
         "document.querySelector('#trend figcaption')?.innerText.startsWith('attributes.total.f1 over')"
     )
     assert "Convention confusion; target 0.9" in page.text("#trend figcaption")
-    assert page.run("document.querySelector('#trend-series').value") == "first"
+    assert page.text("#trend-of").startswith("Runs comparable with first.")
     page.type("#trend-metric", "rqz")
     page.wait(
         "document.querySelector('#trend .problem')?.innerText.includes(\"did you mean 'rqs'?\")"
     )
 
 
-def test_deletion_of_a_run_can_be_undone(app, server):
+def test_deletion_of_a_run_is_confirmed(app, server):
     run = server.run(title="to be deleted")
     link = f"document.querySelector('a.run-name[href=\"/runs/{run}\"]')"
     page = app("/runs", link)
-    page.run(f"{link}.closest('tr').querySelector('button').click()")
+    for answer in ("#ask-cancel", "#ask-confirm"):
+        page.run(f"{link}.closest('tr').querySelector('.menu summary').click()")
+        page.run(f"{link}.closest('tr').querySelector('.menu .danger').click()")
+        assert (server.options.runs / run).is_dir()
+        assert page.count(".toast") == 0
+        page.click(answer)
     page.wait(f"!{link}")
-    page.click(".toast .undo")
-    page.wait(link)
-    assert (server.options.runs / run).is_dir()
-    page.run(f"{link}.closest('tr').querySelector('button').click()")
-    page.wait(f"!{link}")
-    page.click(".toast .close")
-    assert eventually(lambda: not (server.options.runs / run).exists())
+    page.wait("document.querySelector('.toast')")
+    assert page.text(".toast span") == "to be deleted deleted."
+    assert not (server.options.runs / run).exists()
 
 
 def test_cases_are_filtered_and_opened_one_after_the_other(app):

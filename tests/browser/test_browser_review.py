@@ -23,7 +23,7 @@ CANDIDATES = [
     {"id": "b", "vendor": "Volt", "total": 7, "items": []},
     {"id": "c", "vendor": "Cog", "total": 12345678901234567890, "items": []},
 ]
-READY = "document.querySelector('.review-context .tree') && document.querySelector('#effect table')"
+READY = "document.querySelector('.review-context .review-field') && document.querySelector('#effect table')"
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,8 @@ def test_review_by_keyboard_and_mouse(workspace, browser):
         goto(page, f"{server.url}/runs/one/review", READY)
         fields = [title(page)]
         assert "0 decided" in page.text(".review-progress")
+        highlighted = page.element(".review-context .review-field")
+        assert page.run(f"{highlighted}.dataset.path") == fields[0]
         # One decision of each kind by keyboard; the page goes on to the next undecided field.
         for number, key in enumerate("tb", 1):
             page.press(key)

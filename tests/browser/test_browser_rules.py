@@ -79,6 +79,21 @@ def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(se
     )
     assert first == f"/runs/{run}/cases/1?path=lines%5B0%5D.amount"
 
+    # The rule of a mistake in a case is reached from the case.
+    goto(page, f"{server.url}{first}", "document.querySelector('.edit-rule')")
+    links = page.run(
+        "[...document.querySelectorAll('.edit-rule')].map((link) => link.getAttribute('href'))"
+    )
+    assert links == [
+        f"/runs/{run}/rules?path={path}" for path in ("vendor.name", "lines%5B0%5D.amount")
+    ]
+    goto(
+        page,
+        f"{server.url}/runs/{run}/rules?path=lines%5B0%5D.amount",
+        f"document.querySelector('tr.current') && {preview_says('Nothing would change')}",
+    )
+    page.choose("tr[data-path='lines[*].amount'] select", "numeric_tolerance")
+
     # Wrong rules are never rescored; the last valid preview is marked as such.
     fill_in(page, "[aria-label='Tolerance of lines[*].amount']", "-1")
     page.wait("document.querySelector('.problem')?.textContent.includes('tolerance')")

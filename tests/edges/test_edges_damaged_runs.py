@@ -70,7 +70,7 @@ ADDRESSES = [
     "/api/runs/b/attributes",
     "/api/runs/b/improve",
     "/api/runs/b/slices",
-    "/api/runs/b/report.html",
+    "/api/runs/b/exports/html",
     "/api/runs/b/cases",
     "/api/runs/b/cases/1",
     "/api/runs/b/outcomes",

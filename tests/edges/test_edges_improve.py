@@ -157,3 +157,19 @@ def test_every_convention_is_supported(folder):
 @pytest.mark.parametrize("name", ["missing", "."])
 def test_an_unknown_run_is_rejected(run, command, name):
     assert command("improve", name).code == 2
+
+
+def test_repeated_errors_are_said_by_improve_and_show(folder, command):
+    items = [{"text": name, "price": price} for name, price in (("a", 12.5), ("b", 8.5))]
+    wrong = [{**item, "price": item["price"] * 100} for item in items] + [{"text": "c"}]
+    items.append({"text": "c", "price": 2})
+    pairs = [({"items": items}, {"items": wrong})] * 2
+    fm.score(pairs, out=folder / "run")
+    for arguments, text in (
+        ("improve run", "items[].price: all 4 values × 100"),
+        ("improve run --format markdown", "items[].price: all 4 values × 100"),
+        ("improve run --format json", "items[].price: all 4 values × 100"),
+        ("show run 1", "repeated error: items[].price: all 2 values × 100"),
+        ("show run 1 --format markdown", "Repeated error: items[].price: all 2 values × 100"),
+    ):
+        assert text in command(*arguments.split()).out.replace("\\", ""), arguments

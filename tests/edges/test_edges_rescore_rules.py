@@ -9,6 +9,7 @@ import re
 import pytest
 
 import fieldmark as fm
+from fieldmark.api import preview
 from fieldmark.store.reader import open_run
 
 TRUTH = [
@@ -201,18 +202,25 @@ def test_preview_counts_what_the_rescored_run_changes(inputs):
         assert (old, new) == (before.summary.metrics[name], after.summary.metrics[name])
 
 
-@pytest.mark.parametrize(
-    ("limit", "compared", "step"), [(1, 1, 7), (2, 2, 4), (3, 3, 3), (7, 7, 1)]
-)
-def test_a_sample_is_every_nth_case_and_says_so(folder, limit, compared, step):
-    pairs = [({"n": n}, {"n": n + 0.1}) for n in range(7)]
+@pytest.mark.parametrize("limit", [1, 10, 40, 100])
+def test_a_sample_is_random_and_says_so(folder, limit):
+    """Every tenth case is wrong, so that every tenth one would be a biased sample."""
+    pairs = [({"n": n}, {"n": n if n % 10 else n + 0.1}) for n in range(1, 101)]
     run = fm.score(pairs, out="run")
     rules = {"n": {"match": "numeric_tolerance", "tolerance": 0.2}}
-    found = fm.preview_rules(run, rules, limit=limit)
-    assert (found.compared, found.step, found.is_sample) == (compared, step, compared < 7)
-    assert found.changed_fields == compared
-    assert [each.number for each in found.examples] == [1 + step * n for n in range(compared)]
-    assert found.metrics["micro_f1"] == (0.0, 1.0)
+    found, again = (fm.preview_rules(run, rules, limit=limit) for _ in range(2))
+    assert found.to_dict() == again.to_dict()
+    assert (found.cases, found.compared, found.is_sample) == (100, limit, limit < 100)
+    assert found.changed_fields == len(found.examples) <= 10
+    assert all(each.number % 10 == 0 for each in found.examples)
+    assert limit < 40 or found.changed_fields > 0
+    assert all(each.field.case_id == str(each.number) for each in found.examples)
+
+
+def test_large_documents_make_the_sample_smaller(folder, monkeypatch):
+    monkeypatch.setattr(preview, "_LIMIT_BYTES", 1)
+    run = fm.score([({"n": n}, {"n": n}) for n in range(30)], out="run")
+    assert fm.preview_rules(run, {"n": {"match": "exact"}}).compared == 20
 
 
 def test_preview_calls_no_model(folder, monkeypatch):
@@ -231,7 +239,7 @@ def test_preview_and_rescore_on_the_command_line(inputs, command, folder):
     fm.score(*inputs, out="runs/before")
     shown = command("preview", "latest", "--rules", "rules.yaml", "--limit", "3", "--top", "1")
     assert shown.code == 0
-    assert "in a sample: 2 of 4 cases, every 2nd" in shown.out.splitlines()[0]
+    assert "in a random sample of 3 of 4 cases" in shown.out.splitlines()[0]
     found = json.loads(
         command("preview", "before", "--rules", "rules.yaml", "--format", "json").out
     )

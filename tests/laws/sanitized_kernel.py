@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from decimal import Decimal
 from random import Random
 
 from sanitizing import guarded, load
@@ -31,6 +32,7 @@ def plans() -> list:
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.optimal import Optimal
     from fieldmark.compare.fuzzy import Fuzzy
+    from fieldmark.compare.numeric import NumericTolerance
     from fieldmark.model.rule import Rule, Rules
 
     return [
@@ -38,6 +40,9 @@ def plans() -> list:
         Rules(fields=(Rule(path="rows", aligner=Optimal(threshold=0.3)),)),
         Rules(fields=(Rule(path="rows", aligner=Greedy(match_fields=("name", "qty"))),)),
         Rules(fields=(Rule(path="rows[*].name", comparator=Fuzzy()),)),
+        Rules(
+            fields=(Rule(path="rows[*].qty", comparator=NumericTolerance(tolerance=Decimal(2))),)
+        ),
     ]
 
 
@@ -122,9 +127,12 @@ def large(chance: Random) -> tuple:
     """Return two documents with many attributes, and many items that are similar to each other."""
     fields = {f"field {number}": number % 3 for number in range(150)}
     sides = []
-    for _ in range(2):
+    for side in range(2):
         rows = [
-            {"name": f"bolt {chance.randrange(4)}{'x' * chance.randrange(3)}", "qty": place}
+            {
+                "name": f"bolt {chance.randrange(4)}{'x' * chance.randrange(3)}",
+                "qty": 10 * place + side * (place % 2),
+            }
             for place in range(30)
         ]
         sides.append(json.dumps({**fields, "rows": rows}).encode())

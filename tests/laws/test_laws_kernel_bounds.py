@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proving import PROVING
-from sanitizing import CHECKED, ROOT, run_sanitized, without_guard
+from sanitizing import CHECKED, ROOT, build_hook, run_sanitized, without_guard
 
 SCRIPT = Path(__file__).with_name("sanitized_kernel.py")
 SOURCE = ROOT / "src/fieldmark/model/_kernel.c"
@@ -27,6 +27,9 @@ BROKEN = {
     "room-for-all-links": ("alignment->next = PyMem_New(uint32_t, alignment->candidate.number)", "alignment->next = PyMem_New(uint32_t, alignment->candidate.number - 1)"),
     "room-for-all-leaves": ("TAKE(search, Leaf, leaves)", "TAKE(search, Leaf, leaves / 2)"),
     "room-for-all-texts": ("search->graded = TAKE(search, uint32_t, leaves)", "search->graded = TAKE(search, uint32_t, leaves / 8)"),
+    "room-for-grouped-numbers": ("Leaf **leaves = TAKE(search, Leaf *, search->number);", "Leaf **leaves = TAKE(search, Leaf *, search->number / 2);"),
+    "room-for-groups-of-numbers": ("Leaf **group = TAKE(search, Leaf *, search->number);", "Leaf **group = TAKE(search, Leaf *, 1);"),
+    "room-for-first-numbers": ("firsts = TAKE(search, double, count);", "firsts = TAKE(search, double, count / 2);"),
     "room-for-all-bounds": ("search->most = TAKE(search, float, others)", "search->most = TAKE(search, float, others / 2)"),
     "room-for-all-contested": ("PyMem_New(uint32_t, 2 * number)", "PyMem_New(uint32_t, number)"),
     "room-for-a-row": ("if (more > writer->capacity - writer->length) {", "if (writer->capacity == 0) {"),
@@ -46,6 +49,10 @@ COLLIDING = (
     "token->hash = 1;",
 )
 """A hash with which all texts collide."""
+PORTABLE = "#define PY_SSIZE_T_CLEAN\n", "#define PY_SSIZE_T_CLEAN\n#define FIELDMARK_PORTABLE\n"
+"""Standard C instead of what only some compilers and processors have."""
+ABSENT = ("__uint128_t", "__builtin_ctzll", "__builtin_popcountll", "max_align_t")
+"""What Microsoft's compiler does not have."""
 
 pytestmark = pytest.mark.skipif(not CHECKED, reason="the address sanitizer requires Linux")
 
@@ -71,5 +78,18 @@ def test_results_do_not_depend_on_the_quality_of_hashes(tmp_path):
     done = run_sanitized(
         SCRIPT, without_guard(SOURCE, tmp_path, *COLLIDING), tmp_path, TIMES, seed=2
     )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[0]) > 3 * TIMES
+
+
+def test_kernel_compiles_without_what_some_compilers_lack(tmp_path):
+    source = without_guard(SOURCE, tmp_path, *PORTABLE)
+    missing = (f"-D{name}=not_available" for name in ABSENT)
+    assert build_hook().compile_module(source, tmp_path / "kernel.so", "-O0", *missing) == ""
+
+
+@pytest.mark.prove
+def test_portable_kernel_gives_the_same_results(tmp_path):
+    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *PORTABLE), tmp_path, TIMES)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout.split()[0]) > 3 * TIMES

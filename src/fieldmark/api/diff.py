@@ -291,8 +291,10 @@ def _gather(
 
 def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
     """Return what the comparison of runs needs of a case."""
+    if not case.evaluator_results:
+        return CaseInRun(case.outcomes, case.stats, run.table)
     scores = {each.name: each.score.score for each in case.evaluator_results}
-    known = {name: score for name, score in scores.items() if score is not None} if scores else {}
+    known = {name: score for name, score in scores.items() if score is not None}
     return CaseInRun(case.outcomes, case.stats, run.table, known)
 
 

@@ -14,6 +14,7 @@ from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.rates import rates
+from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.summary import Micro, Summary
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import CaseInput
@@ -78,13 +79,15 @@ def improve(run: RunLike) -> ImproveResult:
     ('date', 'day and month swapped')
     """
     counted = RecountedRun(stored_run(run))
-    clusters, gains = MistakeClusters(), _Gains(counted)
+    clusters, gains, repeated = MistakeClusters(), _Gains(counted), RepeatedErrors()
     without_values = 0
     for case in counted.cases():
         counted.add(case)
         gains.add(case)
         without_values += not case.has_values
         clusters.add(case.outcomes, counted.table, case.case, has_values=case.has_values)
+        if case.has_values:
+            repeated.add(case.outcomes, counted.table, case.case)
     stored = counted.run.summary
     notes = () if stored is None else stored.structural_warnings
     if without_values:
@@ -105,6 +108,7 @@ def improve(run: RunLike) -> ImproveResult:
         summary=summary,
         attributes=tuple(_ranked(summary, counted.convention.counting, gains, clusters)),
         clusters=tuple(clusters.largest()),
+        repeated=repeated.errors(),
         notes=notes,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ __all__ = ["PreviewResult", "preview_rules"]
 _LIMIT: Final = 1000
 _LIMIT_BYTES: Final = 16 << 20
 """The approximate size of the rows that are compared."""
+_FEWEST: Final = 20
+"""The smallest sample because of the size of cases."""
 _EXAMPLES: Final = 50
 _EXAMPLES_OF_CASE: Final = 5
 
@@ -65,9 +68,9 @@ def preview_rules(
     """Compare the stored documents of a run with other rules, and return what would change.
 
     Nothing is saved; `rescore` with the same arguments makes the run. At most about `limit` cases
-    are compared, and fewer if they are large: every n-th case of the run, which the result says.
-    The metrics before and after are those of the same cases. Models are not called: only cached
-    responses are used, and a field without one is an error.
+    are compared, and fewer if they are large: a random sample, always the same for a run, and the
+    result says so. The metrics before and after are those of the same cases. Models are not called:
+    only cached responses are used, and a field without one is an error.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")
@@ -78,12 +81,12 @@ def preview_rules(
     if limit < 1:
         raise ConfigError.of(f"limit must be at least 1, got {limit}")
     stored = stored_run(run)
-    step = _step(stored, limit)
+    numbers = _sample(stored, limit)
     run_options = RunOptions(
         convention=convention, options=options or {}, offline=True, allow_code=allow_code
     )
-    prepared, stream = prepare_rules(stored, rules, run_options, step=step, keep=True)
-    changes = _Changes(stream, step)
+    prepared, stream = prepare_rules(stored, rules, run_options, numbers=numbers, keep=True)
+    changes = _Changes(stream)
     result = run_session(prepared, run_options, progress=progress, observers=[changes.add])
     before, after = changes.summary_before(stored), result.summary
     hidden = (
@@ -95,7 +98,6 @@ def preview_rules(
         run=stored.path.name,
         cases=_rows(stored),
         compared=changes.compared,
-        step=step,
         changed_cases=changes.cases,
         changed_fields=sum(changes.attributes.values()),
         metrics={
@@ -115,7 +117,7 @@ def preview_rules(
         examples=tuple(changes.examples),
         errors=changes.errors,
         # That no document has a path is not known from a sample.
-        warnings=() if step > 1 else after.warnings,
+        warnings=() if numbers is not None else after.warnings,
     )
 
 
@@ -125,10 +127,16 @@ def _rows(run: StoredRun) -> int:
     return cases.total - cases.invalid_truth
 
 
-def _step(run: StoredRun, limit: int) -> int:
-    """Return which n-th case is compared, so that neither cases nor bytes exceed their limit."""
-    cases, size = max(1, _rows(run)), run.results_bytes
-    return max(1, -(-cases // limit), min(cases, -(-size // _LIMIT_BYTES)))
+def _sample(run: StoredRun, limit: int) -> frozenset[int] | None:
+    """Return the numbers of the cases to compare; `None` if neither cases nor bytes are too many.
+
+    They are random, because every n-th case of data with a period would be of one kind.
+    """
+    cases, size = _rows(run), run.results_bytes
+    most = min(limit, max(_FEWEST, _LIMIT_BYTES * cases // max(1, size)))
+    if cases <= most:
+        return None
+    return frozenset(random.Random(0).sample(range(1, cases + 1), most))  # noqa: S311
 
 
 def _f1(summary: Summary, attribute: str) -> float | None:
@@ -139,21 +147,19 @@ def _f1(summary: Summary, attribute: str) -> float | None:
 class _Changes:
     """Compares new results with the stored ones, case by case."""
 
-    def __init__(self, stream: StoredPairs, step: int) -> None:
+    def __init__(self, stream: StoredPairs) -> None:
         self._before = GroupTotals(AttributeTable(), sampled=False)
         self.compared = self.cases = self.errors = 0
         self.attributes: Counter[str] = Counter()
         self.examples: list[FieldChange] = []
         self._stream = stream
-        self._step = step
 
     def add(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
         """Add the results of a segment."""
         for after in results:
             stored = self._stream.results
             assert stored is not None  # noqa: S101 - they are kept
-            before = stored.popleft()
-            number = 1 + self.compared * self._step
+            number, before = stored.popleft()
             self.compared += 1
             if self.compared == 1:
                 self._before = GroupTotals(before.attributes, sampled=False)

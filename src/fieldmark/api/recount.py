@@ -56,7 +56,6 @@ AttributeWeights: TypeAlias = Mapping[str, tuple[float, bool]]
 
 _JUDGED: Final = frozenset({SAFETY_JUDGE, QUALITY_EVALUATOR, BY_CASE_EVALUATOR})
 """The options of runs whose evaluators determine a part of the statistics of a case."""
-_MAX_KNOWN: Final = 4_096
 
 
 def stored_run(run: RunLike) -> StoredRun:
@@ -88,7 +87,6 @@ class RecountedRun:
     __slots__ = (
         "_counter",
         "_is_judged",
-        "_known",
         "attributes",
         "confidence",
         "convention",
@@ -117,7 +115,6 @@ class RecountedRun:
             self.confidence = ConfidenceTally()
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)
-        self._known: dict[int, tuple[CaseStats, CaseStats]] = {}
         self._is_judged = not _JUDGED.isdisjoint(run.manifest.convention.options)
         stored = dict(run.attributes)
         for number, attribute in stored.items():
@@ -139,21 +136,13 @@ class RecountedRun:
 
     def all_cases(self, *, unparsed: bool = False) -> Iterator[CaseResult]:
         """Yield all cases in order, counted again."""
-        for _, case in self.run.rows(self.attributes, unparsed=unparsed):
-            yield self.counted(case)
+        for _, case in self.run.rows(self.attributes, unparsed=unparsed, prepare=self.counted):
+            yield case
 
     def counted(self, case: CaseResult) -> CaseResult:
         """Count a case again."""
-        if case.case.input is CaseInput.FAILED:
-            return case
-        # Cases with the same outcomes share their stored statistics, which are kept here, so that
-        # no others have the same identity.
-        known = self._known.get(id(case.stats))
-        if known is None:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.pop(next(iter(self._known)))
-            known = self._known[id(case.stats)] = case.stats, self._recounted(case)
-        case.stats, case.convention = known[1], self.convention
+        if case.case.input is not CaseInput.FAILED:
+            case.stats, case.convention = self._recounted(case), self.convention
         return case
 
     def add(self, case: CaseResult) -> None:

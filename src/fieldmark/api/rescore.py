@@ -168,12 +168,16 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def prepare_rules(
-    stored: StoredRun, rules: RulesLike, options: RunOptions, *, step: int = 1, keep: bool = False
+    stored: StoredRun,
+    rules: RulesLike,
+    options: RunOptions,
+    *,
+    numbers: frozenset[int] | None = None,
+    keep: bool = False,
 ) -> tuple[PreparedRun, StoredPairs]:
     """Return a run that compares the cases of another with rules, and the stream of its cases.
 
-    With a `step`, only one case of so many is compared; with `keep`, the stream has the stored
-    results.
+    With `numbers`, only those cases are compared; with `keep`, the stream has the stored results.
     """
     check_rescorable(stored)
     summary = stored.complete_summary
@@ -184,7 +188,7 @@ def prepare_rules(
         allow_code=options.allow_code,
         default=stored.convention,
     )
-    stream = StoredPairs(stored, step=step, keep_results=keep)
+    stream = StoredPairs(stored, numbers=numbers, keep_results=keep)
     if stream.format_in is not None:
         from fieldmark.run.detection import with_regions
 

@@ -262,32 +262,25 @@ def _by_cost(stored: StoredRun, found: _Collected, others: Sequence[StoredRun], 
     counted = RecountedRun(stored)
     counter = CaseCounter(counted.convention, counted.table)
     for number, case in enumerate(counted.all_cases(), 1):
-        if not found.readable(case):
+        if not found.readable(case) or not case.stats.errors.total:
             continue
-        for reviewed in _fields(case):
+        for place in truth_fields(case):
+            reviewed = place.field
             if reviewed.outcome in _MISTAKES:
-                cost = _cost(case, reviewed, counter)
+                cost = _cost(case, place.positions, counter)
                 queued = QueuedField(case=number, field=reviewed, cost=cost)
                 found.add(queued, (-(cost or 0.0), -reviewed.weight))
 
 
-def _cost(case: CaseResult, reviewed: FieldResult, counter: CaseCounter) -> float | None:
+def _cost(case: CaseResult, positions: tuple[int, ...], counter: CaseCounter) -> float | None:
     """Return how much higher the score of a case would be if a field were correct."""
-    base = case.stats.score
+    base, block = case.stats.score, case.outcomes
     if base is None:
         return None
-    block = case.outcomes
-    own = [
-        (each.path, each.candidate_path, each.attribute)
-        == (reviewed.path, reviewed.candidate_path, reviewed.attribute)
-        and each.outcome == reviewed.outcome
-        for each in case.fields
-    ]
-    cells = [
-        cell & ~FACT_MASK | corrected_fact(cell & FACT_MASK) if mine else cell
-        for cell, mine in zip(block.cells, own, strict=True)
-    ]
-    kept = {place: each for place, each in block.comparisons.items() if not own[place]}
+    cells = [*block.cells]
+    for position in positions:
+        cells[position] = cells[position] & ~FACT_MASK | corrected_fact(cells[position] & FACT_MASK)
+    kept = {place: each for place, each in block.comparisons.items() if place not in positions}
     fixed = Outcomes(cells, kept, block.items, fallback=block.fallback)
     score = counter.stats(fixed, unreadable=False).score
     return None if score is None else score - base

@@ -1,4 +1,4 @@
-"""List, find, open, describe, tag and delete saved runs."""
+"""List, find, open, describe, name, tag, archive and delete saved runs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from fieldmark.wire.manifest import RunEntry
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
     from fieldmark.wire.run_details import RunDetails
 
@@ -113,13 +114,32 @@ class RunList:
             raise ConfigError.of(unknown.message)
         return values
 
+    def interval(self, run: str, metric: str) -> tuple[float, float] | None:
+        """Return the 95% confidence interval of a metric of a run, if it was computed.
+
+        Runs have intervals of their main metrics, and of the rates of attributes.
+        """
+        summary = self._stored_summary(run)
+        if summary is None or summary.intervals is None:
+            return None
+        found = summary.intervals.metrics.get(metric.removeprefix("quality."))
+        if found is None and metric.startswith("attributes."):
+            path, _, rate = metric.removeprefix("attributes.").rpartition(".")
+            rates = summary.intervals.attributes.get(path)
+            found = None if rates is None or rate not in rates._fields else getattr(rates, rate)[0]
+        return found
+
     def _summary(self, run: str) -> JsonObject:
-        from fieldmark.store.reader import open_run
         from fieldmark.wire.summary import summary_to_json
 
-        path = next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
-        summary = open_run(path).summary
+        summary = self._stored_summary(run)
         return {} if summary is None else summary_to_json(summary)
+
+    def _stored_summary(self, run: str) -> Summary | None:
+        from fieldmark.store.reader import open_run
+
+        path = next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
+        return open_run(path).summary
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
@@ -146,8 +166,11 @@ def runs(
     tags: Iterable[str] = (),
     status: str | None = None,
     since: str | datetime | None = None,
+    archived: bool = False,
 ) -> RunList:
     """List the runs in a directory, optionally by tags, status or start time.
+
+    Archived runs are listed only with `archived`.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 10})], out="runs/first")
@@ -164,6 +187,7 @@ def runs(
                 if wanted <= set(entry.tags)
                 and status in (None, entry.status)
                 and entry.started_at >= start
+                and (archived or not entry.archived)
             ),
         )
 
@@ -221,24 +245,30 @@ def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
         intervals=intervals,
         tags=notes.tags,
         note=notes.note,
+        name=notes.name,
+        archived=notes.archived,
     )
 
 
 def annotate(
-    name: str | Path,
+    run: str | Path,
     root: Path | str = ROOT,
     *,
     add: Sequence[str] = (),
     remove: Sequence[str] = (),
     note: str | None = None,
+    name: str | None = None,
+    archived: bool | None = None,
 ) -> RunNotes:
-    """Set the tags and the note of a run; its results do not change."""
-    path = index.find_run(name, root)
+    """Set the tags, the note and the name of a run, or archive it; its results do not change."""
+    path = index.find_run(run, root)
     for tag in add:
         if is_blank(tag) or tag != tag.strip():
             hint = "a tag must not be empty, or start or end with whitespace"
             raise ConfigError.of(f"invalid tag {tag!r}", hint=hint)
-    notes = read_notes(path).changed(add=add, remove=remove, note=note)
+    notes = read_notes(path).changed(
+        add=add, remove=remove, note=note, name=name, archived=archived
+    )
     write_notes(path, notes)
     return notes
 

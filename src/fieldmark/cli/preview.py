@@ -59,7 +59,7 @@ __all__ = ["command"]
     default=1000,
     show_default=True,
     metavar="N",
-    help="Compare at most about N cases: every n-th one of a larger run.",
+    help="Compare a random sample of N cases of a larger run.",
 )
 @allow_code_option
 @root_option

@@ -1,4 +1,4 @@
-"""`fieldmark runs`: list, show, tag and delete runs, or show a trend."""
+"""`fieldmark runs`: list, show, name, tag, archive and delete runs, or show a trend."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class _Arguments(TypedDict):
     tag: tuple[str, ...]
     status: str | None
     since: str | None
+    archived: bool
     trend: bool
     metric: str
     target: float | None
@@ -43,6 +44,8 @@ class _Arguments(TypedDict):
     add_tag: tuple[str, ...]
     remove_tag: tuple[str, ...]
     note: str | None
+    name: str | None
+    archive: bool | None
     delete: bool
     yes: bool
     output: OutputOptions
@@ -54,6 +57,8 @@ class _Arguments(TypedDict):
         "fieldmark runs --status complete --since 7d --tag prompt-2",
         "fieldmark runs latest",
         'fieldmark runs latest --add-tag baseline --note "before the new prompt"',
+        'fieldmark runs latest --name "prompt 2"',
+        "fieldmark runs runs/first-prompt --archive",
         "fieldmark runs --trend --target 0.95",
         "fieldmark runs baseline --trend --metric attributes.total.f1",
         "fieldmark runs runs/first-prompt --delete --yes",
@@ -83,6 +88,7 @@ class _Arguments(TypedDict):
     metavar="TIME",
     help="List runs started since a date, such as 2025-01-31, or in the last 12h, 7d or 2w.",
 )
+@option("--archived", group=_LIST, is_flag=True, help="List archived runs, too.")
 @option(
     "--trend",
     group=_TREND,
@@ -127,6 +133,13 @@ class _Arguments(TypedDict):
 @option(
     "--note", group=_CHANGES, metavar="TEXT", help="Set the note of RUN; an empty note removes it."
 )
+@option("--name", group=_CHANGES, metavar="TEXT", help="Name RUN; an empty name removes it.")
+@option(
+    "--archive/--unarchive",
+    group=_CHANGES,
+    default=None,
+    help="Hide RUN from lists and trends, or show it again.",
+)
 @option("--delete", group=_CHANGES, is_flag=True, help="Delete RUN; requires --yes.")
 @option("--yes", group=_CHANGES, is_flag=True, help="Confirm --delete.")
 @output_options
@@ -136,15 +149,17 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
     RUN is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run
     before the latest. With `--trend`, the exit code is 0 only if the target is reached.
     """
-    changes = given["add_tag"] or given["remove_tag"] or given["note"] is not None
+    texts = given["note"], given["name"], given["archive"]
+    changes = given["add_tag"] or given["remove_tag"] or any(each is not None for each in texts)
     if run is None and (changes or given["delete"]):
         raise click.UsageError("RUN is required to change or delete a run")
     if run is not None:
-        reject_options({"tag", "status", "since"}, "cannot be used with RUN")
+        reject_options({"tag", "status", "since", "archived"}, "cannot be used with RUN")
     if not given["trend"]:
         reject_options({"metric", "target", "patience", "min_gain"}, "requires --trend")
     if given["delete"]:
-        reject_options({"add_tag", "remove_tag", "note"}, "cannot be used with --delete")
+        own = {"add_tag", "remove_tag", "note", "name", "archive"}
+        reject_options(own, "cannot be used with --delete")
     else:
         reject_options({"yes"}, "requires --delete")
     if run is not None and given["delete"]:
@@ -157,8 +172,15 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
             print_message(f"deleted {removed}")
         return ExitCode.OK
     if run is not None and changes:
-        add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
-        api.annotate(run, given["root"], add=add, remove=remove, note=note)
+        api.annotate(
+            run,
+            given["root"],
+            add=given["add_tag"],
+            remove=given["remove_tag"],
+            note=given["note"],
+            name=given["name"],
+            archived=given["archive"],
+        )
     with relaxed_gc():
         # Free all entries before the garbage collector runs normally again.
         if given["trend"]:
@@ -179,8 +201,7 @@ def _views(run: str | None, given: _Arguments) -> OutputViews:
             markdown=lambda: view.run_markdown(details),
             csv=lambda: view.run_csv(details),
         )
-    tags, status, since = given["tag"], given["status"], given["since"]
-    found = api.runs(given["root"], tags=tags, status=status, since=since)
+    found = _listed(given)
     return OutputViews(
         json=found.to_dict,
         table=lambda: view.runs_view(found.entries),
@@ -190,12 +211,21 @@ def _views(run: str | None, given: _Arguments) -> OutputViews:
     )
 
 
+def _listed(given: _Arguments) -> api.RunList:
+    return api.runs(
+        given["root"],
+        tags=given["tag"],
+        status=given["status"],
+        since=given["since"],
+        archived=given["archived"],
+    )
+
+
 def _print_trend(run: str | None, given: _Arguments) -> int:
     """Print the trend of a metric, and return its conclusion as an exit code."""
     from fieldmark.report import runs_view as view
 
-    tags, status, since = given["tag"], given["status"], given["since"]
-    found = api.runs(given["root"], tags=tags, status=status, since=since)
+    found = _listed(given)
     metric = given["metric"]
     options = api.trend_options(given["target"], given["patience"], given["min_gain"])
     trend = found.trend(metric, options, run=run)

@@ -11,8 +11,7 @@ from typing import Final, cast
 
 from fieldmark.data.inputs import Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
-from fieldmark.data.layout import ID_KEYS
-from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.errors import DataError, InputTypeError, Location, with_hint
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text

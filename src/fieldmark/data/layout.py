@@ -15,7 +15,7 @@ import orjson
 
 from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.json_parser import Row, UnreadableRow
-from fieldmark.data.rows import RowBlock
+from fieldmark.data.rows import ID_KEYS, RowBlock
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CANDIDATE_KEYS",
     "EXPECTED_KEYS",
-    "ID_KEYS",
     "Layout",
     "RatedDocument",
     "RowFault",
@@ -44,7 +43,6 @@ __all__ = [
     "paired_keys",
 ]
 
-ID_KEYS: Final = ("id", "case_id", "key")
 EXPECTED_KEYS: Final = ("expected", "truth", "ground_truth", "gold", "label")
 CANDIDATE_KEYS: Final = (
     "candidate",

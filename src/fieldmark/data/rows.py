@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, ClassVar, NamedTuple
+from typing import IO, TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from fieldmark.data.files import InputFile, open_file
 from fieldmark.data.json_parser import Row
@@ -15,7 +15,10 @@ from fieldmark.model.case import CaseContext
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["RowBlock", "RowSource", "UnparsedRows", "changed_error", "with_location"]
+__all__ = ["ID_KEYS", "RowBlock", "RowSource", "UnparsedRows", "changed_error", "with_location"]
+
+ID_KEYS: Final = ("id", "case_id", "key")
+"""The keys that may contain the id of a row."""
 
 
 class UnparsedRows(NamedTuple):

@@ -18,14 +18,13 @@ from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Role, RowsAre
 from fieldmark.data.json_documents import ValueSource, can_be_keyed, ensure_documents, is_record
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
-    ID_KEYS,
     Layout,
     detect_layout,
     detect_paired_layout,
     id_text,
     paired_keys,
 )
-from fieldmark.data.rows import RowBlock, RowSource, with_location
+from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, with_location
 from fieldmark.data.sources import open_source
 from fieldmark.errors import DataError, Location, OptionError
 from fieldmark.values.plain_json import is_table

@@ -32,8 +32,7 @@ from fieldmark.data.json_documents import (
 )
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
-from fieldmark.data.layout import ID_KEYS
-from fieldmark.data.rows import RowSource, with_location
+from fieldmark.data.rows import ID_KEYS, RowSource, with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonObject
 from fieldmark.model.reader import FileReader

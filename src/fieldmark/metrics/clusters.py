@@ -81,22 +81,10 @@ class MistakeClusters:
             known = self._known[id(block)] = block, list(_with_items(block, table))
         if not known[1]:
             return
-        truth: JsonValue | Missing = MISSING
-        answer: JsonValue | Missing = MISSING
-        if has_values:
-            truth, answer = map(parsed, case.unparsed or (case.expected, case.candidate))
-        mistakes = [
-            _Mistake(
-                record,
-                attribute,
-                lone,
-                _value(truth, record.path, record.expected_presence),
-                _value(answer, record.candidate_path, record.candidate_presence),
-            )
-            for record, attribute, lone in known[1]
-        ]
-        shifted = _shifted(mistakes, truth)
-        sources = _Sources(truth)
+        documents = _Documents(case if has_values else None)
+        mistakes = [_Mistake(*place, documents) for place in known[1]]
+        shifted = _shifted(mistakes, documents)
+        sources = _Sources(documents)
         for mistake in mistakes:
             name, note = _pattern(mistake, case.input, shifted, sources)
             if name == _NOT_STORED:
@@ -128,14 +116,47 @@ class MistakeClusters:
         )
 
 
+class _Documents:
+    """The documents of a case, if they were saved; they are parsed when they are needed."""
+
+    __slots__ = ("_case", "_pair")
+
+    def __init__(self, case: Case | None) -> None:
+        self._case = case
+        self._pair: tuple[JsonValue | Missing, JsonValue | Missing] | None = None
+
+    @property
+    def pair(self) -> tuple[JsonValue | Missing, JsonValue | Missing]:
+        """The ground truth and the candidate."""
+        if self._pair is None:
+            case = self._case
+            if case is None:
+                self._pair = MISSING, MISSING
+            else:
+                expected, candidate = case.unparsed or (case.expected, case.candidate)
+                self._pair = parsed(expected), parsed(candidate)
+        return self._pair
+
+
 class _Mistake(NamedTuple):
-    """A mistake with both values; `lone` if its list item has no counterpart."""
+    """A mistake in a document; `lone` if its list item has no counterpart."""
 
     record: FieldOutcome
     attribute: str
     lone: bool
-    expected: JsonValue | Missing
-    candidate: JsonValue | Missing
+    documents: _Documents
+
+    @property
+    def expected(self) -> JsonValue | Missing:
+        """The expected value."""
+        record = self.record
+        return _value(self.documents.pair[0], record.path, record.expected_presence)
+
+    @property
+    def candidate(self) -> JsonValue | Missing:
+        """The value of the candidate."""
+        record = self.record
+        return _value(self.documents.pair[1], record.candidate_path, record.candidate_presence)
 
 
 def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
@@ -165,7 +186,7 @@ def _pattern(
     mistake: _Mistake, read: CaseInput, shifted: set[str], sources: _Sources
 ) -> tuple[str, str]:
     """Return the name of the pattern, and the path of the field that the value belongs to."""
-    record, expected, candidate = mistake.record, mistake.expected, mistake.candidate
+    record = mistake.record
     source = ""
     if read in _UNREAD:
         name = _UNREAD[read]
@@ -177,6 +198,7 @@ def _pattern(
     elif record.path in shifted:
         name = "shifted_rows"
     else:
+        expected, candidate = mistake.expected, mistake.candidate
         if isinstance(candidate, str | int | float) and len(str(candidate).strip()) >= _DISTINCTIVE:
             source = sources.find(candidate, record.path)
         if record.outcome is Outcome.HALLUCINATION:
@@ -189,20 +211,21 @@ def _pattern(
     return ("other_field", source) if source and name in _VAGUE else (name, "")
 
 
-def _shifted(mistakes: list[_Mistake], document: JsonValue | Missing) -> set[str]:
+def _shifted(mistakes: list[_Mistake], documents: _Documents) -> set[str]:
     """Return the fields of lists whose values are those of the next or the previous row.
 
     A single such field may be a coincidence, so at least two are required, and half of the mistakes
     in the list.
     """
-    if document is MISSING:
-        return set()
     found: set[str] = set()
     by_list: dict[str, list[_Mistake]] = {}
     for mistake in mistakes:
         head, bracket, _ = mistake.attribute.partition("[]")
-        if bracket and mistake.candidate is not MISSING and not mistake.lone:
+        if bracket and not mistake.lone and mistake.candidate is not MISSING:
             by_list.setdefault(head, []).append(mistake)
+    document = documents.pair[0] if by_list else MISSING
+    if document is MISSING:
+        return found
     for wrong in by_list.values():
         for step in (1, -1):
             moved = [each for each in wrong if _is_from_row(each, document, step)]
@@ -225,23 +248,24 @@ def _is_from_row(mistake: _Mistake, document: JsonValue, step: int) -> bool:
 class _Sources:
     """Finds values in a ground truth; strings never equal numbers."""
 
-    __slots__ = ("_document", "_paths", "_values")
+    __slots__ = ("_documents", "_paths", "_values")
 
-    def __init__(self, document: JsonValue | Missing) -> None:
-        self._document = document
+    def __init__(self, documents: _Documents) -> None:
+        self._documents = documents
         self._values: set[JsonValue] | None = None
         self._paths: dict[tuple[bool, JsonValue], list[str]] = {}
 
     def find(self, value: str | float, besides: str) -> str:
         """Return the path of the first field with a value besides one, or an empty string."""
-        if self._document is MISSING:
+        document = self._documents.pair[0]
+        if document is MISSING:
             return ""
         if self._values is None:
-            self._values = set(_scalars(self._document))
+            self._values = set(_scalars(document))
         if value not in self._values:  # as most are, so paths are rarely needed
             return ""
         if not self._paths:
-            for path, leaf in leaves(self._document):
+            for path, leaf in leaves(document):
                 if isinstance(leaf, str | int | float):
                     self._paths.setdefault((isinstance(leaf, str), leaf), []).append(path)
         others = self._paths.get((isinstance(value, str), value), ())

@@ -195,15 +195,8 @@ class PairedCases:
             self.after.append(CaseRow())
         self.cases += 1
         change = self._change(before, after)
-        for rows, side, summed in zip(
-            (self.before, self.after), (before, after), change.sums, strict=True
-        ):
-            sums: Sequence[int] = summed
-            if self.evaluators:
-                scores = (side.evaluators.get(name) for name in self.evaluators)
-                judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
-                sums = [*sums, *chain.from_iterable(judged)]
-            rows[group].add(side.block, sums)
+        self.before[group].add(before.block, self._sums(before, change.sums[0]))
+        self.after[group].add(after.block, self._sums(after, change.sums[1]))
         self.verdicts[change.verdicts] += 1
         for shift in change.shifts:
             self.shifts[shift] += 1
@@ -211,7 +204,7 @@ class PairedCases:
             return
         direction = change.direction
         self.directions[direction] += 1
-        for name in before.evaluators.keys() & after.evaluators.keys():
+        for name in before.evaluators and before.evaluators.keys() & after.evaluators.keys():
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
@@ -233,6 +226,14 @@ class PairedCases:
                     attributes=change.fewer,
                 )
             )
+
+    def _sums(self, side: CaseInRun, sums: CaseSums) -> Sequence[int]:
+        """Return the sums of a case, with those of the evaluators."""
+        if not self.evaluators:
+            return sums
+        scores = (side.evaluators.get(name) for name in self.evaluators)
+        judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
+        return [*sums, *chain.from_iterable(judged)]
 
     def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
         """Return what changed; cases of saved runs share outcomes and statistics."""

@@ -17,7 +17,7 @@ from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.text import folded
 
-__all__ = ["BY_NAME", "Pattern", "pattern_of"]
+__all__ = ["BY_NAME", "Pattern", "is_date_swapped", "pattern_of", "scale_factor"]
 
 _MAX_LENGTH: Final = 2_000
 """The number of characters of a value that are examined."""
@@ -438,3 +438,25 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
         if (needed is None or getattr(first, needed)) and matches(first, second):
             return name
     return "different"
+
+
+def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
+    """Return the power of ten by which a number is wrong, or `None`.
+
+    >>> scale_factor("12.50", 1250), scale_factor(1250, "12.5"), scale_factor(12, 13)
+    (Decimal('1E+2'), Decimal('0.01'), None)
+    """
+    ours, theirs = _TextForms(expected).amount, _TextForms(candidate).amount
+    if not (ours and theirs):
+        return None
+    ratio = theirs / ours
+    return ratio.normalize() if ratio in _POWERS or (ratio and 1 / ratio in _POWERS) else None
+
+
+def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
+    """Return whether two texts are the same date with day and month swapped.
+
+    >>> is_date_swapped("2024-03-02", "2024-02-03"), is_date_swapped("2024-03-02", "2024-03-03")
+    (True, False)
+    """
+    return _is_date_swapped(_TextForms(expected), _TextForms(candidate))

@@ -20,11 +20,13 @@ __all__ = [
     "QualityBuckets",
     "QualityCounts",
     "QualityMetrics",
+    "RqsPart",
     "bucket_table",
     "quality",
     "quality_metrics",
     "quality_score",
     "rqs_formula",
+    "rqs_parts",
 ]
 
 
@@ -107,6 +109,22 @@ class QualityMetrics(NamedTuple):
     accuracy: float
 
 
+class RqsPart(NamedTuple):
+    """One summand of the response quality score: weight times value.
+
+    The weight of hallucination is negative, or its value is that of `1 - hallucination`.
+    """
+
+    name: str
+    weight: float
+    value: float
+
+    @property
+    def product(self) -> float:
+        """What the metric adds to the score."""
+        return self.weight * self.value
+
+
 _PERFECT: Final = QualityMetrics(completeness=1.0, hallucination=0.0, accuracy=1.0)
 _ADDED: Final = ("accuracy", "completeness", "safety")
 _NOTHING: Final = QualityCounts()
@@ -183,6 +201,26 @@ def rqs_formula(counting: CountingOptions) -> str:
         last = f"+ {weights.hallucination:g} · (1 {minus} hallucination)"
     limit = quality_score(_PERFECT, counting, 1.0)
     return f"RQS = {' + '.join(added)} {last}; at most {limit:.4g}"
+
+
+def rqs_parts(
+    metrics: QualityMetrics, counting: CountingOptions, safety: float
+) -> tuple[RqsPart, ...]:
+    """Return the summands of the response quality score, which clamps their sum to 0 to 1.
+
+    >>> [round(part.product, 4) for part in rqs_parts(_PERFECT, CountingOptions(), 1.0)]
+    [0.45, 0.25, 0.15, -0.0]
+    """
+    weights, last = counting.rqs_weights, metrics.hallucination
+    if counting.rqs_form is RqsForm.COMPLEMENT:
+        final = RqsPart("1 \N{MINUS SIGN} hallucination", weights.hallucination, 1.0 - last)
+    else:
+        final = RqsPart("hallucination", -weights.hallucination, last)
+    values = (metrics.accuracy, metrics.completeness, safety)
+    added = (
+        RqsPart(name, getattr(weights, name), v) for name, v in zip(_ADDED, values, strict=True)
+    )
+    return (*added, final)
 
 
 def quality_score(metrics: QualityMetrics, counting: CountingOptions, safety: float) -> float:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
-from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure
 from fieldmark.metrics.headline import (
@@ -258,6 +257,8 @@ class Summary:
 
     def group_means(self) -> dict[str, GroupMeans]:
         """Return the means of metrics over the slices of each key, such as the folds of a run."""
+        from statistics import fmean, stdev  # not needed by most runs
+
         found: dict[str, GroupMeans] = {}
         for key, slices in self.slice_groups().items():
             valued = [each for value, each in slices.items() if value]
@@ -322,10 +323,32 @@ class Summary:
     @property
     def rqs_formula(self) -> str:
         """The formula of the response quality score, with its weights and its maximum."""
+        return rqs_formula(self.rqs_counting)
+
+    @property
+    def rqs_counting(self) -> CountingOptions:
+        """The options with the weights of the response quality score."""
         options = self.convention.options
         names = ("rqs_weights", "rqs_form")
         own: JsonObject = {name: options[name] for name in names if name in options}
-        return rqs_formula(DEFAULT_CONVENTION.with_options(own).counting)
+        return DEFAULT_CONVENTION.with_options(own).counting
+
+    @property
+    def verdict(self) -> str:
+        """`pass` or `fail`, or `none` for a run without gates that did not fail."""
+        if self.failures:
+            return "fail"
+        return "pass" if self.gates else "none"
+
+    @property
+    def evaluated(self) -> dict[str, float | None]:
+        """The metrics that are shown, the primary one first.
+
+        Without a judge, safety and RQS are omitted unless RQS is the primary metric.
+        """
+        judged = "safety" not in self.quality.flags or self._primary == "rqs"
+        omitted = () if judged else ("safety", "rqs")
+        return {name: value for name, value in self.metrics.items() if name not in omitted}
 
     @property
     def macro_f1_by_attribute(self) -> float | None:

@@ -29,25 +29,75 @@
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
-#ifdef __SSE2__
+#if defined(__SSE2__) && !defined(FIELDMARK_PORTABLE)
 #include <emmintrin.h>
+#define WITH_SSE2 1
 #endif
 
 enum { DONE = 1, TO_PYTHON = 0, FAILED = -1 };
 
 typedef unsigned char Byte;
 
+/* As `max_align_t`, which some compilers lack. */
+typedef union {
+    long long whole;
+    double real;
+    void *pointer;
+} Aligned;
+
 /* ---- 1. Hashes ---- */
 
 static uint64_t seed; /* a secret of this process */
+
+/* The halves of the product of two numbers, combined by exclusive or. */
+static inline uint64_t
+folded_product(uint64_t one, uint64_t other)
+{
+#if defined(__SIZEOF_INT128__) && !defined(FIELDMARK_PORTABLE)
+    __uint128_t product = (__uint128_t)one * other;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t low = (uint32_t)one, high = one >> 32;
+    uint64_t other_low = (uint32_t)other, other_high = other >> 32;
+    uint64_t middle = high * other_low + (low * other_low >> 32);
+    uint64_t cross = low * other_high + (uint32_t)middle;
+    return (one * other) ^ (high * other_high + (middle >> 32) + (cross >> 32));
+#endif
+}
+
+/* The number of zero bits below the lowest bit that is set; there is one. */
+static inline int
+trailing_zeros(uint64_t bits)
+{
+#if defined(__GNUC__) && !defined(FIELDMARK_PORTABLE)
+    return __builtin_ctzll(bits);
+#else
+    int number = 0;
+    for (int step = 32; step > 0; step /= 2) {
+        if ((bits & (((uint64_t)1 << step) - 1)) == 0) {
+            bits >>= step;
+            number += step;
+        }
+    }
+    return number;
+#endif
+}
+
+/* The number of bits that are set. */
+static inline int
+bit_count(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555u;
+    bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return (int)(bits * 0x0101010101010101u >> 56);
+}
 
 /* Mix two numbers: both halves of their product. */
 static uint64_t
 mixed(uint64_t one, uint64_t other)
 {
-    __uint128_t product =
-        (__uint128_t)(one ^ 0x9E3779B97F4A7C15u) * (other ^ 0xBF58476D1CE4E5B9u ^ seed);
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return folded_product(one ^ 0x9E3779B97F4A7C15u, other ^ 0xBF58476D1CE4E5B9u ^ seed);
 }
 
 static uint64_t
@@ -373,7 +423,7 @@ skip_letters(Reader *reader, int *flags)
                  | bytes_below(word ^ EACH_BYTE('"'), 1) | bytes_below(word ^ EACH_BYTE('\\'), 1);
         word ^= EACH_BYTE(' ');
         if (marked != 0) {
-            letters = __builtin_ctzll(marked) / 8;
+            letters = trailing_zeros(marked) / 8;
             word &= ((uint64_t)1 << 8 * letters) - 1;
         }
         filled |= word;
@@ -2324,7 +2374,7 @@ typedef struct {
 /* Memory that is freed with the search; a small one needs no more than `space`. */
 typedef struct Block {
     struct Block *next;
-    max_align_t bytes[];
+    Aligned bytes[];
 } Block;
 
 typedef struct {
@@ -2335,7 +2385,7 @@ typedef struct {
 #define WORD 64
 #define MOST_PATTERNS 8
 #ifdef __SANITIZE_ADDRESS__ /* finds accesses beyond the end of an array, if it is alone */
-#define UNUSABLE_SPACE (SPACE / sizeof(max_align_t))
+#define UNUSABLE_SPACE (SPACE / sizeof(Aligned))
 #else
 #define UNUSABLE_SPACE 0
 #endif
@@ -2381,14 +2431,14 @@ typedef struct {
     Pattern *patterns;
     Edge *edges;
     size_t edge_number, edge_capacity;
-    max_align_t space[SPACE / sizeof(max_align_t)];
+    Aligned space[SPACE / sizeof(Aligned)];
 } Search;
 
 /* Memory for a search, or NULL for an error. */
 static void *
 take(Search *search, size_t number, size_t size)
 {
-    size_t unit = sizeof(max_align_t), units;
+    size_t unit = sizeof(Aligned), units;
     Block *block;
     if (number > (PY_SSIZE_T_MAX - sizeof *block - unit) / size) {
         PyErr_NoMemory();
@@ -3301,7 +3351,7 @@ set_bounds(const Leaf *leaf, Byte (*letters)[CLASSES], const int32_t *lengths, c
 {
     float share = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
     uint32_t i = 0;
-#ifdef __SSE2__
+#ifdef WITH_SSE2
     __m128i low = _mm_loadu_si128((const __m128i *)leaf->letters);
     __m128i high = _mm_loadu_si128((const __m128i *)(leaf->letters + CLASSES / 2));
     __m128i length = _mm_set1_epi32((int)leaf->length), zero = _mm_setzero_si128();
@@ -3557,7 +3607,7 @@ static int
 find_weight(const Search *search, const Item *item, const Item *other, uint32_t place, double share,
             double *weight)
 {
-    double leaves = __builtin_popcountll(item->paths | other->paths), total = 0.0, spare;
+    double leaves = bit_count(item->paths | other->paths), total = 0.0, spare;
     double similar[MOST_PATHS];
     leaves = leaves > 0.0 ? leaves : 1.0;
     spare = (double)search->settled[place] - (share - ROUNDING) * leaves;
@@ -3698,7 +3748,7 @@ keep_near(Search *search, const Item *item, const Item *candidates, double share
     uint32_t kept = 0;
     for (uint32_t i = 0; i < search->near_number; i++) {
         uint32_t place = search->near[i];
-        int leaves = __builtin_popcountll(item->paths | candidates[place].paths);
+        int leaves = bit_count(item->paths | candidates[place].paths);
         double most = (double)search->settled[place];
         for (uint32_t k = 0; k < search->order_number; k++) {
             const Column *column = &search->columns[search->order[k]];

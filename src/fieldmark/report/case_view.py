@@ -26,7 +26,7 @@ from fieldmark.report.exports.common import (
     row_cells,
 )
 from fieldmark.report.exports.markdown import in_code
-from fieldmark.report.html.cases import CaseLine
+from fieldmark.report.html.cases import CaseLine, repeated_errors
 from fieldmark.report.html.tree import ItemKey, NodeKey, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
 from fieldmark.report.tables import (
@@ -38,7 +38,7 @@ from fieldmark.report.tables import (
     score_text,
 )
 from fieldmark.report.text_tables import csv_text
-from fieldmark.values.escape import visible
+from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult, FieldResult
 
@@ -127,6 +127,8 @@ def case_markdown(case: CaseResult, *, values: bool = True, only_mistakes: bool 
     verdict = in_code(case.verdict or case.status)
     score = score_text(case.score, vacuous=case.vacuous)
     lines = [f"{in_code(case.id)}: {verdict}, score {score} ({case.convention.name})", ""]
+    for error in repeated_errors(case) if values else ():
+        lines += [f"Repeated error: {for_markdown(error.text)}", ""]
     lines.append(f"| Field |{' Expected | Predicted |' if values else ''} Outcome |")
     lines.append(f"|---|{'---|---|' if values else ''}---|")
     for field in _fields(case, only_mistakes=only_mistakes):
@@ -174,6 +176,8 @@ def _head(case: CaseResult) -> Iterator[Text]:
     )
     if text := "; ".join(filter(None, facts)):
         yield Text(visible(text))
+    for error in repeated_errors(case):
+        yield Text(f"repeated error: {visible(error.text)}", "yellow")
     yield from _paragraph(case.note)
     yield from _paragraph(case.evaluation)
 

@@ -82,6 +82,20 @@ class AttributesCsv:
 
 
 @dataclass(frozen=True, slots=True)
+class CasesCsv:
+    """One row per case."""
+
+    name: ClassVar[str] = "csv-cases"
+    file: ClassVar[str] = "cases.csv"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the file."""
+        from fieldmark.report.exports.csv import write_cases_csv
+
+        write_cases_csv(run, out)
+
+
+@dataclass(frozen=True, slots=True)
 class OutcomesCsv:
     """One row per field of each case."""
 

@@ -49,6 +49,9 @@ def improve_view(step: Improvement, *, top: int | None = None) -> Group:
     parts.append(table)
     if top is not None and len(rows) > top:
         parts.append(one_line(more_text(len(rows) - top, "attribute"), "dim"))
+    if step.repeated:
+        parts += [Text(), Text("Repeated errors", style="bold")]
+        parts += [one_line(f"  {visible(each.text)}") for each in step.repeated[:_MAX_CLUSTERS]]
     for cluster in clusters[:_MAX_CLUSTERS]:
         parts += [Text(), *_cluster_lines(cluster)]
     if (more := len(clusters) - _MAX_CLUSTERS) > 0:
@@ -69,6 +72,9 @@ def improve_markdown(step: Improvement, *, top: int | None = None) -> str:
         f"{outcome_text(row.dominant)} | {_gain(row)} | {for_markdown(_patterns(row))} |"
         for row in step.attributes[:top]
     ]
+    if step.repeated:
+        lines += ["", "**Repeated errors**", ""]
+        lines += [f"- {for_markdown(each.text)}" for each in step.repeated[:_MAX_CLUSTERS]]
     for cluster in step.clusters[:_MAX_CLUSTERS]:
         pattern = cluster.pattern
         lines += [

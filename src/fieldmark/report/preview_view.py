@@ -20,8 +20,8 @@ _NOT_COMPARED = "not compared"
 
 def preview_lines(found: RulesPreview, *, top: int | None = None) -> Iterator[str]:
     """Yield a heading, the metrics before and after, the attributes and some changed fields."""
-    of = f"{found.compared:,} of {plural(found.cases, 'case')}" if found.is_sample else ""
-    sample = f" in a sample: {of}, every {_ordinal(found.step)}" if of else ""
+    of = f"{found.compared:,} of {plural(found.cases, 'case')}"
+    sample = f" in a random sample of {of}" if found.is_sample else ""
     fields, cases = plural(found.changed_fields, "field"), plural(found.changed_cases, "case")
     yield f"{fields} of {cases} would change{sample}"
     for name, (before, after) in found.metrics.items():
@@ -37,12 +37,6 @@ def preview_lines(found: RulesPreview, *, top: int | None = None) -> Iterator[st
     if found.errors:
         yield f"{plural(found.errors, 'field')} could not be compared"
     yield from (f"warning: {each}" for each in found.warnings)
-
-
-def _ordinal(number: int) -> str:
-    endings = {1: "st", 2: "nd", 3: "rd"}
-    teen = number % 100 in (11, 12, 13)
-    return f"{number:,}{'th' if teen else endings.get(number % 10, 'th')}"
 
 
 def _outcomes(change: FieldChange) -> tuple[str, str]:

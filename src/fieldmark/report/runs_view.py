@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.headline import HEADLINE_METRICS, SHORT_TITLES, flag_text
+from fieldmark.metrics.headline import (
+    HEADLINE_METRICS,
+    QUALITY_METRICS,
+    SHORT_TITLES,
+    flag_text,
+)
 from fieldmark.report.tables import DASH, number
 from fieldmark.values.text import plural
 
@@ -42,6 +47,8 @@ _FOLDED: Final = (-1, 0)
 _STATUS: Final = 2
 _OTHER_STATUS: Final = "yellow"
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
+_VERDICTS: Final = {"none": DASH, "": DASH}
+"""Verdicts of gates that are not shown by their name."""
 _METRICS: Final = {name: SHORT_TITLES[name] for name in HEADLINE_METRICS}
 """The metrics of a run, and their column titles."""
 _NO_METRICS: Final[Mapping[str, float | None]] = {}
@@ -69,6 +76,7 @@ def run_lines(runs: Sequence[RunEntry]) -> RunLines:
         _visible([run.id for run in runs]),
         _visible([_start_time(run) for run in runs]),
         _visible([run.status for run in runs]),
+        [_VERDICTS.get(run.verdict, run.verdict) for run in runs],
         _visible([run.convention for run in runs]),
         [DASH if run.cases is None else str(run.cases) for run in runs],
         *([number(found.get(name)) for found in metrics] for name in _METRICS),
@@ -78,27 +86,30 @@ def run_lines(runs: Sequence[RunEntry]) -> RunLines:
         "Run",
         "Started",
         "Status",
+        "Gates",
         "Convention",
         "Cases",
         *_METRICS.values(),
-        "Tags and note",
+        "Notes",
     )
     rows = list(zip(*columns, strict=True))
-    return RunLines(titles, rows, styles=_STYLES, right=range(4, 5 + len(_METRICS)))
+    return RunLines(titles, rows, styles=_STYLES, right=range(5, 6 + len(_METRICS)))
 
 
 def runs_markdown(runs: Sequence[RunEntry]) -> str:
     """Return the list as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
-    titles = ("Run", "Started", "Status", "Convention", "Cases", *_METRICS.values())
+    titles = ("Run", "Started", "Status", "Gates", "Convention", "Cases", *_METRICS.values())
     lines = [
-        f"| {' | '.join(titles)} | Tags and note |",
-        "|---|---|---|---|--:|--:|--:|--:|--:|---|",
+        f"| {' | '.join(titles)} | Notes |",
+        "|---|---|---|---|---|--:|--:|--:|--:|--:|---|",
     ]
     for run in runs:
         metrics = [number((run.metrics or _NO_METRICS).get(name)) for name in _METRICS]
-        texts = map(for_markdown, (run.id, _start_time(run), run.status, run.convention))
+        verdict = _VERDICTS.get(run.verdict, run.verdict)
+        facts = (run.id, _start_time(run), run.status, verdict, run.convention)
+        texts = map(for_markdown, facts)
         cases = DASH if run.cases is None else str(run.cases)
         cells = [*texts, cases, *metrics, for_markdown(_remark(run))]
         lines.append(f"| {' | '.join(cells)} |")
@@ -114,14 +125,18 @@ def runs_csv(runs: Sequence[RunEntry]) -> str:
         [
             *(getattr(run, column) for column in columns),
             *((run.metrics or _NO_METRICS).get(name) for name in _METRICS),
+            *((run.metrics or _NO_METRICS).get(name) for name in QUALITY_METRICS),
+            run.verdict,
             " ".join(run.vacuous),
+            run.name,
             " ".join(run.tags),
             run.note,
             run.problem,
         ]
         for run in runs
     )
-    return csv_text((*columns, *_METRICS, "vacuous", "tags", "note", "problem"), rows)
+    last = ("verdict", "vacuous", "name", "tags", "note", "problem")
+    return csv_text((*columns, *_METRICS, *QUALITY_METRICS, *last), rows)
 
 
 def _start_time(run: RunEntry) -> str:
@@ -131,10 +146,12 @@ def _start_time(run: RunEntry) -> str:
 
 def _remark(run: RunEntry) -> str:
     """Return the problem of a run, or its tags and note after a remark about its metrics."""
-    if run.problem or not (run.tags or run.note or run.vacuous):
+    if run.problem or not (run.tags or run.note or run.vacuous or run.name or run.archived):
         return run.problem
-    vacuous = ["vacuous scores"] if run.vacuous else []
-    return " ".join([*vacuous, *(f"[{tag}]" for tag in run.tags), *run.note.split()])
+    first = ["archived"] if run.archived else []
+    first += ["vacuous scores"] if run.vacuous else []
+    tags = (f"[{tag}]" for tag in run.tags)
+    return " ".join([*first, *run.name.split(), *tags, *run.note.split()])
 
 
 def run_details(run: RunDetails) -> Group:
@@ -154,6 +171,7 @@ def run_details(run: RunDetails) -> Group:
         ("convention", manifest.convention.name),
         ("inputs", ", ".join(each.name for each in manifest.inputs)),
         *([] if manifest.target is None else [("target", str(manifest.target.get("name")))]),
+        ("name", run.name),
         ("tags", " ".join(run.tags)),
         ("note", run.note),
     ]

@@ -13,7 +13,6 @@ from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
-from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput
@@ -22,13 +21,13 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
-from fieldmark.run.warnings import CaseWarnings
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import CaseResult, with_confidences
 
 if TYPE_CHECKING:
     from fieldmark.metrics.confidence import ConfidenceTally
     from fieldmark.metrics.slices import SliceKey
+    from fieldmark.metrics.summary import Summary
     from fieldmark.run.safety import SafetyRunner
 
 __all__ = [
@@ -273,6 +272,8 @@ class SliceTotals:
 
         Slices are in the order of the keys, then by name.
         """
+        from fieldmark.metrics.summary import summarize  # not needed to compare
+
         found: dict[str, Summary] = {}
         for key in self._keys:
             for name in sorted(each for each in self.slices if each.startswith(f"{key.text}=")):
@@ -338,6 +339,8 @@ class RunTotals(GroupTotals):
         by: Sequence[SliceKey] = (),
         confidences: bool = False,
     ) -> None:
+        from fieldmark.run.warnings import CaseWarnings  # not needed to compare
+
         confidence = _confidence_tally() if confidences else None
         super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.compare.tokens import Tokens
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.outcome import CELL_BITS, Outcome
+from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Path, PathError, parse_path, resolve
 from fieldmark.values.presence import is_present
@@ -38,8 +39,12 @@ _Step: TypeAlias = "str | int | NewItem"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthField:
-    """A compared field, and where its value is or would be in the ground truth."""
+    """A compared field, and where its value is or would be in the ground truth.
 
+    `positions` are those of its outcomes; a text whose words are counted has several.
+    """
+
+    positions: tuple[int, ...]
     field: FieldResult
     attribute: Path
     steps: tuple[_Step, ...]
@@ -57,50 +62,56 @@ def truth_fields(case: CaseResult) -> Iterator[TruthField]:
 
     A text whose words are counted is one field.
     """
-    seen: set[tuple[str, str]] = set()
+    texts: set[tuple[str, str, str]] = set()
     marks = iter(case.outcomes.items)
     upcoming = next(marks, None)
     places: dict[str, tuple[ItemPlace | None, ItemPlace | None]] = {}
-    records = case.outcomes.records(case.attributes)
-    for position, (cell, record, field) in enumerate(
-        zip(case.outcomes.cells, records, case.iter_fields(), strict=True)
-    ):
+    for position, field in enumerate(case.iter_fields()):
         while upcoming is not None and upcoming[0] <= position:
             _, attribute, expected, candidate, _ = upcoming
             places[attribute] = expected, candidate
             upcoming = next(marks, None)
-        key = field.attribute, record.label
-        if field.outcome in _NOT_COMPARED or key in seen:
+        if field.outcome in _NOT_COMPARED:
             continue
-        seen.add(key)
-        try:
-            path = parse_path(case.attributes.path(cell >> CELL_BITS))
-        except PathError:
+        path = _parsed(field.attribute)
+        steps = None if path is None else _steps(path, places)
+        if path is None or steps is None:
             continue
-        steps = () if path.text == ROOT else _steps(path, places)
+        positions: tuple[int, ...] = (position,)
         if field.comparator == Tokens.name:
-            field = _whole_text(case, field)  # noqa: PLW2901
-        if steps is not None:
-            yield TruthField(field=field.finite(), attribute=path, steps=steps)
+            key = field.attribute, field.path, field.candidate_path
+            if key in texts:
+                continue
+            texts.add(key)
+            field, positions = _whole_text(case, field)  # noqa: PLW2901
+        yield TruthField(positions=positions, field=field.finite(), attribute=path, steps=steps)
 
 
-def _whole_text(case: CaseResult, word: FieldResult) -> FieldResult:
-    """Return the field of a text, given that of its first word."""
+@lru_cache(maxsize=4096)
+def _parsed(attribute: str) -> Path | None:
+    try:
+        return parse_path(attribute)
+    except PathError:
+        return None
+
+
+def _whole_text(case: CaseResult, word: FieldResult) -> tuple[FieldResult, tuple[int, ...]]:
+    """Return the field of a text, given that of a word, and the positions of all its words."""
     words = {
-        each.outcome
-        for each in case.iter_fields()
+        position: each.outcome
+        for position, each in enumerate(case.iter_fields())
         if (each.path, each.candidate_path) == (word.path, word.candidate_path)
     }
-    matched = words == {Outcome.MATCH.label}
-    return replace(
+    matched = set(words.values()) == {Outcome.MATCH.label}
+    expected, candidate = case.expected, case.candidate
+    whole = replace(
         word,
-        expected=MISSING if case.expected is MISSING else resolve(case.expected, word.path),
-        candidate=MISSING
-        if case.candidate is MISSING
-        else resolve(case.candidate, word.candidate_path),
+        expected=MISSING if expected is MISSING else resolve(expected, word.path),
+        candidate=MISSING if candidate is MISSING else resolve(candidate, word.candidate_path),
         outcome=word.outcome if matched else Outcome.WRONG_VALUE.label,
         note="",
     )
+    return whole, tuple(words)
 
 
 def _steps(
@@ -108,6 +119,8 @@ def _steps(
 ) -> tuple[_Step, ...] | None:
     """Return the steps from the whole document to a field; `None` if they are not known."""
     steps: list[_Step] = []
+    if attribute.text == ROOT:
+        return ()
     for segment, start in zip(attribute.segments, attribute.starts, strict=True):
         if segment is ANY_ITEM:
             pair = places.get(attribute.text[: start + 2])

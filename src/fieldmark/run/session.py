@@ -430,6 +430,9 @@ class _Session:
                 self._rows.write(number, results, non_finite=non_finite)
             elif self.kept is not None:
                 self.kept.add(results, non_finite=non_finite)
+            # What is reported is written, so that a run that is stopped here has it.
+            if self._progress is not None:
+                self._progress(self._done, self._stream.bytes_read, self._stream.bytes_total)
 
     def _count(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
         self._totals.add(results, unreadable)
@@ -441,8 +444,6 @@ class _Session:
         for observe in self._observers:
             observe(results, unreadable)
         self._done += len(results) + len(unreadable)
-        if self._progress is not None:
-            self._progress(self._done, self._stream.bytes_read, self._stream.bytes_total)
 
     def _segments(self) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
         """Yield the cases in segments: stored ones with their results, then the others."""

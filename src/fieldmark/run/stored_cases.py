@@ -51,12 +51,18 @@ def check_rescorable(run: StoredRun) -> None:
 class StoredPairs(PairStream):
     """The cases of a run, read from its rows instead of its inputs.
 
-    Cases with invalid ground truth have no row; their number is that of the run. With a `step`, one
-    case of so many is read. `results` are the stored results of the cases that were read; whoever
-    needs them removes them.
+    Cases with invalid ground truth have no row; their number is that of the run. With `numbers`,
+    only a sample of the cases is read. `results` are the stored results of the cases that were
+    read, with their numbers; whoever needs them removes them.
     """
 
-    def __init__(self, run: StoredRun, *, step: int = 1, keep_results: bool = False) -> None:
+    def __init__(
+        self,
+        run: StoredRun,
+        *,
+        numbers: frozenset[int] | None = None,
+        keep_results: bool = False,
+    ) -> None:
         summary = run.complete_summary
         self.quotes = self.unique_ids = True
         self.by_id = False
@@ -68,12 +74,12 @@ class StoredPairs(PairStream):
             each for each in summary.input_warnings if each in summary.structural_warnings
         ]
         self.warnings = [each for each in summary.input_warnings if each not in self.structural]
-        self.results: deque[CaseResult] | None = deque() if keep_results else None
+        self.results: deque[tuple[int, CaseResult]] | None = deque() if keep_results else None
         self.safety = StoredSafety.of(run)
         self._run = run
-        self._step = step
-        self._invalid = summary.cases.invalid_truth if step == 1 else 0
-        self._coverage = Coverage(unexpected=summary.cases.unexpected if step == 1 else 0)
+        self._numbers = numbers
+        self._invalid = summary.cases.invalid_truth if numbers is None else 0
+        self._coverage = Coverage(unexpected=summary.cases.unexpected if numbers is None else 0)
         self._bytes_read = 0
         self._non_finite = False
 
@@ -103,11 +109,11 @@ class StoredPairs(PairStream):
     def batches(self) -> Iterator[list[Case]]:
         """Yield the cases, a few hundred at a time."""
         batch: list[Case] = []
-        for size, result in self._run.every(self._step):
-            self._bytes_read += size
+        for number, size, result in self._run.numbered(self._numbers):
+            self._bytes_read = size
             self._non_finite = self._non_finite or bool(result.non_finite)
             if self.results is not None:
-                self.results.append(result)
+                self.results.append((number, result))
             if self.safety is not None:
                 self.safety.results.extend(result.evaluator_results)
             batch.append(compared_case(result))

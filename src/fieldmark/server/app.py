@@ -21,8 +21,10 @@ from fieldmark.server.options import ServerOptions
 from fieldmark.server.pages import api_docs, assets, page_routes
 from fieldmark.server.pages.layout import PageRenderer
 from fieldmark.server.routes import (
+    analyses,
     batch,
     cases,
+    consistency,
     diff,
     evaluate,
     health,
@@ -73,7 +75,8 @@ def create_app(options: ServerOptions) -> ASGIApp:
     )
     api = APIRouter(prefix="/api")
     for module in (
-        evaluate, batch, jobs, runs, diff, rescore, review, cases, pages, strategies, health,
+        evaluate, batch, jobs, runs, diff, analyses, rescore, review, cases, consistency, pages,
+        strategies, health,
     ):  # fmt: skip
         api.include_router(module.router)
     app.include_router(api)

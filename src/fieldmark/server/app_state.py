@@ -33,15 +33,15 @@ class AppState:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self._temporary_directory = tempfile.TemporaryDirectory(prefix="fieldmark-serve-")
-        self._scratch = Path(os.path.realpath(self._temporary_directory.name))
+        self.scratch = Path(os.path.realpath(self._temporary_directory.name))
         directories = [
             options.workspace, *options.roots.values(), *options.pages.values(), Path.cwd(),
         ]  # fmt: skip
-        self.redactor = PathRedactor(self._scratch, directories)
+        self.redactor = PathRedactor(self.scratch, directories)
         self.roots = DataRoots(options.roots)
         page_roots = DataRoots({**options.roots, **options.pages})
         self.pages = PageImages(page_roots, tuple(options.pages))
-        self._temporary_runs = self._scratch / "runs"
+        self._temporary_runs = self.scratch / "runs"
         self.catalog = RunCatalog(options.runs, self._temporary_runs)
         self.diffs = RunDiffs()
         limits = options.limits
@@ -61,7 +61,7 @@ class AppState:
 
     def uploads(self) -> Uploads:
         """Return a new directory for the inputs of one job."""
-        directory = self._scratch / "inbox" / secrets.token_hex(8)
+        directory = self.scratch / "inbox" / secrets.token_hex(8)
         return Uploads(directory, self.roots, self.options.limits)
 
     @property

@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from fieldmark.errors import FieldmarkError
+from fieldmark.errors import FieldmarkError, RunStopped
 from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import INTERNAL_ERROR, ApiError, ErrorCode, to_api_error
 
-__all__ = ["BackgroundJob", "JobCancelled", "JobQueue", "JobState", "JobStatus"]
+__all__ = ["BackgroundJob", "JobCancelled", "JobKind", "JobQueue", "JobState", "JobStatus"]
 
 _LOG: Final = logging.getLogger(__name__)
+_MAX_ANALYSES: Final = 16
 
 
 class JobStatus(StrEnum):
@@ -31,10 +32,17 @@ class JobStatus(StrEnum):
     FAILED = "failed"
 
 
+class JobKind(StrEnum):
+    """What a job does: score a batch, or analyze runs that exist."""
+
+    BATCH = "batch"
+    ANALYSIS = "analysis"
+
+
 _FINISHED: Final = frozenset({JobStatus.DONE, JobStatus.CANCELLED, JobStatus.FAILED})
 
 
-class JobCancelled(Exception):
+class JobCancelled(RunStopped):
     """Raised in a job that was cancelled."""
 
 
@@ -44,6 +52,7 @@ class JobState:
 
     id: str
     title: str
+    kind: JobKind = JobKind.BATCH
     state: JobStatus = JobStatus.WAITING
     created_at: str = field(
         default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -92,7 +101,10 @@ _JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
 
 
 class JobQueue:
-    """Runs jobs one after the other; limits the waiting jobs and the list of all jobs."""
+    """Runs the jobs of each kind one after the other; limits the waiting and the listed jobs.
+
+    Analyses do not wait for batches. Their results can be large, so few of them are kept.
+    """
 
     def __init__(
         self, *, max_waiting: int, max_listed: int, redact: Callable[[ApiError], None]
@@ -102,23 +114,32 @@ class JobQueue:
         self._redact = redact
         self._jobs: dict[str, BackgroundJob] = {}
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="fieldmark-job")
+        self._pools = {
+            kind: ThreadPoolExecutor(1, thread_name_prefix=f"fieldmark-{kind}") for kind in JobKind
+        }
 
     def start(
-        self, title: str, function: _JobFunction, on_drop: Callable[[], None] | None = None
+        self,
+        title: str,
+        function: _JobFunction,
+        on_drop: Callable[[], None] | None = None,
+        *,
+        kind: JobKind = JobKind.BATCH,
     ) -> BackgroundJob:
-        """Queue a job, or raise an error if too many are waiting."""
+        """Queue a job, or raise an error if too many of its kind are waiting."""
         with self._lock:
-            waiting = sum(job.state is JobStatus.WAITING for job in self._jobs.values())
+            own = [job for job in self._jobs.values() if job.kind is kind]
+            waiting = sum(job.state is JobStatus.WAITING for job in own)
             if waiting >= self._max_waiting:
                 message = f"Too many jobs are waiting (limit {self._max_waiting}). Try again later."
                 raise ApiError(ErrorCode.TOO_MANY_JOBS, message, headers={"Retry-After": "5"})
-            job = BackgroundJob(id=secrets.token_hex(16), title=title, on_drop=on_drop)
+            job = BackgroundJob(id=secrets.token_hex(16), title=title, kind=kind, on_drop=on_drop)
             self._jobs[job.id] = job
-            finished = [name for name, each in self._jobs.items() if each.is_finished]
-            for name in finished[: max(0, len(self._jobs) - self._max_listed)]:
+            most = self._max_listed if kind is JobKind.BATCH else _MAX_ANALYSES
+            finished = [each.id for each in own if each.is_finished]
+            for name in finished[: max(0, len(own) + 1 - most)]:
                 del self._jobs[name]
-        self._pool.submit(self._run, job, function)
+        self._pools[kind].submit(self._run, job, function)
         return job
 
     def find(self, name: str) -> BackgroundJob:
@@ -146,10 +167,11 @@ class JobQueue:
         return job
 
     def close(self) -> None:
-        """Cancel all jobs and wait for the running one."""
+        """Cancel all jobs and wait for the running ones."""
         for job in self.all():
             job.cancelled.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def _run(self, job: BackgroundJob, function: _JobFunction) -> None:
         with self._lock:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 
 from fastapi import Body
 from pydantic import BaseModel, Field, model_validator
@@ -11,16 +12,21 @@ from pydantic import BaseModel, Field, model_validator
 from fieldmark.config.rules_file import native_form
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.strict_json import first_repeated
 from fieldmark.values.text import plural
 
 __all__ = [
+    "MAX_FILES",
+    "AnalysisRequest",
     "BatchRequest",
     "BatchSource",
     "CaseQuery",
     "DiffCaseQuery",
     "DiffCasesQuery",
     "DiffQuery",
+    "EvaluateExportRequest",
     "EvaluateRequest",
+    "ExportQuery",
     "FileQuery",
     "FlattenRequest",
     "GateLimits",
@@ -38,6 +44,7 @@ __all__ = [
     "RulesBody",
     "RunQuery",
     "TrendQuery",
+    "UploadedFile",
 ]
 
 if TYPE_CHECKING:
@@ -78,6 +85,9 @@ RulesBody: TypeAlias = Annotated[
 ]
 _Convention = Literal["confusion", "field_accuracy", "taxonomy", "taxonomy_code", "four_phase"]
 _Short = Annotated[str, Field(max_length=200)]
+_NOT_IN_FILE_NAMES: Final = re.compile(r"[/\\\x00-\x1f\x7f\ud800-\udfff]")
+MAX_FILES: Final = 5_000
+"""The number of files of each side in a request."""
 _RequestT = TypeVar("_RequestT", bound="_Request")
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -175,11 +185,39 @@ class EvaluateRequest(
     _check = model_validator(mode="after")(_one_of("candidate", "candidates"))
 
 
+class EvaluateExportRequest(
+    EvaluateRequest,
+    json_schema_extra={
+        "examples": [{"kind": "html", "expected": {"total": 5}, "candidate": {"total": 6}}]
+    },
+):
+    """The documents of a comparison, and the kind of file that it is exported to."""
+
+    kind: _Short
+
+
+class UploadedFile(_Request):
+    """One document of a side with several files; the name without `.json` is its id."""
+
+    name: Annotated[str, Field(min_length=6, max_length=200, pattern=r"\.json$")]
+    text: str
+
+    @model_validator(mode="after")
+    def _file_name(self) -> UploadedFile:
+        if _NOT_IN_FILE_NAMES.search(self.name) or self.name.startswith("."):
+            raise ValueError("a file name must not contain / \\ or control characters")
+        return self
+
+
 class BatchSource(_Request):
-    """One side of a batch: rows, the text of a file, or a path below a root."""
+    """One side of a batch: rows, the text of a file, several files, or a path below a root."""
 
     rows: _JsonList | None = None
     text: str | None = None
+    files: Annotated[
+        list[UploadedFile] | None,
+        Field(min_length=1, max_length=MAX_FILES, description="One document in each file."),
+    ] = None
     name: Annotated[
         _Short, Field(description="The file name of `text`; its suffix determines the format.")
     ] = "rows.jsonl"
@@ -187,8 +225,11 @@ class BatchSource(_Request):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> BatchSource:
-        if sum(each is not None for each in (self.rows, self.text, self.path)) != 1:
-            raise ValueError("exactly one of rows, text and path is required")
+        if sum(each is not None for each in (self.rows, self.text, self.files, self.path)) != 1:
+            raise ValueError("exactly one of rows, text, files and path is required")
+        names = [each.name for each in self.files or ()]
+        if (name := first_repeated(names)) is not None:
+            raise ValueError(f"two files have the name {name}")
         return self
 
     @property
@@ -198,6 +239,8 @@ class BatchSource(_Request):
             return self.path
         if self.text is not None:
             return self.name
+        if self.files is not None:
+            return f"{plural(len(self.files), 'file')}"
         return plural(len(self.rows or []), "row")
 
 
@@ -371,11 +414,38 @@ class ImportRequest(
 class NoteRequest(
     _Request, json_schema_extra={"examples": [{"add": ["baseline"], "note": "before"}]}
 ):
-    """Tags to add and to remove, and a new note."""
+    """Tags to add and to remove, a new note or name, and whether the run is archived."""
 
     add: Annotated[list[_Short], Field(max_length=20)] = []
     remove: Annotated[list[_Short], Field(max_length=20)] = []
     note: Annotated[str, Field(max_length=10_000)] | None = None
+    name: _Short | None = None
+    archived: bool | None = None
+
+
+class AnalysisRequest(
+    _Request,
+    json_schema_extra={
+        "examples": [
+            {"kind": "improve", "runs": ["20250131-120000-ab12"]},
+            {"kind": "rank", "runs": ["20250131-120000-ab12", "20250201-090000-cd34"]},
+        ]
+    },
+):
+    """What to compute from stored runs, with the options of `/api/diff` and `/api/rank`."""
+
+    kind: Literal["improve", "slices", "diff", "rank"]
+    runs: Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=50)]
+    force: bool = False
+    rescore: bool = False
+    order: Literal["given", "time"] = "given"
+    metric: Annotated[str, Field(max_length=300)] | None = None
+
+
+class ExportQuery(_Query):
+    """Options of an exported run."""
+
+    values: Annotated[bool, Field(description="Whether to include values of documents.")] = True
 
 
 _RunId = Annotated[str, Field(max_length=100)]
@@ -391,7 +461,14 @@ class _Paged(_Query):
 class RunQuery(_Paged):
     """A page of the runs, newest first."""
 
-    text: Annotated[_Short, Field(description="Part of an id, input, tag or note.")] = ""
+    text: Annotated[_Short, Field(description="Part of an id, name, input, tag or note.")] = ""
+    verdict: Annotated[
+        Literal["pass", "fail", "none"] | None, Field(description="The verdict of the gates.")
+    ] = None
+    group: Annotated[
+        str | None, Field(max_length=20, description="The id of a group of comparable runs.")
+    ] = None
+    archived: Annotated[bool, Field(description="List the archived runs instead.")] = False
     status: Literal["running", "complete", "interrupted", "failed", "corrupt"] | None = None
     tag: _Short | None = None
     convention: _Short | None = None

@@ -24,6 +24,7 @@ __all__ = [
     "CaseListResponse",
     "CasePagesResponse",
     "CaseResponse",
+    "ConsistencyResponse",
     "DiffCaseResponse",
     "DiffCasesResponse",
     "DiffResponse",
@@ -162,7 +163,13 @@ _JOB: Final = _Record(
 _RUN: Final = _Record(
     RunEntry,
     "A run in the list of runs.",
-    changed={"metrics": dict[str, float | None] | None, "saved": bool, "valid_id": bool},
+    changed={
+        "metrics": dict[str, float | None] | None,
+        "title": str,
+        "group": str,
+        "saved": bool,
+        "valid_id": bool,
+    },
 )
 _CASE: Final = _Record(
     CaseHead,
@@ -195,7 +202,17 @@ _RANKING: Final = _Record(
         "results": list[Annotated[object, _RESULT]],
     },
 )
-_STEP: Final = _Record(TrendStep, "One run in a trend.", omit={"name"}, changed={"run": str})
+_STEP: Final = _Record(
+    TrendStep,
+    "One run in a trend.",
+    omit={"name"},
+    changed={
+        "run": str,
+        "title": str,
+        "started_at": str,
+        "interval": tuple[float, float] | None,
+    },
+)
 _FILE: Final = _Record(FileEntry, "A file or directory.")
 
 JobResponse: Final = _JOB.model
@@ -268,7 +285,6 @@ class PreviewResponse(_Open):
     cases: int
     compared: int
     sample: bool
-    step: int
     changed_cases: int
     changed_fields: int
     errors: int
@@ -290,6 +306,7 @@ class RunListResponse(_Open):
     total: int
     offset: int
     runs: list[Annotated[object, _RUN]]
+    groups: _Objects
 
 
 class RunResponse(_Open):
@@ -300,8 +317,10 @@ class RunResponse(_Open):
     saved: bool
     manifest: dict[str, object]
     summary: dict[str, object] | None
+    name: str
     tags: list[str]
     note: str
+    archived: bool
 
 
 class AttributeListResponse(_Open):
@@ -344,6 +363,14 @@ class TrendResponse(_Open):
     target: float
     less_is_better: bool
     excluded: int
+
+
+class ConsistencyResponse(_Open):
+    """The runs whose predictions for a case were compared, and the share that agrees, by field."""
+
+    runs: list[str]
+    consistency: float | None
+    agreement: dict[str, float]
 
 
 class DiffResponse(_Open):
@@ -456,10 +483,12 @@ class PromptListResponse(_Open):
 
 
 class NotesResponse(_Open):
-    """The tags and the note of a run."""
+    """The name, tags and note of a run, and whether it is archived."""
 
     tags: list[str]
     note: str
+    name: str
+    archived: bool
 
 
 class HealthResponse(_Open):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from typing import Final
+from typing import Final, TypeVar
 
 from fieldmark.api.diff import DiffResult, diff
+from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import MANIFEST, RESULTS
 
 __all__ = ["RunDiffs"]
 
 _MAX_CACHED: Final = 3
+_Value = TypeVar("_Value")
 
 
 class RunDiffs:
@@ -21,6 +23,7 @@ class RunDiffs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cached: dict[Hashable, DiffResult] = {}
+        self._selected: dict[Hashable, list[tuple[Direction, CaseChange]]] = {}
 
     def get(
         self, before: StoredRun, after: StoredRun, *, force: bool = False, rescore: bool = False
@@ -31,10 +34,36 @@ class RunDiffs:
             found = self._cached.pop(key, None)
             if found is None:
                 found = diff(before, after, force=force, rescore=rescore)
+                self._selected.clear()
             self._cached[key] = found
-            while len(self._cached) > _MAX_CACHED:
-                self._cached.pop(next(iter(self._cached)))
+            _drop_oldest(self._cached)
         return found
+
+    def changed_cases(
+        self,
+        found: DiffResult,
+        *,
+        direction: Direction | None,
+        attribute: str | None,
+        within: str | None,
+        text: str,
+    ) -> list[tuple[Direction, CaseChange]]:
+        """Return the changed cases that match filters; the lists of the last filters are cached."""
+        key = (id(found), direction, attribute, within, text)
+        with self._lock:
+            selected = self._selected.pop(key, None)
+            if selected is None:
+                selected = found.changed_cases(
+                    direction=direction, attribute=attribute, within=within, text=text
+                )
+            self._selected[key] = selected
+            _drop_oldest(self._selected)
+        return selected
+
+
+def _drop_oldest(cached: dict[Hashable, _Value]) -> None:
+    while len(cached) > _MAX_CACHED:
+        cached.pop(next(iter(cached)))
 
 
 def _state(run: StoredRun) -> Hashable:

@@ -65,6 +65,11 @@ class Uploads:
             # The suffix determines the format.
             copy = self._target(side, _safe_name(source.name))
             copy.write_bytes(source.text.encode("utf-8", "surrogatepass"))
+        elif source.files is not None:
+            copy = self._target(side, "files")
+            copy.mkdir()
+            for each in source.files:
+                (copy / each.name).write_bytes(each.text.encode("utf-8", "surrogatepass"))
         else:
             copy = self._target(side, f"{side}.jsonl")
             with copy.open("w", encoding="ascii") as lines:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 import orjson
 
-from fieldmark.compare.auto import comparator_for
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.headline import METRIC_TITLES
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
+from fieldmark.metrics.quality import rqs_formula
 from fieldmark.model.case import CaseInput
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.model.outcome import fact
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
 from fieldmark.report.html import cases
+from fieldmark.report.html.metric_tabs import case_metrics, run_quality
 from fieldmark.report.html.metrics import (
     attribute_lines,
     case_tiles,
@@ -34,9 +33,8 @@ from fieldmark.server.app_state import AppState
 from fieldmark.store.index import COMPLETE
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
-from fieldmark.values.paths import PathError, covers, parse_path
-from fieldmark.wire.case_result import CaseResult, FieldResult
-from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.manifest import manifest_to_json, run_title
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
@@ -49,7 +47,6 @@ __all__ = [
     "run_view",
 ]
 
-_AUTO: Final = "auto"
 _MAX_OTHER_RUNS: Final = 50
 
 
@@ -59,64 +56,17 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     return {
         "tiles": [tile.to_dict() for tile in tiles],
         "formula": rqs_formula(result.convention.counting) if has_rqs(tiles) else "",
-        "documents": case_documents(result),
-        "buckets": _paths_by_bucket(result),
-        "fields": [
-            _compared_field(field, rules)
-            for field in result.fields
-            if field.expected_presence == field.candidate_presence == "value"
-        ],
+        "documents": case_documents(result, metrics=False),
+        "metrics": case_metrics(result, rules),
         "recommendations": _recommendations(result),
     }
 
 
-def case_documents(case: CaseResult) -> JsonValue:
+def case_documents(case: CaseResult, *, metrics: bool = True) -> JsonValue:
     """Return both documents of a case side by side, or None if they are too large."""
-    view = cases.case_documents(case)
+    view = cases.case_documents(case, metrics=metrics)
     documents: JsonValue = None if view is None else orjson.loads(view)
     return documents
-
-
-def _paths_by_bucket(result: CaseResult) -> JsonObject:
-    table = bucket_table(result.convention.counting.ignore_scope)
-    paths: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
-    for record in result.outcomes.records(result.attributes):
-        code = fact(record.outcome, record.expected_presence, record.candidate_presence)
-        for name, size in table[code].buckets()._asdict().items():
-            if size:
-                paths[name].append(record.path)
-    return dict(paths.items())
-
-
-def _compared_field(field: FieldResult, rules: Rules) -> JsonObject:
-    """Return the strategy, similarity and threshold of a field with values on both sides."""
-    strategy = field.comparator
-    detected = strategy == _AUTO and field.expected is not MISSING
-    if detected:
-        strategy = comparator_for(cast("JsonValue", field.expected))
-    has_threshold = not detected or strategy == "semantic"
-    return {
-        "path": field.path,
-        "strategy": strategy,
-        "detected": detected,
-        "outcome": field.outcome,
-        "similarity": field.similarity,
-        "threshold": _threshold(field, rules) if has_threshold else None,
-        "note": field.note,
-    }
-
-
-def _threshold(field: FieldResult, rules: Rules) -> float | None:
-    comparator = rules.default
-    try:
-        attribute = parse_path(field.attribute)
-        for rule in rules.fields:
-            if rule.comparator is not None and covers(parse_path(rule.path), attribute):
-                comparator = rule.comparator
-    except PathError:
-        return None
-    threshold = getattr(comparator, "threshold", None)
-    return float(threshold) if isinstance(threshold, int | float) else None
 
 
 def _recommendations(result: CaseResult) -> list[JsonValue]:
@@ -148,9 +98,17 @@ def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
         "saved": state.catalog.is_saved(stored.path),
         "manifest": state.redactor.redact(manifest),
         "summary": state.redactor.redact(summary),
+        "name": notes.name,
         "tags": list(notes.tags),
         "note": notes.note,
+        "archived": notes.archived,
     }
+
+
+def _title(state: AppState, stored: StoredRun) -> str:
+    manifest, name = stored.manifest, read_notes(stored.path).name
+    inputs = [each.name for each in manifest.inputs]
+    return state.redactor.redact_text(run_title(name, manifest.eval, inputs, stored.path.name))
 
 
 def run_view(state: AppState, run: str) -> JsonObject:
@@ -160,22 +118,22 @@ def run_view(state: AppState, run: str) -> JsonObject:
     manifest, summary = stored.manifest, stored.summary
     view: JsonObject = {
         "run": described,
-        "title": str(described["note"] or state.redactor.redact_text(manifest.eval) or run),
+        "title": _title(state, stored),
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
         "has_parent": bool(manifest.parent) and state.catalog.has(manifest.parent),
     }
     if summary is None:
-        return {**view, "resume_note": _resume_note(stored)}
+        return {**view, "resume_note": _resume_note(stored), "attributes": []}
     metrics = metrics_view(summary)
+    comparators = comparators_by_attribute(stored.compared_attributes)
     return {
         **view,
         **metrics,
         "gates": state.redactor.redact(metrics["gates"]),
-        "attributes": attribute_lines(
-            summary, comparators_by_attribute(stored.compared_attributes)
-        ),
+        "attributes": attribute_lines(summary, comparators),
+        "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
         "detection": [each.to_json() for each in detection_tables(summary)],
@@ -195,14 +153,18 @@ def review_view(state: AppState, run: str) -> JsonObject:
     others.sort(key=lambda each: not own or each.comparable != own)
     return {
         "run": run,
-        "title": read_notes(stored.path).note or run,
+        "title": _title(state, stored),
         "writable": state.options.write or not state.catalog.is_saved(stored.path),
         "complete": summary is not None,
         "titles": dict(METRIC_TITLES),
         "cases": 0 if summary is None else summary.cases.total,
         "confidence": summary is not None and summary.confidence is not None,
         "others": [
-            {"id": each.id, "name": each.note or each.id, "comparable": each.comparable == own}
+            {
+                "id": each.id,
+                "name": state.redactor.redact_text(each.title),
+                "comparable": each.comparable == own,
+            }
             for each in others[:_MAX_OTHER_RUNS]
         ],
     }
@@ -211,10 +173,9 @@ def review_view(state: AppState, run: str) -> JsonObject:
 def rescore_view(state: AppState, run: str) -> JsonObject:
     """Return the rules of a run, and its attributes, for editing the rules."""
     stored = state.catalog.open(run)
-    note = read_notes(stored.path).note
     return {
         "run": run,
-        "title": str(note or state.redactor.redact_text(stored.manifest.eval) or run),
+        "title": _title(state, stored),
         "rules": stored.manifest.rules,
         "applied": {
             "convention": stored.manifest.convention.name,

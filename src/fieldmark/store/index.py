@@ -44,7 +44,7 @@ COMPLETE: Final = RunStatus.COMPLETE
 LATEST: Final = "latest"
 _BACK: Final = re.compile(r"[0-9]{0,9}")
 
-_FORMAT: Final = 6
+_FORMAT: Final = 7
 _Parsed = TypeVar("_Parsed")
 _ORDER: Final = attrgetter("sequence", "started_at")
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC
@@ -164,7 +164,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
             summary = _parse(summary_from_json, path, SUMMARY)
             _check_complete_rows(f"{path}/{RESULTS}")
             headline = headline_of(summary, summary_bytes=summary_size, results_bytes=results_size)
-        tags, note = _parse(parse_notes, path, NOTES) if notes >= 0 else RunNotes()
+        noted = _parse(parse_notes, path, NOTES) if notes >= 0 else RunNotes()
     except ValueError as error:
         return RunEntry(id=name, status=CORRUPT, problem=str(error))
     return RunEntry(
@@ -178,10 +178,13 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         cases=None if headline is None else headline.cases,
         metrics=None if headline is None else headline.metrics,
         vacuous=() if headline is None else headline.vacuous,
-        tags=tags,
-        note=note,
+        tags=noted.tags,
+        note=noted.note,
         sequence=manifest.sequence,
         eval=manifest.eval,
+        verdict="" if headline is None else headline.verdict,
+        name=noted.name,
+        archived=noted.archived,
         rescored_from=manifest.parent,
     )
 

@@ -1,4 +1,4 @@
-"""Tags and a note for a run, stored in their own file."""
+"""The name, tags and note of a run, and whether it is archived, stored in their own file."""
 
 from __future__ import annotations
 
@@ -20,32 +20,47 @@ __all__ = ["NOTES", "RunNotes", "delete_run", "parse_notes", "read_notes", "writ
 NOTES: Final = "notes.json"
 _MAX_LENGTH: Final = 10_000
 _RUN_FILES: Final = (
-    "*.part", "attributes.csv", "attributes.jsonl", "eval-results.json", "junit.xml", "lock",
-    "manifest.json",
-    "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*",
-    "reviews.jsonl", "shard-*",
-    "spent.jsonl", "summary.json", "target-cache", "usage.json",
+    "*.part", "attributes.csv", "attributes.jsonl", "cases.csv", "eval-results.json", "junit.xml",
+    "lock", "manifest.json", "notes.json", "outcomes.csv", "outcomes.parquet", "report.*",
+    "results.jsonl", "results.torn-*", "reviews.jsonl", "shard-*", "spent.jsonl", "summary.json",
+    "summary.md", "target-cache", "usage.json",
 )  # fmt: skip
 """Patterns of all files that fieldmark writes into a run directory."""
 
 
 class RunNotes(NamedTuple):
-    """The tags and the note of a run."""
+    """The tags, the note and the name of a run, and whether it is archived."""
 
     tags: tuple[str, ...] = ()
     note: str = ""
+    name: str = ""
+    archived: bool = False
 
     def changed(
-        self, *, add: Iterable[str] = (), remove: Iterable[str] = (), note: str | None = None
+        self,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        note: str | None = None,
+        name: str | None = None,
+        archived: bool | None = None,
     ) -> RunNotes:
-        """Return the notes with tags added and removed, and with another note if given."""
+        """Return the notes with tags added and removed, and with whatever else is given."""
         removed = set(remove)
         tags = dict.fromkeys([*(tag for tag in self.tags if tag not in removed), *add])
-        return RunNotes(tags=tuple(tags), note=self.note if note is None else note)
+        return RunNotes(
+            tags=tuple(tags),
+            note=self.note if note is None else note,
+            name=self.name if name is None else name.strip(),
+            archived=self.archived if archived is None else archived,
+        )
 
     def to_dict(self) -> JsonObject:
-        """Return the notes as JSON."""
-        return {"format": 1, "tags": list(self.tags), "note": self.note}
+        """Return the notes as JSON, without a name and `archived` if they are not set."""
+        own: JsonObject = {"name": self.name} if self.name else {}
+        if self.archived:
+            own["archived"] = True
+        return {"format": 1, **own, "tags": list(self.tags), "note": self.note}
 
 
 def read_notes(run: Path) -> RunNotes:
@@ -66,15 +81,18 @@ def parse_notes(document: JsonValue) -> RunNotes:
     """Return the notes in a JSON document; raise `ValueError` if it has another structure."""
     fields = JsonFields(document)
     return RunNotes(
-        fields.optional(fields.texts, "tags", ()), fields.optional(fields.text, "note", "")
+        fields.optional(fields.texts, "tags", ()),
+        fields.optional(fields.text, "note", ""),
+        fields.optional(fields.text, "name", ""),
+        fields.optional(fields.boolean, "archived", default=False),
     )
 
 
 def write_notes(run: Path, notes: RunNotes) -> None:
     """Write the notes of a run atomically."""
-    for text in (*notes.tags, notes.note):
+    for text in (*notes.tags, notes.note, notes.name):
         if len(text) > _MAX_LENGTH:
-            message = f"a tag or note exceeds the limit of {_MAX_LENGTH:,} characters"
+            message = f"a tag, note or name exceeds the limit of {_MAX_LENGTH:,} characters"
             raise ConfigError.of(message)
     if not (run / MANIFEST).is_file():
         raise ConfigError.of(f"{run} is not a run directory")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,14 +61,19 @@ class ResultRows(ABC):
             yield result
 
     def rows(
-        self, attributes: StoredAttributes, *, unparsed: bool = False
+        self,
+        attributes: StoredAttributes,
+        *,
+        unparsed: bool = False,
+        prepare: Callable[[CaseResult], CaseResult] | None = None,
     ) -> Iterator[tuple[int | None, CaseResult]]:
         """Yield all cases, each with a segment number if it is the first case of a segment.
 
-        `unparsed` allows that `Case.unparsed` contains the documents.
+        `unparsed` allows that `Case.unparsed` contains the documents. `prepare` is applied to every
+        result, but only once to those that differ only in ids and documents.
         """
         name, convention = self.name, self.convention
-        decoder = CaseDecoder(attributes, convention, unparsed=unparsed)
+        decoder = CaseDecoder(attributes, convention, unparsed=unparsed, prepare=prepare)
         for number, line in enumerate(self.lines(), 1):
             decoded = decoder.decode(line)
             if decoded is None:
@@ -76,19 +81,21 @@ class ResultRows(ABC):
                 row = parse_row(line, location)
                 segment = segment_of(row)
                 result = read_row(row, attributes, convention, location)
+                result = result if prepare is None else prepare(result)
                 decoded = None if segment is None else segment[0], result
             yield decoded
 
-    def every(self, step: int) -> Iterator[tuple[int, CaseResult]]:
-        """Yield the first of every `step` cases, each with the size of all rows since the last."""
+    def numbered(
+        self, numbers: Container[int] | None = None
+    ) -> Iterator[tuple[int, int, CaseResult]]:
+        """Yield all cases, or those with these numbers: the number, the bytes read, the case."""
         attributes, size = StoredAttributes(self.attributes), 0
-        for number, line in enumerate(self.lines()):
+        for number, line in enumerate(self.lines(), 1):
             size += len(line)
-            if number % step == 0:
-                location = Location(self.name, number + 1)
+            if numbers is None or number in numbers:
+                location = Location(self.name, number)
                 row = parse_row(line, location)
-                yield size, read_row(row, attributes, self.convention, location)
-                size = 0
+                yield number, size, read_row(row, attributes, self.convention, location)
 
     def find(self, case_id: str) -> CaseResult | None:
         """Return the case with this id; rows of other cases are not parsed."""

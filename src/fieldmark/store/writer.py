@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final, NamedTuple, Protocol, Self
 
-from fieldmark.errors import ConfigError, DataError, Location, StorageError
+from fieldmark.errors import ConfigError, DataError, Location, RunStopped, StorageError
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, PART, Disk, write_atomic
@@ -293,7 +293,7 @@ class RunDirectory:
         with self._stack:
             if kind is None or not self._ours:
                 return
-            interrupted = issubclass(kind, KeyboardInterrupt)
+            interrupted = issubclass(kind, KeyboardInterrupt | RunStopped)
             status = "interrupted" if interrupted else "failed"
             self.manifest = replace(self.manifest, status=status)
             # The original error is more important than a manifest that cannot be written.

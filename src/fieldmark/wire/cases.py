@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeGuard, cast
 
@@ -286,18 +286,25 @@ class CaseDecoder:
     Because they then have the same cells, `Tally` may count the cells of each of these statistics
     once.
 
-    Documents are left `unparsed` on request, if the kernel can check them.
+    Documents are left `unparsed` on request, if the kernel can check them. `prepare` is applied to
+    each of the shared results, which have no id and no documents.
     """
 
-    __slots__ = ("_attributes", "_convention", "_known", "_parse")
+    __slots__ = ("_attributes", "_convention", "_known", "_parse", "_prepare")
 
     def __init__(
-        self, attributes: StoredAttributes, convention: Convention, *, unparsed: bool = False
+        self,
+        attributes: StoredAttributes,
+        convention: Convention,
+        *,
+        unparsed: bool = False,
+        prepare: Callable[[CaseResult], CaseResult] | None = None,
     ) -> None:
         self._attributes = attributes
         self._convention = convention
         self._known: dict[bytes, CaseResult] = {}
         self._parse = not (unparsed and COMPILED)
+        self._prepare = prepare
 
     def decode(self, line: bytes) -> tuple[int | None, CaseResult] | None:
         """Return a result, with the number of the segment that it starts, if it starts one.
@@ -330,6 +337,8 @@ class CaseDecoder:
         """Decode a record as the row of a case without id and documents."""
         row = record_to_row(record, "")
         found = case_from_json(row, self._attributes, self._convention)
+        if self._prepare is not None:
+            found = self._prepare(found)
         if len(record) <= _CACHED_BYTES:
             if len(self._known) >= _CACHED:
                 self._known.pop(next(iter(self._known)))

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from fieldmark.metrics.clusters import MistakeCluster, MistakeExample
 from fieldmark.metrics.patterns import BY_NAME
+from fieldmark.metrics.repeated_errors import RepeatedError
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject
 
-__all__ = ["AttributeGain", "Improvement"]
+__all__ = ["AttributeGain", "Improvement", "repeated_error_to_json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +59,13 @@ class AttributeGain:
 
 @dataclass(frozen=True, kw_only=True)
 class Improvement:
-    """Attributes by the gain from fixing them, and clusters of similar mistakes."""
+    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors."""
 
     run: str
     summary: Summary
     attributes: tuple[AttributeGain, ...]
     clusters: tuple[MistakeCluster, ...]
+    repeated: tuple[RepeatedError, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> JsonObject:
@@ -84,8 +86,22 @@ class Improvement:
                 }
                 for each in self.clusters
             ],
+            "repeated": [repeated_error_to_json(each) for each in self.repeated],
             "notes": list(self.notes),
         }
+
+
+def repeated_error_to_json(error: RepeatedError) -> JsonObject:
+    """Return an error that several values have in common as JSON."""
+    return {
+        "kind": error.kind.value,
+        "text": error.text,
+        "attributes": list(error.attributes),
+        "values": error.values,
+        "wrong": error.wrong,
+        "compared": error.compared,
+        "factor": None if error.factor is None else float(error.factor),
+    }
 
 
 def _example_to_json(example: MistakeExample) -> JsonObject:

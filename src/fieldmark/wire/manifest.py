@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
 
-from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.headline import HEADLINE_METRICS, QUALITY_METRICS
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.json_text import strict_json
@@ -24,6 +25,7 @@ __all__ = [
     "headline_of",
     "manifest_from_json",
     "manifest_to_json",
+    "run_title",
     "target_change",
 ]
 
@@ -62,12 +64,14 @@ class ManifestInput:
 class Headline:
     """What a list of runs shows, and the sizes of the files it was computed from.
 
-    `vacuous` names the metrics with nothing behind them.
+    `vacuous` names the metrics with nothing behind them. `verdict` is that of the gates: `pass`,
+    `fail`, or `none` without gates.
     """
 
     cases: int
     metrics: Mapping[str, float | None]
     vacuous: tuple[str, ...]
+    verdict: str
     summary_bytes: int
     results_bytes: int
 
@@ -129,7 +133,7 @@ class Manifest:
 _MAX_WEIGHT: Final = 1e300
 _ENTRY_TEXTS: Final = (
     "id", "status", "started_at", "finished_at", "convention", "comparable", "note", "problem",
-    "eval", "rescored_from",
+    "eval", "rescored_from", "verdict", "name",
 )  # fmt: skip
 _ENTRY_LISTS: Final = ("inputs", "vacuous", "tags")
 
@@ -138,8 +142,9 @@ class RunEntry(NamedTuple):
     """What a list shows of a run; `problem` says what is wrong with a corrupt run.
 
     `comparable` is the same for runs that can be compared: same truth, same rules, same counting.
-    `eval` is the name of the evaluation, and `rescored_from` that of the run that a rescored run
-    was computed from.
+    `eval` is the name of the evaluation, `name` the one that a person gave the run, and
+    `rescored_from` the run that a rescored run was computed from. `verdict` is that of the gates,
+    which is empty for a run that is not complete. Lists omit `archived` runs.
     """
 
     id: str
@@ -158,6 +163,20 @@ class RunEntry(NamedTuple):
     sequence: int = 0
     eval: str = ""
     rescored_from: str = ""
+    verdict: str = ""
+    name: str = ""
+    archived: bool = False
+
+    @property
+    def truth(self) -> str:
+        """The name of the ground truth: the first input, or the one after the eval file."""
+        inputs = self.inputs[1:] or self.inputs if self.eval else self.inputs
+        return inputs[0] if inputs else ""
+
+    @property
+    def title(self) -> str:
+        """The name of the run for people."""
+        return run_title(self.name, self.eval, self.inputs, self.id)
 
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""
@@ -165,6 +184,18 @@ class RunEntry(NamedTuple):
         for name in _ENTRY_LISTS:
             entry[name] = list(getattr(self, name))
         return cast("JsonObject", entry)
+
+
+def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> str:
+    r"""Return the name of a run for people: its own, that of its evaluation or inputs, or its id.
+
+    >>> run_title("", "", ["data/truth.jsonl", "C:\\data\\first\\"], "20250131-120000")
+    'truth.jsonl · first'
+    """
+    # Data in memory and standard input have no name.
+    named = (each for each in inputs if not each.startswith("("))
+    names = (re.split(r"[\\/]", each.rstrip("\\/"))[-1] for each in named)
+    return name or evaluation or " · ".join(filter(None, names)) or run
 
 
 def entry_from_json(values: JsonValue) -> RunEntry:
@@ -186,15 +217,25 @@ def entry_from_json(values: JsonValue) -> RunEntry:
         cases=None if fields.value["cases"] is None else fields.integer("cases"),
         metrics=metrics,
         sequence=fields.integer("sequence"),
+        archived=fields.boolean("archived"),
     )
 
 
 def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> Headline:
-    """Return the headline of a finished run."""
+    """Return the headline of a finished run; safety that was not judged is unknown."""
+    shown = summary.evaluated
+    metrics = {name: shown.get(name) for name in (*HEADLINE_METRICS, *QUALITY_METRICS)}
+    if "safety" in summary.flags:
+        metrics["safety"] = None
     return Headline(
         cases=summary.cases.total,
-        metrics=summary.headline,
-        vacuous=tuple(name for name in summary.headline if name in summary.flags),
+        metrics=metrics,
+        vacuous=tuple(
+            name
+            for name in metrics
+            if any(flag.endswith("vacuous") for flag in summary.flags.get(name, ()))
+        ),
+        verdict=summary.verdict,
         summary_bytes=summary_bytes,
         results_bytes=results_bytes,
     )
@@ -234,6 +275,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         else {
             "cases": headline.cases,
             **headline.metrics,
+            "verdict": headline.verdict,
             "vacuous": list(headline.vacuous),
             "bytes": [headline.summary_bytes, headline.results_bytes],
         },
@@ -288,12 +330,16 @@ def manifest_from_json(document: JsonValue) -> Manifest:
 
 
 def _headline_from_json(fields: JsonFields | None) -> Headline | None:
-    if fields is None:
+    if fields is None or "verdict" not in fields.value:
+        # Earlier versions stored fewer metrics; they are read from the summary.
         return None
     summary_bytes, results_bytes = fields.interval("bytes")
     return Headline(
         cases=fields.integer("cases"),
-        metrics={name: fields.optional_number(name) for name in HEADLINE_METRICS},
+        metrics={
+            name: fields.optional_number(name) for name in (*HEADLINE_METRICS, *QUALITY_METRICS)
+        },
+        verdict=fields.text("verdict"),
         vacuous=fields.optional(fields.texts, "vacuous", ()),
         summary_bytes=int(summary_bytes),
         results_bytes=int(results_bytes),

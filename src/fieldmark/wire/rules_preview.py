@@ -69,7 +69,7 @@ class AttributeChange:
 class RulesPreview:
     """What would change if a run was rescored with other rules.
 
-    `compared` of its `cases` were compared: all, or every `step`-th one. `metrics` are those of
+    `compared` of its `cases` were compared: all, or a random sample. `metrics` are those of
     the compared cases, before and after. `examples` are some of the changed fields, from as many
     cases as possible.
     """
@@ -77,7 +77,6 @@ class RulesPreview:
     run: str
     cases: int
     compared: int
-    step: int
     changed_cases: int
     changed_fields: int
     metrics: Mapping[str, tuple[float | None, float | None]]
@@ -99,7 +98,6 @@ class RulesPreview:
             "cases": self.cases,
             "compared": self.compared,
             "sample": self.is_sample,
-            "step": self.step,
             "changed_cases": self.changed_cases,
             "changed_fields": self.changed_fields,
             "errors": self.errors,

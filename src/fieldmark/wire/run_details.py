@@ -23,6 +23,8 @@ class RunDetails:
     intervals: RunIntervals
     tags: tuple[str, ...]
     note: str
+    name: str = ""
+    archived: bool = False
 
     def to_dict(self) -> JsonObject:
         """Return the details as JSON, without the long parts: the lists and the attributes."""
@@ -30,10 +32,12 @@ class RunDetails:
         return {
             "format": 1,
             "id": self.id,
+            "name": self.name,
             "path": self.path,
             "manifest": manifest_to_json(replace(self.manifest, lists={})),
             "summary": {key: value for key, value in summary.items() if key != "attributes"},
             "intervals": intervals_to_json(self.intervals),
             "tags": list(self.tags),
             "note": self.note,
+            "archived": self.archived,
         }

@@ -29,7 +29,7 @@ def test_exception_becomes_an_api_error(error, code, message):
 def test_message_of_a_model_is_not_prefixed(read_only_server):  # noqa: F811
     response = read_only_server.client.post("/api/batch", json={"truth": {}})
     (problem,) = response.json()["error"]["problems"]
-    assert problem["message"] == "exactly one of rows, text and path is required"
+    assert problem["message"] == "exactly one of rows, text, files and path is required"
 
 
 def test_notes_of_a_job_do_not_mention_other_interfaces(read_only_server):  # noqa: F811

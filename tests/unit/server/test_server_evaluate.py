@@ -170,14 +170,23 @@ def test_view_contains_the_data_of_the_tabs(evaluate):
         expected=EXPECTED, candidate=CANDIDATE, rules=RECORDED, convention="four_phase", view=True
     )
     (view,) = response.json()["views"]
-    assert view["buckets"]["aio_missing_or_null"] == ["status"]
-    assert view["buckets"]["extra_keys"] == ["extra_field"]
-    assert view["buckets"]["gt_null_aio_has_value"] == ["internal_id"]
-    compared = {each["path"]: each for each in view["fields"]}
-    assert (compared["name"]["similarity"], compared["name"]["threshold"]) == (0.92, 0.85)
-    assert (compared["bio"]["similarity"], compared["bio"]["threshold"]) == (0.88, 0.8)
-    assert compared["email"]["strategy"] == "exact_text"
-    assert compared["email"]["detected"] is True
+    metrics = view["metrics"]
+    assert metrics["keys"] == {
+        "aio_missing_or_null": ["status"],
+        "extra_keys": ["extra_field"],
+        "gt_null_aio_has_value": ["internal_id"],
+    }
+    names = [name for name, _, _ in metrics["strategies"]]
+    compared = {path: (names[at], *rest) for path, at, *rest in metrics["fields"]}
+    assert compared["name"][3:5] == (0.92, 0.85)
+    assert compared["bio"][3:5] == (0.88, 0.8)
+    assert compared["email"][:2] == ("exact_text", True)
+    assert (metrics["sizes"]["present"], metrics["sizes"]["expected"]) == (3, 4)
+    assert [part[0] for part in metrics["parts"]] == [
+        "accuracy", "completeness", "safety", "hallucination",
+    ]  # fmt: skip
+    assert sum(part[3] for part in metrics["parts"]) == pytest.approx(0.7375)
+    assert metrics["rqs"] == pytest.approx([0.7375, 0.85])
     assert {each["pattern"] for each in view["recommendations"]} >= {"missing_key", "extra_key"}
     assert view["documents"]["tree"][0][0] == "name"
 

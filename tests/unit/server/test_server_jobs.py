@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from fieldmark.server.api_errors import ApiError
-from fieldmark.server.jobs import JobQueue, JobStatus
+from fieldmark.server.jobs import JobKind, JobQueue, JobStatus
 from fieldmark.server.options import ServerLimits
 from unit.server.live_server import (  # noqa: F401
     PREDICTIONS,
@@ -15,12 +15,12 @@ from unit.server.live_server import (  # noqa: F401
     live,
     read_only_server,
 )
-from waiting import TIMEOUT
+from waiting import TIMEOUT, eventually
 
 BODY = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
 
 
-def test_cancelled_job_leaves_no_run_and_frees_its_place_in_the_queue(tmp_path, held_job):  # noqa: F811
+def test_cancelled_job_keeps_what_it_compared_and_frees_its_place_in_the_queue(tmp_path, held_job):  # noqa: F811
     with live(tmp_path, write=True, limits=ServerLimits(waiting_jobs=2)) as server:
         first = server.client.post("/api/batch", json=BODY).json()["id"]
         assert held_job.started.wait(TIMEOUT)
@@ -31,10 +31,17 @@ def test_cancelled_job_leaves_no_run_and_frees_its_place_in_the_queue(tmp_path, 
         assert server.client.delete(f"/api/jobs/{waiting[0]}").json()["state"] == "cancelled"
         server.client.delete(f"/api/jobs/{first}")
         held_job.released.set()
-        assert server.wait_for_job(first)["state"] == "cancelled"
+        cancelled = server.wait_for_job(first)
+        assert (cancelled["state"], cancelled["result"]["saved"]) == ("cancelled", True)
         assert server.wait_for_job(waiting[1])["state"] == "done"
-        assert server.wait_for_job(waiting[0])["state"] == "cancelled"
-        assert server.client.get("/api/runs").json()["total"] == 1
+        dropped = server.wait_for_job(waiting[0])
+        assert (dropped["state"], dropped["result"]) == ("cancelled", None)
+        runs = {run["id"]: run for run in server.client.get("/api/runs").json()["runs"]}
+        assert len(runs) == 2
+        kept = cancelled["result"]["run"]
+        assert (runs[kept]["status"], runs[kept]["title"]) == ("interrupted", "8 rows · 8 rows")
+        cases = server.client.get(f"/api/runs/{kept}/cases").json()
+        assert cases["total"] == len(TRUTH)
 
 
 def test_number_of_waiting_jobs_is_limited():
@@ -50,6 +57,18 @@ def test_number_of_waiting_jobs_is_limited():
     assert all(
         job.state in {JobStatus.DONE, JobStatus.WAITING, JobStatus.RUNNING} for job in started_jobs
     )
+
+
+def test_analyses_do_not_wait_for_batches_and_few_are_kept():
+    jobs = JobQueue(max_waiting=16, max_listed=50, redact=print)
+    batch = jobs.start("batch", lambda job: job.cancelled.wait(TIMEOUT) and {})
+    for number in range(40):
+        each = jobs.start("analysis", lambda _, n=number: {"n": n}, kind=JobKind.ANALYSIS)
+        assert eventually(lambda each=each: each.is_finished)
+    assert batch.state is JobStatus.RUNNING
+    kept = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
+    assert kept == list(range(39, 23, -1))
+    jobs.close()
 
 
 def test_unknown_job_is_not_found(read_only_server):  # noqa: F811

@@ -30,7 +30,7 @@ def test_a_run_is_previewed_rescored_and_undone(server):
     assert preview["metrics"]["micro_f1"] == {"before": 0.75, "after": 1.0}
     assert preview["examples"][0]["before"]["outcome"] == "wrong_value"
     small = server.client.post(f"/api/runs/{run}/preview", json={"rules": rules, "limit": 4}).json()
-    assert (small["sample"], small["compared"], small["step"]) == (True, 4, 2)
+    assert (small["sample"], small["compared"], small["cases"]) == (True, 4, 8)
 
     body = {"rules": rules, "title": "tolerant"}
     started = server.client.post(f"/api/runs/{run}/rescore", json=body)
@@ -39,7 +39,7 @@ def test_a_run_is_previewed_rescored_and_undone(server):
     assert (job["state"], job["cases"]) == ("done", len(TRUTH))
     new = job["result"]["run"]
     listed = {each["id"]: each for each in server.client.get("/api/runs").json()["runs"]}
-    assert (listed[new]["rescored_from"], listed[new]["note"]) == (run, "tolerant")
+    assert (listed[new]["rescored_from"], listed[new]["name"]) == (run, "tolerant")
     described = server.client.get(f"/api/runs/{new}").json()
     assert described["manifest"]["rescored_from"]["run"] == run
     assert described["summary"]["micro"]["f1"] == 1.0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 import fieldmark as fm
+from fieldmark.api.report import KINDS, file_name
+from fieldmark.server.exports import MEDIA_TYPES
 from published.command_line import fieldmark
 from unit.server.live_server import (  # noqa: F401
     PREDICTIONS,
@@ -127,9 +130,11 @@ def test_runs_are_listed_searched_and_filtered(read_only_server, run):  # noqa: 
         True,
         True,
     )
-    assert (newest["id"], newest["note"], newest["tags"]) == (run, "eight invoices", ["small"])
+    assert (newest["id"], newest["name"], newest["tags"]) == (run, "eight invoices", ["small"])
     assert get(read_only_server, "/api/runs", tag="small", limit=1)["total"] >= 1
-    assert get(read_only_server, "/api/runs", text="nowhere") == {
+    nothing = get(read_only_server, "/api/runs", text="nowhere")
+    assert {**nothing, "groups": []} == {
+        "groups": [],
         "total": 0,
         "offset": 0,
         "runs": [],
@@ -247,7 +252,12 @@ def test_notes_are_changed_and_runs_are_deleted(writable_server):  # noqa: F811
     notes = writable_server.client.put(
         f"/api/runs/{run}/notes", json={"add": ["best"], "note": "keep"}
     )
-    assert notes.json() == {"tags": ["best"], "note": "keep"}
+    assert notes.json() == {
+        "tags": ["best"],
+        "note": "keep",
+        "name": "8 rows · 8 rows",
+        "archived": False,
+    }
     assert get(writable_server, "/api/runs", tag="best")["total"] == 1
     assert writable_server.client.delete(f"/api/runs/{run}").json() == {"removed": run}
     assert writable_server.client.get(f"/api/runs/{run}").status_code == 404
@@ -269,9 +279,89 @@ def test_recommendations_and_the_report_of_a_run(read_only_server, run):  # noqa
     assert (
         get(read_only_server, f"/api/runs/{run}/improve")["attributes"][0]["attribute"] == "total"
     )
-    report = read_only_server.client.get(f"/api/runs/{run}/report.html")
-    assert report.headers["content-disposition"] == f'attachment; filename="{run}.html"'
-    assert report.text.startswith("<!doctype html>")
+    for kind in ("improve", "slices"):
+        body = {"kind": kind, "runs": [run]}
+        job = read_only_server.client.post("/api/analyses", json=body)
+        assert (job.status_code, job.json()["kind"]) == (202, "analysis")
+        done = read_only_server.wait_for_job(job.json()["id"])
+        assert (done["bytes_read"], done["bytes_total"]) == (0, len(TRUTH))
+        assert done["result"] == get(read_only_server, f"/api/runs/{run}/{kind}")
+    listed = [each["kind"] for each in get(read_only_server, "/api/jobs")["jobs"]]
+    assert set(listed) == {"batch"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_export_is_downloaded(read_only_server, run, kind):  # noqa: F811
+    found = read_only_server.client.get(f"/api/runs/{run}/exports/{kind}")
+    name = f"{run}.html" if kind == "html" else f"{run}.{file_name(kind)}"
+    assert found.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert found.headers["content-type"].split(";")[0] == MEDIA_TYPES[kind]
+    assert found.status_code == 200
+    start = {"html": b"<!doctype html>", "xlsx": b"PK", "parquet": b"PAR1", "junit": b"<?xml"}
+    assert found.content.startswith(start.get(kind, b""))
+    assert (
+        b"Vendor 1"
+        not in read_only_server.client.get(f"/api/runs/{run}/exports/{kind}?values=false").content
+    )
+
+
+def test_export_of_an_unknown_kind_or_without_its_extra_says_so(
+    read_only_server,  # noqa: F811
+    run,
+    monkeypatch,
+):
+    unknown = read_only_server.client.get(f"/api/runs/{run}/exports/docx")
+    assert (unknown.status_code, error_code(unknown)) == (404, "not_found")
+    assert "must be one of: html, markdown" in unknown.json()["error"]["message"]
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    missing = read_only_server.client.get(f"/api/runs/{run}/exports/xlsx")
+    assert (missing.status_code, error_code(missing)) == (422, "missing_extra")
+    assert 'pip install "fieldmark[tables]"' in missing.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"kind": "improve", "runs": ["a", "b"]}, 422),
+        ({"kind": "rank", "runs": ["a"]}, 422),
+        ({"kind": "improve", "runs": ["a"]}, 404),
+        ({"kind": "guess", "runs": ["a"]}, 422),
+    ],
+)
+def test_analysis_of_other_runs_is_rejected(read_only_server, body, status):  # noqa: F811
+    assert read_only_server.client.post("/api/analyses", json=body).status_code == status
+
+
+def test_groups_trends_and_the_list_omit_archived_runs(tmp_path):
+    for name, candidate in (("a", PREDICTIONS), ("b", TRUTH), ("c", PREDICTIONS)):
+        fm.score(TRUTH, candidate, out=tmp_path / "runs" / name, at_least={"micro_f1": 0.9})
+    fm.score(TRUTH, TRUTH, out=tmp_path / "runs" / "other", convention="four_phase")
+    with live(tmp_path, write=True) as server:
+        found = get(server, "/api/runs")
+        assert [(run["id"], run["verdict"]) for run in found["runs"]] == [
+            ("other", "none"), ("c", "fail"), ("b", "pass"), ("a", "fail"),
+        ]  # fmt: skip
+        assert [(each["newest"], each["runs"]) for each in found["groups"]] == [
+            ("other", 1), ("c", 3),
+        ]  # fmt: skip
+        group = found["groups"][1]["id"]
+        archived = server.client.put(
+            "/api/runs/c/notes", json={"archived": True, "name": " best so far "}
+        )
+        assert archived.json() == {
+            "tags": [], "note": "", "name": "best so far", "archived": True,
+        }  # fmt: skip
+        own = get(server, "/api/runs", group=group)
+        assert [run["id"] for run in own["runs"]] == ["b", "a"]
+        assert [each["newest"] for each in own["groups"]] == ["other", "b"]
+        assert [run["id"] for run in get(server, "/api/runs", verdict="fail")["runs"]] == ["a"]
+        (hidden,) = get(server, "/api/runs", archived=True)["runs"]
+        assert (hidden["id"], hidden["title"], hidden["group"]) == ("c", "best so far", group)
+        trend = get(server, "/api/trend", run="b", metric="micro_f1")
+        assert [step["run"] for step in trend["steps"]] == ["a", "b"]
+        low, high = trend["steps"][0]["interval"]
+        assert low < trend["steps"][0]["value"] < high
+        assert trend["steps"][0]["started_at"]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +372,7 @@ def test_recommendations_and_the_report_of_a_run(read_only_server, run):  # noqa
     ],
 )  # fmt: skip
 def test_invalid_run_ids_are_not_found(read_only_server, name):  # noqa: F811
-    for tail in ("", "/cases", "/attributes", "/report.html"):
+    for tail in ("", "/cases", "/attributes", "/exports/html"):
         assert read_only_server.client.get(f"/api/runs/{name}{tail}").status_code in {404, 405}
 
 
@@ -334,3 +424,22 @@ def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa
 def test_batch_with_invalid_slices_is_rejected(read_only_server, by):  # noqa: F811
     body = {"truth": {"rows": [{"id": "1"}]}, "candidate": {"rows": [{"id": "1"}]}, "by": by}
     assert read_only_server.client.post("/api/batch", json=body).status_code == 422
+
+
+def test_consistency_of_a_case_is_the_agreement_of_comparable_runs(tmp_path):
+    truth = [{"id": "x", "a": 1, "b": 2}]
+    for name, b in (("first", 2), ("second", 3), ("third", 3)):
+        fm.score(truth, [{"id": "x", "a": 1, "b": b}], out=tmp_path / "runs" / name)
+    fm.score(truth, truth, out=tmp_path / "runs" / "other", convention="four_phase")
+    fm.score(truth, truth, out=tmp_path / "runs" / "hidden", values=False, convention="four_phase")
+    with live(tmp_path) as server:
+        assert get(server, "/api/runs/first/cases/1/consistency") == {
+            "runs": ["first", "third", "second"],
+            "consistency": pytest.approx((1 + 1 / 3) / 2),
+            "agreement": {"a": 1.0, "b": pytest.approx(1 / 3)},
+        }
+        alone = get(server, "/api/runs/other/cases/1/consistency")
+        assert alone == {"runs": ["other"], "consistency": None, "agreement": {}}
+        refused = server.client.get("/api/runs/hidden/cases/1/consistency")
+        assert "without values" in refused.json()["error"]["message"]
+        assert server.client.get("/api/runs/first/cases/2/consistency").status_code == 404

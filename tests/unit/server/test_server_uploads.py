@@ -33,6 +33,10 @@ TEXT = tuple(
     {"name": name, "text": "".join(f"{json.dumps(row)}\n" for row in rows)}
     for name, rows in (("my truth.jsonl", TRUTH), ("predictions.jsonl", PREDICTIONS))
 )
+FILES = tuple(
+    {"files": [{"name": f"{row['id']}.json", "text": json.dumps(row)} for row in rows]}
+    for rows in (TRUTH, PREDICTIONS[:1])
+)
 ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
 
 
@@ -41,6 +45,7 @@ ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
     [
         pytest.param(PATH, ["data/truth.jsonl", "data/predictions.jsonl"], True, id="paths"),
         pytest.param(TEXT, ["my truth.jsonl", "predictions.jsonl"], False, id="uploads"),
+        pytest.param(FILES, ["8 files", "1 file"], False, id="files"),
         pytest.param(ROWS, ["8 rows", "1 row"], False, id="rows"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -47,9 +48,30 @@ def test_run_is_listed_with_its_metrics(root):
     )  # fmt: skip
     assert first.metrics == {
         "mean_score": 0.5, "macro_f1_by_attribute": 0.5, "macro_f1_by_case": 0.5, "micro_f1": 0.5,
+        "completeness": 1.0, "hallucination": 0.0, "accuracy": 0.5, "safety": None, "rqs": None,
     }  # fmt: skip
+    assert (first.verdict, first.title, first.archived) == ("none", "first", False)
     assert first.comparable == second.comparable
     assert first.started_at <= first.finished_at
+
+
+def test_run_of_an_earlier_version_has_the_metrics_of_its_summary(root):
+    path = root / "first" / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    headline = manifest["headline"]
+    for name in ("verdict", "completeness", "hallucination", "accuracy", "safety", "rqs"):
+        del headline[name]
+    rewrite(path, json.dumps(manifest).encode())
+    first, second = list_runs(root)
+    assert (first.verdict, first.metrics) == (second.verdict, second.metrics)
+
+
+def test_four_phase_run_is_listed_with_its_rqs_and_the_verdict_of_its_gates(root):
+    fm.score(PAIRS, out=root / "third", convention="four_phase", at_least={"rqs": 0.9})
+    *_, third = list_runs(root)
+    assert third.verdict == "fail"
+    assert third.metrics["rqs"] == third.metrics["mean_score"] < 0.9
+    assert third.metrics["safety"] is None
 
 
 def test_runs_of_another_convention_cannot_be_compared(root):

@@ -1,20 +1,36 @@
-"""CSV exports: attributes, or all fields of all cases."""
+"""CSV exports: attributes, cases, or all fields of all cases."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fieldmark.report.exports.common import atomic_path, field_columns, field_rows, row_cells
+from fieldmark.report.exports.common import (
+    atomic_path,
+    case_columns,
+    case_row,
+    field_columns,
+    field_rows,
+    row_cells,
+)
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.text_tables import csv_table, write_csv_rows
 
-__all__ = ["write_csv", "write_outcomes_csv"]
+__all__ = ["write_cases_csv", "write_csv", "write_outcomes_csv"]
 
 
 def write_csv(run: ShownRun, out: Path) -> None:
     """Write one row per attribute, worst first, with full precision."""
     with atomic_path(out) as path:
         path.write_text(csv_table(run.summary), "utf-8", newline="")
+
+
+def write_cases_csv(run: ShownRun, out: Path) -> None:
+    """Write one row per case: score, mistakes, counts, rates and quality metrics."""
+    columns = case_columns(run.summary.evaluators, values=run.has_values)
+    convention = run.summary.convention.name
+    rows = ([*row_cells(case_row(case), columns), convention] for case in run.cases())
+    with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:
+        write_csv_rows(file, [*columns, "convention"], rows)
 
 
 def write_outcomes_csv(run: ShownRun, out: Path) -> None:

@@ -17,7 +17,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
-from fieldmark.report.html.metrics import detection_tables, has_rqs, run_verdict, tiles
+from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.run_text import confidence_tables
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
@@ -130,7 +130,7 @@ def _head(run: ShownRun) -> list[str]:
         f"- gate {'passed' if gate.passed else '**failed**'}: {in_code(gate_text(gate), 300)}"
         for gate in gates_failed_first(run.summary)
     ]
-    title = f"### {in_code(run.title)}: {_VERDICTS[run_verdict(run.summary)]}"
+    title = f"### {in_code(run.title)}: {_VERDICTS[run.summary.verdict]}"
     structural, _ = split_warnings(run.summary)
     warnings = [f"> warning: {in_code(text, 500)}\n" for text in structural]
     return [title, "", *warnings, *gates, *([""] if gates else [])]

@@ -12,11 +12,13 @@ from typing import Final, NamedTuple
 import orjson
 
 from fieldmark.evaluators.base import EvaluatorResult
+from fieldmark.metrics.repeated_errors import RepeatedError, repeated_in_case
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.embedding import embedded
+from fieldmark.report.html.metric_tabs import case_metrics
 from fieldmark.report.html.regions import drawn_regions
 from fieldmark.report.html.tree import TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
@@ -28,6 +30,7 @@ __all__ = [
     "ReportLimits",
     "WorstCases",
     "case_documents",
+    "repeated_errors",
     "worst_cases",
 ]
 
@@ -37,6 +40,7 @@ MAX_CASE_BYTES: Final = 1 << 20
 _MAX_NAME_LENGTH: Final = 500
 _MAX_DETAILS_LENGTH: Final = 20_000
 _MAX_LINES: Final = 200
+_MAX_KEYS: Final = 500
 _MATCH: Final = int(Outcome.MATCH)
 
 
@@ -125,26 +129,39 @@ def worst_cases(cases: Iterable[CaseResult], limit: int) -> WorstCases:
     )
 
 
-def case_documents(case: CaseResult) -> bytes | None:
-    """Return both documents and all evaluator results as embedded JSON, or `None` if too large."""
+def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
+    """Return both documents and all evaluator results as embedded JSON, or `None` if too large.
+
+    With `metrics`, they include the metrics of the case for its tabs.
+    """
     nodes, regions = case_tree(case)
     texts: JsonObject = {
         "note": truncate(case.note),
         "reasoning": truncate(case.evaluation),
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
+        "repeated": [each.text for each in repeated_errors(case)],
         "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {
         "tree": _tree(nodes),
         **{key: value for key, value in texts.items() if value},
     }
+    if metrics:
+        view["metrics"] = case_metrics(case, limit=_MAX_KEYS)
     if (drawn := drawn_regions(regions, case.metadata)) is not None:
         view["regions"] = drawn
     text = embedded(view)
     if len(text) > MAX_CASE_BYTES:
         text = embedded({**view, "tree": _tree(_mistakes_only(nodes)), "cut": True})
     return text if len(text) <= MAX_CASE_BYTES else None
+
+
+def repeated_errors(case: CaseResult) -> tuple[RepeatedError, ...]:
+    """Return the errors that values of a case have in common, if it was saved with values."""
+    if not case.has_values:
+        return ()
+    return repeated_in_case(case.outcomes, case.attributes, case.case)
 
 
 def _evaluator(result: EvaluatorResult) -> JsonObject:

@@ -43,7 +43,6 @@ __all__ = [
     "has_rqs",
     "histogram_view",
     "metrics_view",
-    "run_verdict",
     "slice_lines",
     "tiles",
     "trends",
@@ -73,7 +72,7 @@ def metrics_view(summary: Summary) -> JsonObject:
     """Return the overview of a run: result of the gates, tiles and counts."""
     micro, shown = summary.micro, tiles(summary)
     return {
-        "verdict": run_verdict(summary),
+        "verdict": summary.verdict,
         "failures": [failure.value for failure in summary.failures],
         "gates": gate_lines(summary),
         "tiles": [tile.to_dict() for tile in shown],
@@ -83,13 +82,6 @@ def metrics_view(summary: Summary) -> JsonObject:
         "verdicts": dict(verdict_counts(summary)),
         "errors": dict(summary.errors_by_type._asdict()),
     }
-
-
-def run_verdict(summary: Summary) -> str:
-    """Return `pass` or `fail`, or `none` for a run without gates that did not fail."""
-    if summary.failures:
-        return "fail"
-    return "pass" if summary.gates else "none"
 
 
 def verdict_counts(summary: Summary) -> dict[str, int]:
@@ -170,11 +162,8 @@ def tiles(summary: Summary) -> list[Tile]:
             maximum=summary.quality.rqs_max if name == "rqs" else None,
             note=flag_text(flags, name),
         )
-        for name, value in summary.metrics.items()
+        for name, value in summary.evaluated.items()
     }
-    if "safety" in flags and next(iter(by_name)) != "rqs":
-        # Nothing was judged, and no score is based on RQS.
-        del by_name["safety"], by_name["rqs"]
     leading = QUALITY_METRICS if next(iter(by_name)) == "rqs" else HEADLINE_METRICS
     nothing_scored = "vacuous" if cases.scored and cases.vacuous == cases.scored else ""
     of_cases = [

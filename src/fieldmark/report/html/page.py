@@ -49,6 +49,7 @@ SCRIPTS: Final = (
     "tree.js",
     "regions.js",
     "evaluators.js",
+    "metric_tabs.js",
     "case.js",
     "overview.js",
     "pictures.js",

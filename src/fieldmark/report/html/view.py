@@ -8,11 +8,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
+from fieldmark.report.html.metric_tabs import run_quality
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
@@ -64,7 +66,7 @@ def view_of(
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
-    mistakes = MistakeGroups()
+    mistakes, repeated = MistakeGroups(), RepeatedErrors()
     ranks: dict[str, int] = {}
     sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
@@ -76,6 +78,8 @@ def view_of(
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
+        if case.has_values:
+            repeated.add(case.outcomes, case.attributes, case.case)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
@@ -87,14 +91,15 @@ def view_of(
         for rank, view in documents.within_limit()
         if view is not None
     ]
-    manifest = run.manifest
+    manifest, comparators = run.manifest, comparators_by_attribute(run.attributes)
     view: JsonObject = {
         "name": run.name,
         "title": run.title,
         "date": manifest.finished_at or manifest.started_at,
         "convention": summary.convention.name,
         **metrics_view(summary),
-        "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
+        "attributes": attribute_lines(summary, comparators),
+        "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "scores": histogram_view(scores),
         "mistakes": mistakes.view(),
@@ -109,6 +114,7 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
+        "repeated": [each.text for each in repeated.errors()],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "reviews": list(run.reviews),

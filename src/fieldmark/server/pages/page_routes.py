@@ -18,6 +18,7 @@ from fieldmark.registry import Plugin, names
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
+from fieldmark.server.request_models import MAX_FILES
 from fieldmark.server.strategies import list_rule_sets, read_strategies
 from fieldmark.server.views import rescore_view, review_view, run_view
 
@@ -29,7 +30,8 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 def evaluate(state: StateDependency, page: PageDependency, rules: str = "") -> HTMLResponse:
     """Compare two documents as they are typed."""
-    return page("evaluate", "Evaluate", script="evaluate.js", data=_rule_data(state, rules))
+    data = {**_rule_data(state, rules), "write": state.options.write}
+    return page("evaluate", "Evaluate", script="evaluate.js", data=data)
 
 
 @router.get("/rules")
@@ -46,6 +48,7 @@ def batch(state: StateDependency, page: PageDependency, rules: str = "") -> HTML
         "roots": list(state.roots.names),
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
+        "max_files": MAX_FILES,
         "presets": [preset.value for preset in Preset],
     }
     return page("batch", "Batch", script="batch.js", data=data)

@@ -27,7 +27,7 @@ from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.response_models import FileListResponse, JobResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.uploads import InputSource, record_input_sources
-from fieldmark.store.writer import new_run_id
+from fieldmark.store.writer import RESULTS, new_run_id
 from fieldmark.values.presence import is_blank
 
 __all__ = ["router"]
@@ -69,6 +69,10 @@ def list_files(query: Annotated[FileQuery, Query()], state: StateDependency) -> 
     return ApiResponse({"path": query.path, "entries": [each._asdict() for each in entries]})
 
 
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
 class _Batch:
     """One batch, from its inputs to its run."""
 
@@ -90,12 +94,16 @@ class _Batch:
         self._sources = [self.uploads.add(side, source) for side, source in self._sides.items()]
 
     def run(self, job: BackgroundJob) -> JsonObject:
-        """Score the inputs; the run of a cancelled job is deleted."""
+        """Score the inputs; a cancelled job keeps what it has compared as an interrupted run."""
         run = self._state.new_runs / new_run_id()
         try:
             return self._score(job, run)
         except JobCancelled:
-            if run.is_dir():
+            if _size(run / RESULTS):
+                record_input_sources(run, self._sources)
+                self._annotate(run)
+                job.result = {"run": run.name, "saved": self._state.options.write}
+            elif run.is_dir():
                 remove_run(run)
             raise
         except BaseException:
@@ -134,9 +142,7 @@ class _Batch:
         )
         result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources)
-        # The run is complete even if its tags and note cannot be written.
-        with suppress(FieldmarkError):
-            annotate(run, add=[tag for tag in request.tags if not is_blank(tag)], note=self.title)
+        self._annotate(run)
         return {
             "run": run.name,
             "saved": state.options.write,
@@ -145,3 +151,9 @@ class _Batch:
             "headline": [tile.to_dict() for tile in tiles(result.summary)[:2]],
             "summary": state.redactor.redact(result.to_dict()),
         }
+
+    def _annotate(self, run: Path) -> None:
+        # The run exists even if its name and tags cannot be written.
+        tags = [tag for tag in self._request.tags if not is_blank(tag)]
+        with suppress(FieldmarkError):
+            annotate(run, add=tags, name=self.title)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from fastapi import APIRouter
+from fastapi.responses import Response
 
 from fieldmark.api.compare import compare_case, read_cases
 from fieldmark.api.compare_many import compare_many
-from fieldmark.model.json import JsonObject
+from fieldmark.api.report import write_report
+from fieldmark.api.score import score_with
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import resolve_settings
 from fieldmark.run.warnings import pair_warnings
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.request_models import EvaluateRequest
+from fieldmark.server.exports import MEDIA_TYPES, attachment, check_kind
+from fieldmark.server.request_models import EvaluateExportRequest, EvaluateRequest
 from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.response_models import EvaluationResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
@@ -28,6 +36,53 @@ router = APIRouter(route_class=StrictRoute, tags=["evaluate"])
 async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiResponse:
     """Compare a prediction with ground truth field by field, or rank several predictions."""
     return ApiResponse(await state.run_evaluation(_evaluate, request, state))
+
+
+@router.post(
+    "/evaluate/export",
+    response_class=Response,
+    responses={
+        **errors(400, 403, 404, 413, 422, 429),
+        200: {
+            "description": "The file.",
+            "content": {media_type: {} for media_type in sorted({*MEDIA_TYPES.values()})},
+        },
+    },
+)
+async def export_evaluation(request: EvaluateExportRequest, state: StateDependency) -> Response:
+    """Compare predictions with ground truth and download the result as a report or a table.
+
+    The kinds are those of a run. Every prediction is a case; nothing is saved.
+    """
+    name = check_kind(request.kind)
+    content = await state.run_evaluation(_exported, request, state, name)
+    return attachment(content, request.kind, f"evaluation.{name.rsplit('.', 1)[-1]}")
+
+
+def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> bytes:
+    single = request.candidates is None
+    candidates = [request.candidate] if single else request.candidates or []
+    rows: list[JsonValue] = [
+        {
+            "id": "prediction" if single else f"prediction {number}",
+            "expected": request.expected,
+            "candidate": candidate,
+        }
+        for number, candidate in enumerate(candidates, 1)
+    ]
+    models = state.options.models.for_run()
+    with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
+        run = Path(directory) / "evaluation"
+        score_with(
+            RunOptions(
+                truth=rows,
+                rules=resolve_rules(request.all_rules(state.options.rules or None), models),
+                convention=request.convention,
+                options=request.options,
+                out=run,
+            )
+        )
+        return write_report(run, Path(directory) / name, kind=request.kind).read_bytes()
 
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.jobs import BackgroundJob
+from fieldmark.server.jobs import BackgroundJob, JobKind
 from fieldmark.server.response_models import JobListResponse, JobResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.values.json_text import finite_json
@@ -26,8 +26,9 @@ _POLLS_PER_COMMENT: Final = 100
 
 @router.get("/jobs", response_model=JobListResponse, responses=errors())
 def list_jobs(state: StateDependency) -> ApiResponse:
-    """List all jobs, newest first."""
-    return ApiResponse({"jobs": [job.to_dict() for job in state.jobs.all()]})
+    """List all batches, newest first."""
+    batches = [job for job in state.jobs.all() if job.kind is JobKind.BATCH]
+    return ApiResponse({"jobs": [job.to_dict() for job in batches]})
 
 
 @router.get("/jobs/{job}", response_model=JobResponse, responses=errors(404))
@@ -38,7 +39,7 @@ def get_job(job: str, state: StateDependency) -> ApiResponse:
 
 @router.delete("/jobs/{job}", response_model=JobResponse, responses=errors(403, 404))
 def cancel_job(job: str, state: StateDependency) -> ApiResponse:
-    """Cancel a job and delete its incomplete run."""
+    """Cancel a job; the cases that a batch has compared are kept in an interrupted run."""
     return ApiResponse(state.jobs.cancel(job).to_dict())
 
 

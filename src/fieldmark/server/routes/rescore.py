@@ -49,7 +49,7 @@ def get_rules(run: str, state: StateDependency) -> ApiResponse:
 async def preview(run: str, request: PreviewRequest, state: StateDependency) -> ApiResponse:
     """Return what rules would change in a run: fields, cases, metrics before and after, examples.
 
-    A large run is sampled: every n-th case is compared, and `sample` is true. No model is called.
+    Of a large run, a random sample is compared, and `sample` is true. No model is called.
     """
     stored = state.catalog.open(run)
     rules = _rules(request, stored, state.options.models)
@@ -124,9 +124,9 @@ class _Rescore:
             raise
         finally:
             self._state.catalog.invalidate()
-        # The run is complete even if its note cannot be written.
+        # The run is complete even if its name cannot be written.
         with suppress(FieldmarkError):
-            annotate(run, note=self._title)
+            annotate(run, name=self._title)
         state = self._state
         return {
             "run": run.name,

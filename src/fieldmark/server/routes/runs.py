@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
@@ -9,7 +13,7 @@ from fastapi.responses import Response
 
 from fieldmark.api.improve import improve as improve_run
 from fieldmark.api.rank import rank
-from fieldmark.api.report import html_report
+from fieldmark.api.report import write_report
 from fieldmark.api.runs import RunList, annotate, remove_run
 from fieldmark.api.slices import find_slices
 from fieldmark.metrics.summary import Summary
@@ -20,7 +24,14 @@ from fieldmark.report.html.page import leaderboard_data
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.request_models import NoteRequest, RankQuery, RunQuery, TrendQuery
+from fieldmark.server.exports import MEDIA_TYPES, attachment, check_kind
+from fieldmark.server.request_models import (
+    ExportQuery,
+    NoteRequest,
+    RankQuery,
+    RunQuery,
+    TrendQuery,
+)
 from fieldmark.server.response_models import (
     AttributeListResponse,
     NotesResponse,
@@ -35,34 +46,77 @@ from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import describe_run
 from fieldmark.store.reader import StoredRun
+from fieldmark.wire.manifest import RunEntry
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = ["router"]
+__all__ = ["group_id", "ranking_of", "router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 _MAX_TREND_RUNS: Final = 1000
+_MAX_INTERVALS: Final = 60
+"""The number of runs in a trend with intervals, which are read from their summaries."""
 
 
 @router.get("/runs", response_model=RunListResponse, responses=errors(422))
 def list_runs(query: Annotated[RunQuery, Query()], state: StateDependency) -> ApiResponse:
-    """List runs, newest first, with search and filters."""
-    found = [each for each in reversed(state.catalog.entries()) if _matches(each, query)]
+    """List runs, newest first, with search and filters.
+
+    `groups` are the runs with the same ground truth, rules and convention, the newest group first;
+    archived runs are in no group.
+    """
+    entries = list(reversed(state.catalog.entries()))
+    found = [each for each in entries if _matches(each, query)]
     listed = [
         {
             **cast("JsonObject", state.redactor.redact(entry.to_dict())),
+            "title": state.redactor.redact_text(entry.title),
+            "group": group_id(entry),
             "saved": saved,
             "valid_id": RUN_ID.fullmatch(entry.id) is not None,
         }
         for entry, saved in found[query.offset : query.offset + query.limit]
     ]
-    return ApiResponse({"total": len(found), "offset": query.offset, "runs": listed})
+    groups = _groups((each.entry for each in entries), state)
+    return ApiResponse(
+        {"total": len(found), "offset": query.offset, "runs": listed, "groups": groups}
+    )
+
+
+def group_id(entry: RunEntry) -> str:
+    """Return a short id of the runs that are comparable with a run."""
+    return hashlib.sha256(entry.comparable.encode()).hexdigest()[:10] if entry.comparable else ""
+
+
+def _groups(entries: Iterable[RunEntry], state: AppState) -> list[JsonValue]:
+    """Return the groups of comparable runs, the one with the newest run first."""
+    groups: dict[str, JsonObject] = {}
+    for entry in entries:
+        if not entry.comparable or entry.archived:
+            continue
+        own = groups.setdefault(
+            entry.comparable,
+            {
+                "id": group_id(entry),
+                "truth": state.redactor.redact_text(entry.truth),
+                "convention": entry.convention,
+                "rules": entry.comparable[:6],
+                "eval": entry.eval,
+                "newest": entry.id,
+                "runs": 0,
+            },
+        )
+        own["runs"] = cast("int", own["runs"]) + 1
+    return list(groups.values())
 
 
 def _matches(listed: CatalogEntry, query: RunQuery) -> bool:
     entry = listed.entry
-    texts = [entry.id, entry.note, *entry.inputs, *entry.tags]
+    texts = [entry.id, entry.name, entry.note, *entry.inputs, *entry.tags]
     return (
-        query.status in {None, entry.status}
+        entry.archived == query.archived
+        and query.group in {None, group_id(entry)}
+        and query.verdict in {None, entry.verdict}
+        and query.status in {None, entry.status}
         and query.convention in {None, entry.convention}
         and (query.tag is None or query.tag in entry.tags)
         and any(query.text.lower() in text.lower() for text in texts)
@@ -75,14 +129,26 @@ def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> 
     if query.run is not None:
         state.catalog.path(query.run)
     roots = state.catalog.directories
-    listed = RunList(entries=tuple(each.entry for each in state.catalog.entries()), roots=roots)
+    every = tuple(each.entry for each in state.catalog.entries())
+    shown = tuple(entry for entry in every if not entry.archived or entry.id == query.run)
+    listed = RunList(entries=shown, roots=roots)
     series = listed.comparable(query.run)
     newest = RunList(entries=series[-_MAX_TREND_RUNS:], roots=roots)
+    found = newest.trend(query.metric).to_dict()
+    by_id = {entry.id: entry for entry in newest.entries}
+    for place, step in enumerate(reversed(cast("list[JsonObject]", found["steps"]))):
+        entry = by_id[str(step["run"])]
+        interval = newest.interval(entry.id, query.metric) if place < _MAX_INTERVALS else None
+        step |= {
+            "title": state.redactor.redact_text(entry.title),
+            "started_at": entry.started_at,
+            "interval": None if interval is None else list(interval),
+        }
     return ApiResponse(
         {
             "metric": query.metric,
             "convention": series[-1].convention if series else "",
-            **newest.trend(query.metric).to_dict(),
+            **found,
             "excluded": len(listed) - len(series),
         }
     )
@@ -91,11 +157,14 @@ def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> 
 @router.get("/rank", response_model=RankResponse, responses=errors(404, 422, 429))
 async def rank_runs(query: Annotated[RankQuery, Query()], state: StateDependency) -> ApiResponse:
     """Rank several runs over the cases that all of them have, and test every pair."""
-    return ApiResponse(await state.run_evaluation(_rank, query, state))
+    return ApiResponse(await state.run_evaluation(ranking_of, query, state))
 
 
-def _rank(query: RankQuery, state: AppState) -> JsonValue:
-    runs = [state.catalog.open(run) for run in query.run]
+def ranking_of(
+    query: RankQuery, state: AppState, open_run: Callable[[str], StoredRun] | None = None
+) -> JsonValue:
+    """Return a ranking of runs, which `open_run` opens by their ids."""
+    runs = [(open_run or state.catalog.open)(run) for run in query.run]
     ranking = rank(runs, metric=query.metric, force=query.force, rescore=query.rescore)
     # The name of a run in the web application is the name of its directory.
     ids = {str(run.path): run.path.name for run in runs}
@@ -147,28 +216,56 @@ async def get_weak_slices(run: str, state: StateDependency) -> ApiResponse:
 
 
 @router.get(
-    "/runs/{run}/report.html",
+    "/runs/{run}/exports/{kind}",
     response_class=Response,
     responses={
-        **errors(404, 422),
-        200: {"description": "A self-contained HTML page.", "content": {"text/html": {}}},
+        **errors(404, 422, 429),
+        200: {
+            "description": "The file, such as a self-contained HTML page.",
+            "content": {media_type: {} for media_type in sorted({*MEDIA_TYPES.values()})},
+        },
     },
 )
-def download_report(run: str, state: StateDependency) -> Response:
-    """Download the HTML report of a run."""
+async def export_run(
+    run: str, kind: str, query: Annotated[ExportQuery, Query()], state: StateDependency
+) -> Response:
+    """Download a run as a report or a table: the kinds of `fieldmark report --as`.
+
+    A kind whose optional dependency is not installed is refused with the command that installs it.
+    """
+    name = check_kind(kind)
     stored, _ = _finished_run(state, run)
-    name = f'attachment; filename="{run}.html"'
-    page = html_report(stored.path)
-    return Response(page, media_type="text/html", headers={"Content-Disposition": name})
+
+    def export() -> bytes:
+        with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
+            path = Path(directory) / name
+            return write_report(stored.path, path, kind=kind, values=query.values).read_bytes()
+
+    content = await state.run_evaluation(export)
+    return attachment(content, kind, f"{run}.{name}" if kind != "html" else f"{run}.html")
 
 
 @router.put("/runs/{run}/notes", response_model=NotesResponse, responses=errors(400, 403, 404, 422))
 def update_notes(run: str, request: NoteRequest, state: StateDependency) -> ApiResponse:
-    """Change the tags and the note of a run, but not its results."""
+    """Change the name, tags and note of a run, or archive it; its results do not change."""
     path = state.writable_run(run)
-    noted = annotate(path, add=request.add, remove=request.remove, note=request.note)
+    noted = annotate(
+        path,
+        add=request.add,
+        remove=request.remove,
+        note=request.note,
+        name=request.name,
+        archived=request.archived,
+    )
     state.catalog.invalidate()
-    return ApiResponse({"tags": list(noted.tags), "note": noted.note})
+    return ApiResponse(
+        {
+            "tags": list(noted.tags),
+            "note": noted.note,
+            "name": noted.name,
+            "archived": noted.archived,
+        }
+    )
 
 
 @router.delete("/runs/{run}", responses=errors(403, 404, 409, 422))

@@ -12,7 +12,25 @@ export class ApiError extends Error {
 }
 
 // `text` is a JSON body; `body` is a value to serialize.
-export async function request(path, { method = "GET", body, text, signal } = {}) {
+export async function request(path, options = {}) {
+  return read(await respond(path, options));
+}
+
+async function read(response) {
+  const content = await response.json().catch(() => ({ error: { code: "unreadable", message: `Unexpected response from the server (status ${response.status}).` } }));
+  if (!response.ok || content.error?.code === "unreadable") throw new ApiError(response.status, content.error);
+  return content;
+}
+
+// A file with its name and type; errors are those of `request`.
+export async function requestFile(path, options = {}) {
+  const response = await respond(path, options);
+  if (!response.ok) await read(response);
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") || "");
+  return { content: await response.blob(), name: name ? name[1] : "download", type: response.headers.get("Content-Type") };
+}
+
+async function respond(path, { method = "GET", body, text, signal }) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-Fieldmark-Csrf"] = CSRF;
   if (body !== undefined || text !== undefined) headers["Content-Type"] = "application/json";
@@ -23,9 +41,7 @@ export async function request(path, { method = "GET", body, text, signal } = {})
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, { code: "unreachable", message: "The server is not responding. Check that it is running." });
   }
-  const content = await response.json().catch(() => ({ error: { code: "unreadable", message: `Unexpected response from the server (status ${response.status}).` } }));
-  if (!response.ok) throw new ApiError(response.status, content.error);
-  return content;
+  return response;
 }
 
 // Return a function like `request` that answers only the last of several requests: a late response

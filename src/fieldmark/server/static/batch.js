@@ -1,9 +1,12 @@
 // The batch page: two data sets, and the progress of jobs.
 
+import { isFinished } from "./analysis.js";
 import { query, request } from "./api.js";
+import { ask } from "./dialogs.js";
 import * as drafts from "./rules_draft.js";
 import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, select, shown, whole } from "./report.js";
-import { empty, problem, sentence, toast } from "./page.js";
+import { modelSelects } from "./models.js";
+import { empty, problem, sentence } from "./page.js";
 
 const page = data("page");
 const draft = drafts.load(page.strategies);
@@ -13,31 +16,52 @@ const errors = el("div");
 const jobNodes = new Map();
 let eventSource = null;
 const start = button("Compare", startBatch, { class: "primary", id: "start", disabled: true });
-const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional description", autocomplete: "off" });
+const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional name of the run", autocomplete: "off" });
 const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"], ["group_by", "none"], ["sheet", "the first"]].map(([name, fallback]) =>
   [name, el("input", { type: "text", id: name, placeholder: fallback, maxlength: "200", autocomplete: "off", spellcheck: "false" })]));
 const by = el("input", { type: "text", id: "by", placeholder: "tag, metadata.KEY or path", maxlength: "1000", autocomplete: "off", spellcheck: "false" });
 const choices = { preset: "", candidate_json: "only" };
 const repair = el("input", { type: "checkbox", id: "repair" });
+const models = modelSelects(page.strategies, draft);
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
 
 function source(name, heading, hint) {
   const chosen = el("p", { class: "chosen", role: "status" });
   const picker = el("div");
-  const file = el("input", { type: "file", id: `${name}-file`, accept: ".json,.jsonl,.ndjson,.csv,.tsv,.yaml,.yml", "aria-label": `${heading} file`, on: { change: () => upload(file.files[0]) } });
+  const file = el("input", { type: "file", id: `${name}-file`, multiple: true, accept: ".json,.jsonl,.ndjson,.csv,.tsv,.yaml,.yml", "aria-label": `${heading} files`, on: { change: () => upload([...file.files]) } });
+  const folder = el("input", { type: "file", id: `${name}-folder`, webkitdirectory: true, "aria-label": `${heading} folder`, on: { change: () => upload([...folder.files]) } });
+  const uploads = [el("label", { class: "control" }, el("span", null, "File or files"), file), el("label", { class: "control" }, el("span", null, "Or a folder"), folder),
+    el("p", { class: "quiet", id: `${name}-limits` }, `One file with all cases, or one file per case, named ID.json with the same ids on both sides. At most ${bytes(page.body_bytes * 0.45)} and ${whole(page.max_files)} files for each side.`)];
   const box = el("div", { class: "source", id: `source-${name}` }, el("h3", null, heading), el("p", { class: "quiet" }, hint),
-    page.roots.length > 0 && choice(`Source of ${heading.toLowerCase()}`, [["file", "Upload"], ["path", "Path on the server"]], "file", (value) => (value === "file" ? replace(picker, file) : browse(""))),
+    page.roots.length > 0 && choice(`Source of ${heading.toLowerCase()}`, [["file", "Upload"], ["path", "Path on the server"]], "file", (value) => (value === "file" ? replace(picker, uploads) : browse(""))),
     picker, chosen);
-  replace(picker, file);
+  replace(picker, uploads);
   box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
   box.addEventListener("dragleave", () => box.classList.remove("over"));
-  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); upload(event.dataTransfer.files[0]); });
+  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); dropped(event.dataTransfer).then(upload, refuse); });
 
   async function upload(selected) {
-    if (!selected) return;
-    const limit = page.body_bytes * 0.45;
-    if (selected.size > limit) return toast(`${selected.name} is too large to upload (${bytes(selected.size)}, limit ${bytes(limit)}). ${page.roots.length ? "Select it as a path on the server." : "Larger files can be read only from a root of the server."}`);
-    set({ text: await selected.text(), name: selected.name }, `${selected.name}, ${bytes(selected.size)}`);
+    // Hidden files, such as those that systems add to folders, are not documents.
+    const files = selected.filter((each) => !each.name.startsWith("."));
+    if (!files.length) return selected.length ? refuse(new Error("The folder contains no files.")) : null;
+    const size = files.reduce((all, each) => all + each.size, 0), limit = page.body_bytes * 0.45;
+    const larger = page.roots.length ? "Select them as a path on the server." : "Larger data can be read only from a root of the server.";
+    const what = files.length === 1 ? files[0].name : plural(files.length, "file");
+    if (files.length > page.max_files) return refuse(new Error(`${whole(files.length)} files are too many to upload (limit ${whole(page.max_files)}). ${larger}`));
+    if (size > limit) return refuse(new Error(`${what} ${files.length === 1 ? "is" : "are"} too large to upload (${bytes(size)}, limit ${bytes(limit)}). ${larger}`));
+    const other = files.length > 1 && files.find((each) => !each.name.endsWith(".json"));
+    if (other) return refuse(new Error(`${other.name} is not a .json file. Several files must be named ID.json, with one document each.`));
+    replace(errors);
+    try {
+      if (files.length === 1) set({ text: await files[0].text(), name: files[0].name }, `${files[0].name}, ${bytes(size)}`);
+      else set({ files: await Promise.all(files.map(async (each) => ({ name: each.name, text: await each.text() }))) }, `${what}, ${bytes(size)}`);
+    } catch {
+      refuse(new Error(`${what} could not be read. Select ${files.length === 1 ? "it" : "them"} again.`));
+    }
+    return null;
+  }
+  function refuse(error) {
+    replace(errors, problem(error));
     return null;
   }
   async function browse(path) {
@@ -57,10 +81,23 @@ function source(name, heading, hint) {
   }
   function set(value, text) {
     sides[name] = value;
-    replace(chosen, el("strong", null, shown(text)), " ", button("Remove", () => { sides[name] = null; file.value = ""; replace(chosen); updateStart(); }, { class: "as-link", "aria-label": `Remove ${heading.toLowerCase()} file` }));
+    replace(chosen, el("strong", null, shown(text)), " ", button("Remove", () => { sides[name] = null; file.value = ""; folder.value = ""; replace(chosen); updateStart(); }, { class: "as-link", "aria-label": `Remove ${heading.toLowerCase()} file` }));
     updateStart();
   }
   return box;
+}
+
+// The files of a drop, also those of one folder.
+async function dropped(transfer) {
+  const entry = transfer.items.length === 1 && transfer.items[0].webkitGetAsEntry?.();
+  if (!entry || !entry.isDirectory) return [...transfer.files];
+  const reader = entry.createReader(), found = [];
+  for (;;) {
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) break;
+    found.push(...some.filter((each) => each.isFile));
+  }
+  return Promise.all(found.map((each) => new Promise((resolve, reject) => each.file(resolve, reject))));
 }
 
 function picker(label, name, options) {
@@ -80,7 +117,7 @@ async function startBatch() {
   start.disabled = true;
   try {
     const job = await request("/api/batch", { method: "POST", body: {
-      truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), rules: drafts.fileOf(draft),
+      truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), rules: { ...drafts.fileOf(draft), ...models.chosen() },
       inputs, values: values.checked, title: title.value.trim(), by: by.value.split(",").map((key) => key.trim()).filter(Boolean),
     } });
     showJob(job);
@@ -133,10 +170,6 @@ async function refresh() {
   }
 }
 
-function isFinished({ state }) {
-  return ["done", "cancelled", "failed"].includes(state);
-}
-
 // The box is rebuilt only when the state changes, so that a button does not disappear during a click.
 function drawJob(job) {
   const box = jobNodes.get(job.id);
@@ -156,7 +189,7 @@ function drawJob(job) {
 function statusText({ state, cases, result, created_at: createdAt }) {
   if (state === "waiting") return "Waiting for other jobs to finish.";
   if (state === "running") return `${plural(cases, "case")} compared.`;
-  if (state === "cancelled") return `Cancelled after ${plural(cases, "case")}.`;
+  if (state === "cancelled") return result ? `Cancelled after ${plural(cases, "case")}, which ${cases === 1 ? "is" : "are"} kept in an interrupted run.${result.saved ? "" : " Temporary: deleted when the server stops."}` : "Cancelled. Nothing was kept.";
   if (state === "failed") return "Failed.";
   const { summary, headline, passed, saved, notes } = result;
   const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
@@ -166,8 +199,9 @@ function statusText({ state, cases, result, created_at: createdAt }) {
 }
 
 function actions(job) {
-  if (job.state === "done") return el("a", { class: "button", href: `/runs/${job.result.run}` }, "Open run");
+  if (job.result) return el("a", { class: "button", href: `/runs/${job.result.run}` }, job.state === "done" ? "Open run" : "Open compared cases");
   return !isFinished(job) && button("Cancel", async () => {
+    if (!await ask("Cancel this job?", `${job.title} is stopped. If it is a batch, the cases that were compared until then are kept in an interrupted run without metrics.`, "Cancel job", { cancel: "Continue" })) return;
     try {
       drawJob(await request(`/api/jobs/${job.id}`, { method: "DELETE" }));
     } catch (error) {
@@ -185,12 +219,12 @@ function drawRules() {
 }
 drawRules();
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "Compare two data sets in JSONL, JSON, CSV or YAML format, with one row per case. Rows are paired by id, or by position if they have no ids."),
+  el("p", { class: "lead" }, "Compare two data sets: files in JSONL, JSON, CSV or YAML format with one row per case, or one JSON file per case. Rows are paired by id, or by position if they have no ids."),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
   el("div", { class: "panel batch-options" }, ruleSet, el("div", { class: "form-grid" },
-    labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
+    models.controls, labelled("Name", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
     picker("Exported by", "preset", [["", "no other tool"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
     labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by)),

@@ -2,8 +2,8 @@
 
 import { query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
-import { address, problem } from "./page.js";
+import { ERROR_NAMES, INPUTS, data, el, metricTabs, mistakeChips, openedParts, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
+import { address, problem, remember } from "./page.js";
 
 const { run, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
@@ -36,16 +36,30 @@ function view(found) {
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    documents ? openedParts(documents, hasPages ? casePages() : null) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? caseTabs(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+}
+
+function caseTabs(documents) {
+  let box = null;
+  return metricTabs(documents.metrics, {
+    documents: () => {
+      box ??= addRuleLinks(el("div", { class: "case" }, openedParts(documents, hasPages ? casePages() : null)));
+      return box;
+    },
+    tab: address(["tab"]).tab, changeTab: (tab) => remember({ tab: tab === "documents" ? "" : tab }),
+    loadAgreement: () => request(`/api/runs/${run}/cases/${number}/consistency`),
+  });
 }
 
 // Every mistake, and the field that the address names, has a link to its rule.
-function addRuleLinks() {
+function addRuleLinks(box) {
   const named = address(["path"]).path;
-  for (const field of app.querySelectorAll(".field[data-attribute]")) {
-    const { attribute, path } = field.dataset;
-    if (field.classList.contains("has-mistake") || path === named) field.querySelector(".field-key")?.append(ruleLink(`/runs/${run}/rules`, attribute));
+  for (const field of box.querySelectorAll(".field[data-path], td[data-path]")) {
+    const { path } = field.dataset;
+    const isMistake = field.matches(".has-mistake, .cell-wrong, .cell-format, .cell-missing, .cell-extra, .cell-error");
+    if (isMistake || path === named) (field.querySelector(".field-key") || field).append(ruleLink(`/runs/${run}/rules`, path));
   }
+  return box;
 }
 
 document.addEventListener("keydown", (event) => {
@@ -58,7 +72,6 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
-  addRuleLinks();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));
 }

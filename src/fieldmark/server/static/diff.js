@@ -1,5 +1,6 @@
 // The page that compares two runs, or several runs with the first.
 
+import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, replace, section, select } from "./report.js";
 import { address, debounce, empty, problem, runName } from "./page.js";
@@ -67,6 +68,10 @@ async function draw() {
   return null;
 }
 
+function cancelled() {
+  return empty("Comparison cancelled", "Nothing was computed.", button("Compare again", draw));
+}
+
 function retry(options) {
   Object.assign(state, { force: "", rescore: "" }, options);
   store({ push: true });
@@ -74,6 +79,8 @@ function retry(options) {
 }
 
 async function two() {
+  const done = await analyze({ kind: "diff", runs: [state.a, ...others], force: Boolean(state.force), rescore: Boolean(state.rescore), ...(state.order && { order: state.order }) }, output, "Comparing…");
+  if (!done) return cancelled();
   const found = await request(`/api/diff?${runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" })}`);
   Object.assign(state, { a: found.before.name, order: "" });
   others[0] = found.after.name;
@@ -110,7 +117,8 @@ function caseAddress(id, path, options) {
 
 async function several() {
   const runs = [state.a, ...others];
-  const board = await request(`/api/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}`);
+  const board = await analyze({ kind: "rank", runs }, output, "Comparing…");
+  if (!board) return cancelled();
   const list = differingCaseList({
     state, names: runs, attributes: board.attributes.map(({ attribute }) => attribute).sort(),
     load: ({ attribute, text, offset, limit }) => request(`/api/diff/cases?${runsText({ attribute, text, offset, limit })}`),

@@ -1,13 +1,16 @@
 // The page that compares two documents as they are typed.
 
-import { lastRequest, query } from "./api.js";
+import { follow } from "./analysis.js";
+import { lastRequest, query, request as send } from "./api.js";
 import * as drafts from "./rules_draft.js";
 import { entry, readText } from "./document_input.js";
-import { button, data, el, replace, whole } from "./report.js";
+import { menu } from "./dialogs.js";
+import { modelSelects } from "./models.js";
+import { button, data, el, replace, shown, whole } from "./report.js";
 import { results } from "./results.js";
-import { address, debounce, empty, problem, remember, stored, toast } from "./page.js";
+import { address, debounce, download, downloadFrom, empty, problem, remember, stored, toast } from "./page.js";
 
-const { strategies, conventions } = data("page");
+const { strategies, conventions, write } = data("page");
 const draft = drafts.load(strategies);
 const EXAMPLE = {
   expected: { name: "John Smith", email: "john@example.com", bio: "Senior engineer with 10 years of experience...", internal_id: null, status: "active" },
@@ -24,6 +27,9 @@ const output = el("section", { class: "result", "aria-label": "Result", "aria-li
 const status = el("p", { class: "live quiet", role: "status" });
 const inputs = el("div", { class: "entries" }), controls = el("div", { class: "controls" });
 const request = lastRequest();
+const models = modelSelects(strategies, draft, () => evaluate());
+const outcome = el("div", { class: "saved", role: "status" });
+let latest = null;
 
 function fromLink() {
   const found = /^#d=([\w-]+)$/.exec(location.hash);
@@ -85,11 +91,16 @@ function drawControls() {
     remember({ convention: draft.convention, depth: draft.depth });
     evaluate();
   });
-  replace(controls, drafts.ruleSetSelect(draft, strategies, () => { drawControls(); evaluate(); }, (error) => replace(output, problem(error))), scoring,
+  replace(controls, drafts.ruleSetSelect(draft, strategies, () => { drawControls(); evaluate(); }, (error) => replace(output, problem(error))), scoring, models.controls,
     button("Add prediction", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
     button("Load example", () => setDocuments(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "Documents replaced with the example."), { id: "example" }),
     button("Clear", () => setDocuments("", [""], "Documents cleared."), { id: "clear" }),
     button("Copy link", copyLink, { id: "copy-link" }),
+    button("Save to history", saveRun, { id: "save-run", title: write ? null : "The server is read-only: the run is deleted when it stops." }),
+    menu("Export", [
+      button("JSON", exportJson, { "data-export": "json" }), button("Copy JSON", copyJson, { id: "copy-json" }),
+      button("XLSX workbook", () => exportFile("xlsx"), { "data-export": "xlsx" }), button("HTML report", () => exportFile("html"), { "data-export": "html" }),
+    ], { id: "export" }),
     el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: `/rules${query({ rules: strategies.name })}` }, "Edit rules")),
     status);
 }
@@ -97,6 +108,63 @@ function drawControls() {
 function rulesLine() {
   const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
   return `${drafts.origin(strategies)}${counts ? `Strategies: ${counts}.` : "No strategies are set, so the defaults of the convention apply."}`;
+}
+
+// Save the documents as a run with one case for each prediction.
+async function saveRun() {
+  const documents = readAll();
+  if (!documents) return;
+  const [expected, ...candidates] = documents;
+  // Two sides, because runs are comparable if their ground truth is the same.
+  const side = (key, value) => `{"rows":[${candidates.map((candidate, index) => `{"id":${JSON.stringify(candidates.length > 1 ? `prediction ${index + 1}` : "prediction")},"${key}":${value ?? candidate}}`).join(",")}]}`;
+  const rest = JSON.stringify({ rules: requestRules(), title: `Evaluation ${new Date().toISOString().slice(0, 16).replace("T", " ")}` }).slice(1);
+  try {
+    const job = await send("/api/batch", { method: "POST", text: `{"truth":${side("expected", expected)},"candidate":${side("candidate", null)},${rest}` });
+    const { state, result, error } = await follow(job, () => replace(outcome, "Saving…"));
+    if (state !== "done") return replace(outcome, problem(error || { message: "The run was cancelled." }));
+    return replace(outcome, result.saved ? "Saved as " : "Kept until the server stops, because it is read-only: ", el("a", { href: `/runs/${result.run}` }, shown(job.title)), ".");
+  } catch (error) {
+    return replace(outcome, problem(error));
+  }
+}
+
+async function exportFile(kind) {
+  const documents = readAll();
+  if (!documents) return;
+  replace(outcome, "Preparing the file…");
+  try {
+    await downloadFrom("/api/evaluate/export", { method: "POST", text: body(documents).replace(/,"view":true}$/, `,"kind":"${kind}"}`) });
+    replace(outcome);
+  } catch (error) {
+    replace(outcome, problem(error));
+  }
+}
+
+function exportJson() {
+  if (resultJson()) download("evaluation.json", resultJson());
+}
+
+async function copyJson() {
+  if (!resultJson()) return;
+  try {
+    await navigator.clipboard.writeText(resultJson());
+    toast("Result copied as JSON.");
+  } catch {
+    replace(outcome, problem({ message: "The clipboard is not available. Export the JSON file instead." }));
+  }
+}
+
+function resultJson() {
+  if (!latest) replace(outcome, problem({ message: "There is no result yet. Enter the ground truth and a prediction first." }));
+  return latest && `${JSON.stringify(latest.ranking || latest.result, null, 2)}\n`;
+}
+
+// All documents as JSON, the ground truth first; null if one of them is missing or invalid.
+function readAll() {
+  const read = [state.expected, ...state.candidates].map((text) => (text.trim() ? readText(text) : { error: "missing" }));
+  if (!read.some(({ error }) => error)) return read.map(({ json }) => json);
+  replace(outcome, problem({ message: "Enter the ground truth and all predictions as valid JSON first." }));
+  return null;
 }
 
 async function copyLink() {
@@ -127,9 +195,12 @@ const evaluate = debounce(250, async () => {
   status.textContent = "Comparing…";
   const started = performance.now();
   try {
+    latest = null;
     const found = await request("/api/evaluate", { method: "POST", text: body(read.map(([, each]) => each.json)) });
     status.textContent = `Compared in ${Math.round(performance.now() - started)} ms.`;
     output.classList.remove("stale");
+    latest = found;
+    replace(outcome);
     replace(output, found.warnings.map((text) => el("p", { class: "notice" }, text)), results(found, state, { changeTab, changeShown: () => evaluate() }));
   } catch (error) {
     status.textContent = "";
@@ -144,9 +215,13 @@ function changeTab(tab) {
   remember({ tab: tab === "documents" ? "" : tab });
 }
 
+function requestRules() {
+  return { ...drafts.fileOf(draft), ...models.chosen() };
+}
+
 // The documents are sent as text, because JavaScript cannot represent all JSON numbers exactly.
 function body([expected, ...candidates]) {
-  const rest = JSON.stringify({ rules: drafts.fileOf(draft), view: true }).slice(1);
+  const rest = JSON.stringify({ rules: requestRules(), view: true }).slice(1);
   const side = candidates.length > 1 ? `"candidates":[${candidates.join(",")}]` : `"candidate":${candidates[0]}`;
   return `{"expected":${expected},${side},${rest}`;
 }
@@ -157,5 +232,5 @@ document.addEventListener("keydown", (event) => {
 
 drawEntries();
 drawControls();
-replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls, inputs, output);
+replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls, inputs, outcome, output);
 evaluate();

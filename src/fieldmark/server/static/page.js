@@ -1,8 +1,9 @@
 // Components of every page: theme, notices, and state in the URL.
 
-import { button, el, fill, replace, stored, themeButton } from "./report.js";
+import { requestFile } from "./api.js";
+import { button, el, fill, replace, stored, tabs, themeButton } from "./report.js";
 
-export { stored };
+export { stored, tabs };
 
 document.getElementById("theme-place").append(themeButton());
 
@@ -65,6 +66,12 @@ export function debounce(wait, work) {
   };
 }
 
+// Save a file of the server under the name that it gives; an error response is thrown.
+export async function downloadFrom(path, options = {}) {
+  const { content, name, type } = await requestFile(path, options);
+  download(name, content, type);
+}
+
 export function download(name, text, type = "application/json") {
   const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   document.body.append(link);
@@ -73,48 +80,16 @@ export function download(name, text, type = "application/json") {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// Tabs with keyboard navigation: arrow keys, Home and End.
-export function tabs(label, entries, current, chosen) {
-  const list = el("div", { class: "tabs", role: "tablist", "aria-label": label });
-  const panel = el("div", { class: "tab-panel", role: "tabpanel", id: "tab-panel", tabindex: "0" });
-  const heads = entries.map(([name, text, count]) => el("button", {
-    type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "tab-panel", "data-tab": name,
-    on: { click: () => pick(name) },
-  }, text, count !== undefined && count !== null && el("span", { class: "tab-count" }, String(count))));
-  list.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const index = heads.findIndex((head) => head.dataset.tab === current);
-    const next = step ? (index + step + heads.length) % heads.length : event.key === "Home" ? 0 : event.key === "End" ? heads.length - 1 : null;
-    if (next === null) return;
-    event.preventDefault();
-    pick(entries[next][0]);
-    heads[next].focus();
-  });
-  function pick(name) {
-    current = entries.some(([each]) => each === name) ? name : entries[0][0];
-    for (const head of heads) {
-      const own = head.dataset.tab === current;
-      head.setAttribute("aria-selected", String(own));
-      head.tabIndex = own ? 0 : -1;
-    }
-    panel.setAttribute("aria-labelledby", `tab-${current}`);
-    replace(panel, entries.find(([each]) => each === current)[3]());
-    chosen(current);
-  }
-  fill(list, null, heads);
-  pick(current);
-  return el("div", { class: "tabbed" }, list, panel);
-}
-
-export const METRICS = [["mean_score", "Mean score"], ["macro_f1_by_attribute", "Macro F1 by attribute"], ["macro_f1_by_case", "Macro F1 by case"], ["micro_f1", "Micro F1"]];
+export const METRICS = [["mean_score", "Mean score"], ["macro_f1_by_attribute", "Macro F1 by attribute"], ["macro_f1_by_case", "Macro F1 by case"], ["micro_f1", "Micro F1"],
+  ["rqs", "RQS"], ["completeness", "Completeness"], ["hallucination", "Hallucination"], ["accuracy", "Accuracy"], ["safety", "Safety"]];
 
 export function metricName(name) {
   return new Map(METRICS).get(name) || name;
 }
 
-// The name of a run: its note, the names of its inputs, or its id.
+// The name of a run for people: its own, that of its evaluation or inputs, or its id.
 export function runName(run) {
-  return run.note || run.inputs.map((name) => name.split(/[\\/]/).findLast(Boolean) || name).join(" · ") || run.id;
+  return run.title || run.id;
 }
 
 export function empty(title, text, ...actions) {

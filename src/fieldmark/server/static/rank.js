@@ -1,5 +1,6 @@
 // The page that ranks several runs.
 
+import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { button, el, leaderboardHead, leaderboardParts, moment, plural, replace, section, select } from "./report.js";
 import { empty, metricName, problem, runName } from "./page.js";
@@ -23,10 +24,12 @@ async function draw() {
   const text = address();
   history.replaceState(null, "", text ? `/rank?${text}` : "/rank");
   if (chosen.size < 2) return replace(output, empty("Select at least two runs", "Runs are ranked over the cases that all of them have."));
-  replace(output, el("p", { class: "quiet", role: "status" }, "Ranking…"));
+  const box = el("div");
+  replace(output, box);
   try {
-    const board = await request(`/api/rank?${text}`);
-    if (own === last) replace(output, el("div", { class: "board-head" }, leaderboardHead(board)), sideBySideLink(board), leaderboardParts(board, (run) => `/runs/${run.id}`).map(({ id, title, lead, node }) => section(id, title, lead, node)));
+    const board = await analyze({ kind: "rank", runs: [...chosen], force: Boolean(options.force), rescore: Boolean(options.rescore), ...(options.metric && { metric: options.metric }) }, box, "Ranking…");
+    if (own === last && !board) replace(output, empty("Ranking cancelled", "Nothing was computed.", button("Rank again", draw)));
+    else if (own === last) replace(output, el("div", { class: "board-head" }, leaderboardHead(board)), sideBySideLink(board), leaderboardParts(board, (run) => `/runs/${run.id}`, (attribute) => sideBySideAddress(board, { attribute })).map(({ id, title, lead, node }) => section(id, title, lead, node)));
   } catch (error) {
     if (own === last) replace(output, problem(error), error.status === 422 && el("p", { class: "bar-actions" },
       button("Rank the shared cases anyway", () => retry("force"), { id: "force" }),
@@ -35,11 +38,16 @@ async function draw() {
   return null;
 }
 
-// The runs side by side, by attribute and case, the best first.
-function sideBySideLink({ runs }) {
+// The best runs side by side, by attribute and case.
+function sideBySideAddress({ runs }, filters = {}) {
   const [first, ...rest] = runs.slice(0, MAX_COMPARED).map(({ id }) => id);
-  const address = new URLSearchParams([["a", first], ...rest.map((id) => ["b", id])]);
-  return el("p", null, el("a", { href: `/diff?${address}`, id: "side-by-side" }, runs.length > MAX_COMPARED ? `The ${MAX_COMPARED} best runs side by side` : "Runs side by side, by attribute and case"));
+  const found = new URLSearchParams([["a", first], ...rest.map((id) => ["b", id]), ...Object.entries(filters)]);
+  return `/diff?${found}${filters.attribute ? "#changed" : ""}`;
+}
+
+function sideBySideLink(board) {
+  const text = board.runs.length > MAX_COMPARED ? `The ${MAX_COMPARED} best runs side by side` : "Runs side by side, by attribute and case";
+  return el("p", null, el("a", { href: sideBySideAddress(board), id: "side-by-side" }, text));
 }
 
 function retry(name) {

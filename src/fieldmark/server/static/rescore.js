@@ -98,9 +98,9 @@ function stale(text) {
   status.textContent = result.childElementCount ? text : "";
 }
 
-function conclusion({ changed_fields: fields, changed_cases: cases, compared, cases: all, sample, step }) {
+function conclusion({ changed_fields: fields, changed_cases: cases, compared, cases: all, sample }) {
   const changed = fields || cases ? `${plural(fields, "field")} of ${plural(cases, "case")} would change` : "Nothing would change";
-  return `${changed}${sample ? ` in a sample of ${whole(compared)} of ${plural(all, "case")} (one case of every ${whole(step)})` : ` in ${plural(all, "case")}`}.`;
+  return `${changed}${sample ? ` in a random sample of ${whole(compared)} of ${plural(all, "case")}` : ` in ${plural(all, "case")}`}.`;
 }
 
 function previewTables({ metrics, attributes: changed, examples, changed_fields: fields, errors, warnings, sample }) {

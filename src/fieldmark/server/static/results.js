@@ -1,9 +1,7 @@
 // The result of a comparison: metrics and tabs.
 
-import { DASH, el, gauge, mark, openedParts, pathText, plural, rate, shown, sortable, sortableTable, tileNode, verdictChip, whole } from "./report.js";
-import { empty, tabs } from "./page.js";
-
-const OUTCOME = { match: 0, wrong_value: 1, format_error: 2, omission: 3, hallucination: 4, both_empty: 5, ignored: 6, error: 7 };
+import { el, gauge, metricTabs, openedParts, plural, rate, shown, sortableTable, tileNode, verdictChip, whole } from "./report.js";
+import { empty } from "./page.js";
 
 export function results(found, state, { changeTab, changeShown }) {
   const ranking = found.ranking || null;
@@ -14,7 +12,13 @@ export function results(found, state, { changeTab, changeShown }) {
     ranking && rankTable(ranking, state, changeShown),
     headline(result),
     metricTiles(view, ranking),
-    tabs("Result details", entries(result, view, ranking), state.tab || "documents", changeTab),
+    metricTabs(view.metrics, {
+      documents: () => documents(view), tab: state.tab, changeTab, ranking,
+      others: [
+        ["recommendations", "Recommendations", view.recommendations.length, () => advice(view.recommendations)],
+        ["json", "JSON", null, () => el("pre", { class: "json-out", tabindex: "0", "aria-label": "Result as JSON" }, JSON.stringify(result, null, 2))],
+      ],
+    }),
   ];
 }
 
@@ -33,115 +37,9 @@ function metricTiles({ tiles, formula }, ranking) {
   ];
 }
 
-function entries(result, view, ranking) {
-  const { buckets, fields, recommendations } = view;
-  const extra = [...buckets.extra_keys, ...buckets.gt_null_aio_has_value];
-  return [
-    ["documents", "Documents", null, () => documents(view)],
-    ["completeness", "Completeness", buckets.aio_missing_or_null.length, () => completeness(result, buckets)],
-    ["hallucination", "Hallucination", extra.length, () => hallucination(result, buckets)],
-    ["accuracy", "Accuracy", fields.filter((field) => field.outcome !== "match").length, () => accuracy(result, fields)],
-    ["consistency", "Consistency", null, () => consistency(ranking)],
-    ["safety", "Safety", null, () => safety(result)],
-    ["recommendations", "Recommendations", recommendations.length, () => advice(recommendations)],
-    ["json", "JSON", null, () => el("pre", { class: "json-out", tabindex: "0", "aria-label": "Result as JSON" }, JSON.stringify(result, null, 2))],
-  ];
-}
-
 function documents(view) {
   if (!view.documents) return el("p", { class: "notice" }, "These documents are too large to show. The other tabs contain all results.");
   return el("div", { class: "case" }, openedParts({ ...view.documents, reasoning: "" }));
-}
-
-function formulaLine(label, value, formula) {
-  return el("p", { class: "formula" }, el("strong", null, label), " = ", formula, " = ", el("strong", { class: "formula-value" }, rate(value, 4)));
-}
-
-function keyList(paths, outcome, emptyText) {
-  if (!paths.length) return el("p", { class: "quiet" }, emptyText);
-  return el("ul", { class: "keys" }, paths.map((path) => el("li", null, mark(outcome), " ", pathText(path))));
-}
-
-function completeness({ quality }, buckets) {
-  return [
-    formulaLine("Completeness", quality.completeness, `${whole(buckets.both_non_null.length)} present / ${whole(buckets.gt_non_null.length)} expected`),
-    el("h3", null, "Missing keys"), keyList(buckets.aio_missing_or_null, OUTCOME.omission, "No expected value is missing."),
-    el("h3", null, "Present keys"), keyList(buckets.both_non_null, OUTCOME.match, "None."),
-  ];
-}
-
-function hallucination({ quality }, buckets) {
-  const parts = ["extra_keys", "gt_null_aio_has_value", "aio_missing_or_null", "both_non_null", "both_null"];
-  const distinct = parts.reduce((all, name) => all + buckets[name].length, 0);
-  return [
-    formulaLine("Hallucination", quality.hallucination, `${whole(buckets.extra_keys.length + buckets.gt_null_aio_has_value.length)} extra / ${whole(distinct)} distinct keys`),
-    el("h3", null, "Extra keys"), keyList(buckets.extra_keys, OUTCOME.hallucination, "All keys of the prediction are in the ground truth."),
-    el("h3", null, "Values for empty ground truth"), keyList(buckets.gt_null_aio_has_value, OUTCOME.hallucination, "None."),
-  ];
-}
-
-function accuracy({ quality }, fields) {
-  const groups = new Map();
-  for (const field of fields) groups.set(field.strategy, [...(groups.get(field.strategy) || []), field]);
-  const scored = fields.filter(({ outcome }) => outcome !== "ignored" && outcome !== "error");
-  return [
-    formulaLine("Accuracy", quality.accuracy, `${plural(scored.filter(({ outcome }) => outcome === "match").length, "match", "matches")} / ${whole(scored.length)} compared`),
-    fields.length ? null : el("p", { class: "quiet" }, "No field has a value on both sides."),
-    [...groups].map(([strategy, own]) => el("section", { class: "strategy" },
-      el("h3", null, el("span", { class: "strategy-name" }, strategy), " ", el("span", { class: "quiet" }, summary(own))),
-      strategyTable(strategy, own))),
-  ];
-}
-
-function summary(fields) {
-  const limits = [...new Set(fields.map(({ threshold }) => threshold).filter((limit) => limit !== null))];
-  const matches = fields.filter(({ outcome }) => outcome === "match").length;
-  return `${plural(matches, "match", "matches")} in ${plural(fields.length, "field")}${limits.length ? `, threshold ${limits.join(", ")}` : ""}`;
-}
-
-function strategyTable(strategy, fields) {
-  const table = sortableTable({
-    caption: `Fields compared with ${strategy}`, step: 50, empty: "None.",
-    columns: [
-      { name: "field", label: "Field", value: (row) => row.path, cell: (row) => [pathText(row.path), row.detected && el("span", { class: "detail" }, "detected from the value")] },
-      { name: "outcome", label: "Outcome", value: (row) => row.outcome, cell: (row) => mark(OUTCOME[row.outcome], { word: true }) },
-      { name: "similarity", label: "Similarity", numeric: true, value: (row) => row.similarity, cell: (row) => rate(row.similarity) },
-      { name: "threshold", label: "Threshold", numeric: true, value: (row) => row.threshold, cell: (row) => (row.threshold === null ? DASH : String(row.threshold)) },
-      { name: "note", label: "Note", cell: (row) => row.note && shown(row.note) },
-    ],
-  });
-  table.show(fields);
-  return table.node;
-}
-
-function consistency(ranking) {
-  if (!ranking) return empty("Consistency requires several predictions", "Add another prediction for the same document to see on which fields they agree.");
-  const unstable = Object.entries(ranking.agreement).sort((one, two) => sortable(one[1]) - sortable(two[1]));
-  const table = sortableTable({
-    caption: "Agreement between predictions by field, least stable first", step: 25, empty: "No fields were compared.",
-    columns: [
-      { name: "field", label: "Field", value: (row) => row[0], cell: (row) => pathText(row[0]) },
-      { name: "agreement", label: "Agreement", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[1], null, { width: 120 }) },
-    ],
-  });
-  table.show(unstable);
-  return [
-    formulaLine("Consistency", ranking.consistency, `mean agreement over ${plural(unstable.length, "field")}`),
-    el("h3", null, "Least stable fields"), table.node,
-  ];
-}
-
-function safety({ quality, evaluator_results: results = [] }) {
-  const found = results.find(({ type }) => type === "safety");
-  if (found && found.status === "error") return el("p", { class: "notice" }, "Safety could not be judged: ", shown(found.reasoning));
-  const judged = !(quality.flags.safety || []).includes("not_evaluated");
-  return [
-    formulaLine("Safety", quality.safety, judged ? "score of the safety judge" : "default (not evaluated)"),
-    found && found.reasoning && el("p", null, shown(found.reasoning)),
-    found && found.warnings && found.warnings.map((text) => el("p", { class: "notice" }, text)),
-    !judged && el("p", { class: "notice" }, "Safety was not evaluated and counts as 1. To evaluate it, list unsafe words on the Rules page, or start the server with a rules file that sets a safety judge."),
-  ];
 }
 
 function advice(recommendations) {

@@ -191,12 +191,30 @@ async function drawContext(row) {
     const opened = await documents.get(row.case);
     if (current() !== row) return;
     replace(context, opened.documents
-      ? openedParts(opened.documents, { path: row.path })
+      ? openedParts(opened.documents)
       : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    showField(row);
   } catch (error) {
     documents.delete(row.case);
     if (current() === row) replace(context, problem(error));
   }
+}
+
+// Highlights the field in the documents, or the innermost part that contains it, and scrolls to it
+// without moving the page.
+function showField(row) {
+  const extra = kindOf(row.shown[0]) === "missing";
+  const nodes = [...context.querySelectorAll("[data-path]")];
+  const inside = (path) => path !== "" && row.path.startsWith(path) && /^[.[]?$/.test(row.path.slice(path.length, path.length + 1));
+  const around = nodes.filter(({ dataset }) => inside(dataset.path)).sort((one, two) => two.dataset.path.length - one.dataset.path.length
+    || ("extra" in two.dataset === extra) - ("extra" in one.dataset === extra));
+  const node = around[0];
+  if (!node) return;
+  for (let above = node.parentElement; above !== context; above = above.parentElement) if (above.tagName === "DETAILS") above.open = true;
+  node.closest(".tree")?.classList.toggle("only-mistakes", node.closest(".tree").classList.contains("only-mistakes") && node.getClientRects().length > 0);
+  node.classList.add("review-field");
+  node.setAttribute("aria-current", "true");
+  context.scrollTop += node.getBoundingClientRect().top - context.getBoundingClientRect().top - context.clientHeight / 2;
 }
 
 function go(to) {
@@ -300,6 +318,11 @@ async function undo() {
 
 let effectTimer = null;
 
+function metricTitle(name) {
+  const title = page.titles[name] || name;
+  return title[0].toUpperCase() + title.slice(1);
+}
+
 function stale() {
   clearTimeout(effectTimer);
   if (page.cases <= SMALL_RUN) effectTimer = setTimeout(loadEffect, 600);
@@ -315,7 +338,7 @@ async function loadEffect() {
     replace(effect,
       el("p", null, counts.length ? counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`) : "No decisions yet."),
       result.unapplied > 0 && el("p", { class: "notice" }, `${plural(result.unapplied, "decision")} made on other values ${result.unapplied === 1 ? "does" : "do"} not count.`),
-      result.effect ? effectTable(result.effect, (name) => sentence(page.titles[name] || name).slice(0, -1)) : result.note && el("p", { class: "notice" }, `The metrics with the reviewed truth are not known: ${result.note}.`),
+      result.effect ? effectTable(result.effect, metricTitle) : result.note && el("p", { class: "notice" }, `The metrics with the reviewed truth are not known: ${result.note}.`),
       counts.length > 0 && el("p", { class: "bar-actions" },
         el("a", { class: "button", href: `/api/runs/${run}/review/export/truth.jsonl`, download: "" }, "Download corrected truth"),
         result.rules && el("a", { class: "button", href: `/api/runs/${run}/review/export/rules.json`, download: "" }, "Download its rules"),

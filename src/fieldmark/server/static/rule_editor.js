@@ -168,7 +168,7 @@ export function comparatorReference() {
   return el("details", { class: "reference", id: "comparators" }, el("summary", null, "What the comparators do"),
     page.comparators.map(({ group, comparators }) => [
       el("h3", null, group),
-      el("dl", { class: "comparators" }, comparators.map(({ name, means, summary }) => [el("dt", null, el("code", null, name)), el("dd", null, means && [`The same as ${means}. `], shown(plainText(summary)))])),
+      el("dl", { class: "comparators" }, comparators.map(({ name, means, summary }) => [el("dt", null, el("code", null, name)), el("dd", null, means && [`Stands for ${means}. `], shown(plainText(summary)))])),
     ]));
 }
 

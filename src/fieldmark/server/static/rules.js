@@ -176,7 +176,7 @@ function drawScoring() {
         const label = `${name[0].toUpperCase()}${name.slice(1)} threshold`;
         return labelled(label, numberInput(label, draft.thresholds[name], { min: 0, max: 1, step: 0.01 }, (value) => change(() => { draft.thresholds[name] = value ?? drafts.THRESHOLDS[name]; editor.draw(); })));
       }), providerSelect()),
-    workspace.provider === "lexical" && el("p", { class: "form-note" }, "Texts are compared by meaning with the provider lexical, which needs no model. A server with a rules file can have another one."),
+    workspace.provider === "lexical" && usedThresholds().includes("semantic") && el("p", { class: "form-note" }, "Texts are compared by meaning with the provider lexical, which needs no model. A server with a rules file can have another one."),
     el("h3", null, "Weights of the response quality score (RQS)"),
     el("div", { class: "form-grid" }, Object.keys(drafts.WEIGHTS).map((name) =>
       labelled(name[0].toUpperCase() + name.slice(1), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),

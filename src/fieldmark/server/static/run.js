@@ -1,23 +1,32 @@
 // The page of one run: metrics, paginated cases, and recommendations on request.
 
+import { analyze } from "./analysis.js";
 import { request } from "./api.js";
+import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, rate, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
-import { empty, problem, toast } from "./page.js";
+import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
+import { downloadFrom, empty, problem, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
 
 const page = data("page");
 const { run } = page;
 document.title = `${page.title} · fieldmark`;
+const EXPORTS = [["html", "HTML report, one file"], ["xlsx", "XLSX workbook"], ["csv-cases", "CSV of cases"], ["csv", "CSV of attributes"], ["csv-outcomes", "CSV of fields"], ["parquet", "Parquet of fields"], ["json", "JSON"], ["eval-results", "eval-results JSON"], ["markdown", "Markdown"], ["markdown-short", "Markdown, short"], ["junit", "JUnit XML"]];
+const archivedNote = el("span", { class: "quiet" });
 const errors = el("div"), tags = el("span", { class: "chips" });
 const isWritable = page.write || !run.saved;
 
 function head() {
   return el("header", { class: "run-head" },
     el("p", null, el("a", { href: "/runs" }, "← All runs")),
-    el("h2", { class: "run-title" }, el("bdi", null, shown(page.title))),
+    editable({ label: "name", text: run.name, writable: isWritable, failed: (error) => replace(errors, problem(error)),
+      shownText: (text) => el("h2", { class: "run-title" }, el("bdi", null, shown(text || page.title))),
+      save: async (name) => (await change({ name })).name }),
     el("p", { class: "case-facts" }, el("span", { class: "run-id" }, run.id), el("span", { class: `status status-${run.status}` }, run.status), !run.saved && el("span", { class: "quiet" }, "temporary: deleted when the server stops"),
-      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), parentLink(), tags),
+      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), parentLink(), archivedNote, tags),
+    editable({ label: "note", text: run.note, multiline: true, writable: isWritable, failed: (error) => replace(errors, problem(error)),
+      shownText: (text) => text && el("span", { class: "run-note" }, el("bdi", null, shown(text))),
+      save: async (note) => (await change({ note })).note }),
     (page.warnings || []).map((text) => el("p", { class: "notice" }, shown(text))));
 }
 
@@ -28,14 +37,47 @@ function parentLink() {
 }
 
 function drawTags() {
-  replace(tags, run.tags.map((tag) => el("span", { class: "tag" }, shown(tag), " ", isWritable && button("×", () => change({ remove: [tag] }, `Tag ${tag} removed.`, { add: [tag] }), { class: "as-link", "aria-label": `Remove tag ${tag}` }))));
+  archivedNote.textContent = run.archived ? "archived" : "";
+  replace(tags, run.tags.map((tag) => el("span", { class: "tag" }, shown(tag), " ", isWritable && button("×", () => tryChange({ remove: [tag] }, `Tag ${tag} removed.`, { add: [tag] }), { class: "as-link", "aria-label": `Remove tag ${tag}` }))));
 }
 
-async function change(body, notice, undoBody) {
+async function change(body) {
+  Object.assign(run, await request(`/api/runs/${run.id}/notes`, { method: "PUT", body }));
+  replace(errors);
+  drawTags();
+  return run;
+}
+
+async function tryChange(body, notice = "", undoBody = null) {
   try {
-    Object.assign(run, await request(`/api/runs/${run.id}/notes`, { method: "PUT", body }));
-    drawTags();
-    if (notice) toast(notice, undoBody ? { undo: () => change(undoBody, "") } : {});
+    await change(body);
+    if (notice) toast(notice, undoBody ? { undo: () => tryChange(undoBody) } : {});
+  } catch (error) {
+    replace(errors, problem(error));
+  }
+}
+
+async function remove() {
+  if (!await ask("Delete this run?", `${page.title} and all its results are deleted from disk. This cannot be undone.`, "Delete run")) return;
+  try {
+    await request(`/api/runs/${run.id}`, { method: "DELETE" });
+    location.href = `/runs?deleted=${encodeURIComponent(page.title)}`;
+  } catch (error) {
+    replace(errors, problem(error));
+  }
+}
+
+function toggleArchive() {
+  const archived = !run.archived;
+  tryChange({ archived }, archived ? "Run archived. Lists and trends omit it." : "Run restored.", { archived: !archived });
+}
+
+// A download is fetched first, so that a refusal is shown instead of saved as a file.
+async function saveExport(kind, label) {
+  replace(errors, el("p", { class: "quiet", role: "status" }, `Preparing ${label}…`));
+  try {
+    await downloadFrom(`/api/runs/${run.id}/exports/${kind}`);
+    replace(errors);
   } catch (error) {
     replace(errors, problem(error));
   }
@@ -44,21 +86,25 @@ async function change(body, notice, undoBody) {
 function actions() {
   const tag = el("input", { type: "text", "aria-label": "New tag", placeholder: "tag", maxlength: "100", id: "new-tag" });
   return el("div", { class: "bar-actions" },
-    el("a", { class: "button", href: `/api/runs/${run.id}/report.html`, download: `${run.id}.html` }, "Download report"),
+    page.tiles && menu("Download", EXPORTS.map(([kind, label]) => button(label, () => saveExport(kind, label), { "data-export": kind })), { id: "downloads" }),
     el("a", { class: "button", href: `/diff?b=${run.id}` }, "Compare with another run"),
     page.tiles && el("a", { class: "button", id: "edit-rules", href: `/runs/${run.id}/rules` }, "Edit rules"),
     page.tiles && el("a", { class: "button", href: `/runs/${run.id}/review` }, "Review"),
     page.tiles && el("a", { class: "button", href: `/runs?series=${run.id}#trend` }, "Trend"),
-    isWritable && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (tag.value.trim()) { change({ add: [tag.value.trim()] }, ""); tag.value = ""; } } } }, tag, el("button", { type: "submit" }, "Add tag")));
+    isWritable && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (tag.value.trim()) { tryChange({ add: [tag.value.trim()] }); tag.value = ""; } } } }, tag, el("button", { type: "submit" }, "Add tag")),
+    isWritable && menu("More", [
+      button(run.archived ? "Restore from the archive" : "Archive", toggleArchive, { id: "archive" }),
+      button("Delete…", remove, { class: "danger", id: "delete" }),
+    ], { id: "more", "aria-label": "More actions" }));
 }
 
 function recommendations() {
   const list = el("div");
   async function load() {
-    replace(list, el("p", { class: "quiet", role: "status" }, "Analyzing mistakes…"));
     try {
-      const found = await request(`/api/runs/${run.id}/improve`);
-      replace(list, found.clusters.length ? el("ol", { class: "advice" }, found.clusters.slice(0, 12).map(({ title, hint, mistakes, attributes }) => el("li", null,
+      const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
+      if (!found) return again();
+      replace(list, repeatedErrors(found.repeated.map(({ text }) => text)), found.clusters.length ? el("ol", { class: "advice" }, found.clusters.slice(0, 12).map(({ title, hint, mistakes, attributes }) => el("li", null,
         el("h3", null, title, " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
         el("p", { class: "chips" }, Object.entries(attributes).slice(0, 8).map(([path, times]) => el("a", { class: "tag", href: `?attribute=${encodeURIComponent(path)}#cases` }, shown(path), ` × ${whole(times)}`))))))
         : empty("No recommendations", "This run has no mistakes."));
@@ -66,16 +112,17 @@ function recommendations() {
       replace(list, problem(error));
     }
   }
-  replace(list, button("Show recommendations", load, { id: "improve" }));
+  const again = () => replace(list, button("Show recommendations", load, { id: "improve" }));
+  again();
   return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first.", list);
 }
 
 function weakSlices() {
   const list = el("div");
   async function load() {
-    replace(list, el("p", { class: "quiet", role: "status" }, "Searching…"));
     try {
-      const found = await request(`/api/runs/${run.id}/slices`);
+      const found = await analyze({ kind: "slices", runs: [run.id] }, list, "Searching…");
+      if (!found) return again();
       const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
       replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, p_adjusted: p }) => el("li", null, el("bdi", { class: "literal" }, shown(text)), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
         : el("p", null, "No slice is significantly weaker than the other cases."),
@@ -84,18 +131,21 @@ function weakSlices() {
       replace(list, problem(error));
     }
   }
-  replace(list, button("Find weak slices", load, { id: "find-slices" }));
+  const again = () => replace(list, button("Find weak slices", load, { id: "find-slices" }));
+  again();
   return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases.", list);
 }
 
 drawTags();
 const app = document.getElementById("app");
 if (!page.tiles) {
-  replace(app, head(), errors, actions(), empty("The run is not complete", page.resume_note));
+  replace(app, head(), errors, actions(), empty("The run is not complete", page.resume_note),
+    run.status !== "corrupt" && caseList(run.id, page));
 } else {
   const view = { ...page, totals: page.totals, edit_rules: `/runs/${run.id}/rules` };
   replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
+    qualitySection(view),
     runCharts(run.id, page.attributes),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.slices.length > 0 && sliceSection(page),

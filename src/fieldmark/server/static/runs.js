@@ -1,30 +1,35 @@
-// The page of all runs: search, trend, comparison and deletion.
+// The page of all runs: search, groups, trends, comparison, names, archive and deletion.
 
 import { lastRequest, query, request } from "./api.js";
-import { button, data, el, gauge, moment, plural, rate, replace, search, section, select, shown, sortableTable, whole } from "./report.js";
+import { ask, menu } from "./dialogs.js";
+import { button, choice, data, el, moment, plural, rate, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
 import { METRICS, address, debounce, empty, metricName, problem, remember, runName, toast } from "./page.js";
 import { trendChart } from "./trend.js";
 
 const page = data("page");
 const STEP = 50;
-const state = { ...address(["text", "status", "convention", "metric", "series", "offset"]) };
-const list = el("div"), pages = el("div", { class: "pages" }), errors = el("div"), chart = el("div");
+const STATE = ["text", "status", "verdict", "convention", "group", "archived", "figures", "metric", "series", "offset"];
+const FILTERS = ["text", "status", "verdict", "convention", "group", "archived"];
+const SCORES = ["mean_score", "macro_f1_by_attribute", "micro_f1"];
+const QUALITY = ["rqs", "completeness", "hallucination", "accuracy", "safety"];
+const state = address(STATE);
+const list = el("div"), pages = el("div", { class: "pages" }), errors = el("div"), chart = el("div"), groupBox = el("div"), groupTable = el("div");
 const number = el("span", { class: "quiet", role: "status" });
 const requestRuns = lastRequest(), requestTrend = lastRequest();
 const selected = [];
-const hidden = new Set();
+let groups = [];
 const compare = button("Compare selected runs", () => { location.href = `/diff${query({ a: selected[0], b: selected[1], order: "time" })}`; }, { id: "compare", disabled: true });
 const rank = button("Rank selected runs", () => { location.href = `/rank?${new URLSearchParams(selected.map((run) => ["run", run]))}`; }, { id: "rank", disabled: true });
 
 async function draw() {
   const offset = Number(state.offset) || 0;
   try {
-    const found = await requestRuns(`/api/runs${query({ text: state.text, status: state.status, convention: state.convention, offset, limit: STEP })}`);
-    const rows = found.runs.filter(({ id }) => !hidden.has(id));
+    const found = await requestRuns(`/api/runs${query({ ...Object.fromEntries(FILTERS.map((name) => [name, state[name]])), offset, limit: STEP })}`);
+    ({ groups } = found);
     number.textContent = plural(found.total, "run");
     replace(errors);
-    showSeries(rows);
-    replace(list, rows.length ? runTable(rows) : state.text || state.status || state.convention
+    drawGroups();
+    replace(list, found.runs.length ? runTable(found.runs) : FILTERS.some((name) => state[name])
       ? empty("No matching runs", "Change the filters to see other runs.", button("Clear filters", () => { location.href = "/runs"; }))
       : empty("No runs yet", "Compare two data sets to create a run.", el("a", { class: "button", href: "/batch" }, "Start a batch")));
     replace(pages, found.total > STEP && [
@@ -42,26 +47,39 @@ function go(offset) {
   draw();
 }
 
+function metricColumn(name) {
+  return { name, label: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), numeric: true, cell: (run) => [rate(run.metrics && run.metrics[name]), run.vacuous.includes(name) && [" ", el("span", { class: "tile-note" }, "vacuous")]] };
+}
+
 function runTable(rows) {
-  const metric = (name) => ({ numeric: true, cell: (run) => [rate(run.metrics && run.metrics[name]), run.vacuous.includes(name) && [" ", el("span", { class: "tile-note" }, "vacuous")]] });
+  const figures = state.figures === "quality" ? QUALITY : [...SCORES, ...(rows.some((run) => (run.metrics?.rqs ?? null) !== null) ? ["rqs"] : [])];
   const table = sortableTable({
     caption: "Runs, newest first", step: STEP,
     columns: [
-      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.rescored_from && el("span", { class: "run-id" }, `rescored from ${run.rescored_from}`), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
-      { name: "when", label: "Started", cell: (run) => moment(run.started_at) },
+      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.rescored_from && el("span", { class: "run-id" }, `rescored from ${run.rescored_from}`), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag))), run.note && el("span", { class: "run-note quiet", title: run.note }, shown(run.note))] },
+      { name: "when", label: "Started", css: "when", cell: (run) => moment(run.started_at) },
+      { name: "gates", label: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
       { name: "convention", label: "Convention", cell: (run) => run.convention.replaceAll("_", " ") },
       { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
-      { name: "score", label: "Mean score", ...metric("mean_score") },
-      { name: "macro", label: "Macro F1 by attribute", ...metric("macro_f1_by_attribute") },
-      { name: "micro", label: "Micro F1", ...metric("micro_f1") },
-      { name: "gauge", label: "", css: "bar-cell", cell: (run) => gauge(run.vacuous.includes("mean_score") ? null : (run.metrics && run.metrics.mean_score) ?? null, null) },
-      { name: "pick", label: "Compare", cell: (run) => run.status === "complete" && run.valid_id && el("input", { type: "checkbox", "aria-label": `Select ${runName(run)}`, checked: selected.includes(run.id), on: { change: (event) => selectRun(run.id, event.target.checked) } }) },
-      { name: "remove", label: "", cell: (run) => run.valid_id && (page.write || !run.saved) && button("Delete", () => remove(run), { "aria-label": `Delete ${runName(run)}` }) },
+      ...figures.map(metricColumn),
+      { name: "pick", label: "Select", cell: (run) => run.status === "complete" && run.valid_id && el("input", { type: "checkbox", "aria-label": `Select ${runName(run)}`, checked: selected.includes(run.id), on: { change: (event) => selectRun(run.id, event.target.checked) } }) },
+      { name: "menu", label: "", cell: (run) => run.valid_id && runMenu(run) },
     ],
   });
   table.show(rows);
   return table.node;
+}
+
+function runMenu(run) {
+  const writable = page.write || !run.saved;
+  const trend = run.status === "complete" && el("a", { class: "button", href: `/runs${query({ group: run.group })}#trend` }, "Trend");
+  if (!writable && !trend) return null;
+  return menu("⋯", [
+    trend,
+    writable && run.status !== "corrupt" && button(run.archived ? "Restore" : "Archive", () => archive(run)),
+    writable && button("Delete…", () => remove(run), { class: "danger" }),
+  ], { "aria-label": `Actions for ${runName(run)}` });
 }
 
 function selectRun(id, checked) {
@@ -70,33 +88,73 @@ function selectRun(id, checked) {
   if (!checked && index >= 0) selected.splice(index, 1);
   compare.disabled = selected.length !== 2;
   rank.disabled = selected.length < 2;
-  draw();
 }
 
-// The run disappears from the list immediately; its files are deleted when undo is no longer possible.
-function remove(run) {
-  hidden.add(run.id);
-  draw();
-  toast(`${runName(run)} deleted.`, {
-    undo: () => { hidden.delete(run.id); draw(); },
-    then: async () => {
-      try {
-        await request(`/api/runs/${run.id}`, { method: "DELETE" });
-      } catch (error) {
-        hidden.delete(run.id);
-        replace(errors, problem(error));
-      }
-      draw();
-      drawTrend();
-    },
+// A notice is shown after the server has done it, never before.
+async function attempt(work, notice, options) {
+  try {
+    await work();
+    if (notice) toast(notice, options);
+  } catch (error) {
+    replace(errors, problem(error));
+    return;
+  }
+  await draw();
+  drawTrend();
+}
+
+async function remove(run) {
+  if (!await ask("Delete this run?", `${runName(run)} and all its results are deleted from disk. This cannot be undone.`, "Delete run")) return;
+  selectRun(run.id, false);
+  await attempt(() => request(`/api/runs/${run.id}`, { method: "DELETE" }), `${runName(run)} deleted.`);
+}
+
+function archive(run) {
+  const set = (archived) => request(`/api/runs/${run.id}/notes`, { method: "PUT", body: { archived } });
+  attempt(() => set(!run.archived), run.archived ? `${runName(run)} restored.` : `${runName(run)} archived.`, { undo: () => attempt(() => set(run.archived), "") });
+}
+
+function groupName({ truth, eval: evaluation, convention, rules }) {
+  const file = truth.split(/[\\/]/).findLast(Boolean) || truth;
+  return `${evaluation || file || "unnamed data"} · ${convention.replaceAll("_", " ")} · rules ${rules}`;
+}
+
+// Runs with the same ground truth, rules and convention are a group, whose trend means something.
+function drawGroups() {
+  const box = select("Group", [["", "all groups"], ...groups.map((group) => [group.id, `${groupName(group)} (${plural(group.runs, "run")})`])], (value) => showGroup(value));
+  const list = box.querySelector("select");
+  if (state.group && !groups.some(({ id }) => id === state.group)) list.append(el("option", { value: state.group }, state.group));
+  list.value = state.group;
+  list.id = "run-group";
+  replace(groupBox, box);
+  const table = sortableTable({
+    caption: "Groups of comparable runs, newest first", step: 10, empty: "No groups.",
+    columns: [
+      { name: "group", label: "Group", cell: (group) => button(groupName(group), () => showGroup(group.id), { class: "as-link", "aria-pressed": String(group.id === shownGroup()?.id), title: group.truth || null }) },
+      { name: "runs", label: "Runs", numeric: true, cell: (group) => whole(group.runs) },
+      { name: "newest", label: "Newest", cell: (group) => el("a", { href: `/runs/${group.newest}` }, shown(group.newest)) },
+    ],
   });
+  table.show(groups);
+  replace(groupTable, groups.length > 1 && table.node);
+}
+
+function shownGroup() {
+  return state.series ? null : groups.find(({ id }) => id === state.group) || groups.find(({ runs }) => runs > 1) || groups[0];
+}
+
+function showGroup(id) {
+  Object.assign(state, { group: id, series: "", offset: "" });
+  remember(state, { push: true });
+  draw().then(drawTrend);
 }
 
 async function drawTrend() {
   const metric = state.metric || "mean_score";
+  const group = shownGroup();
   try {
-    const found = await requestTrend(`/api/trend${query({ metric, run: state.series })}`);
-    replace(chart, trendChart(found, metricName(metric)));
+    const found = await requestTrend(`/api/trend${query({ metric, run: state.series || group?.newest })}`);
+    replace(chart, el("p", { class: "quiet", id: "trend-of" }, state.series ? ["Runs comparable with ", shown(state.series), ". ", button("Show a group", () => showGroup(""), { class: "as-link" })] : group && shown(groupName(group))), trendChart(found, metricName(metric)));
   } catch (error) {
     replace(chart, problem(error));
   }
@@ -104,34 +162,33 @@ async function drawTrend() {
 
 const changed = debounce(200, () => { remember(state); draw(); });
 const set = (name) => (value) => { state[name] = value; state.offset = ""; changed(); };
-const statusBox = select("Status", [["", "any"], ...["complete", "running", "interrupted", "failed", "corrupt"].map((word) => [word, word])], set("status"));
-const conventionBox = select("Convention", [["", "any"], ...page.conventions.map((word) => [word, word.replaceAll("_", " ")])], set("convention"));
-const metricBox = search("Metric", "mean_score, rqs, attributes.total.f1 …", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names" });
-const metricNames = el("datalist", { id: "metric-names" }, [...METRICS.map(([name]) => name), "rqs", "completeness", "hallucination", "accuracy", "micro.precision", "micro.recall"].map((name) => el("option", { value: name })));
-const seriesBox = el("div");
-
-// The trend follows the newest run, or any run that is chosen.
-function showSeries(rows) {
-  const complete = rows.filter((run) => run.status === "complete" && run.valid_id);
-  const options = [["", "newest run"], ...complete.map((run) => [run.id, runName(run)])];
-  if (state.series && !complete.some(({ id }) => id === state.series)) options.push([state.series, state.series]);
-  const box = select("Comparable with", options, (value) => { state.series = value; remember({ series: value }); drawTrend(); });
-  box.querySelector("select").value = state.series;
-  box.querySelector("select").id = "trend-series";
-  replace(seriesBox, box);
+function filterBox(label, name, options) {
+  const box = select(label, options, set(name));
+  box.querySelector("select").value = state[name];
+  box.querySelector("select").id = `run-${name}`;
+  return box;
 }
+const statusBox = filterBox("Status", "status", [["", "any"], ...["complete", "running", "interrupted", "failed", "corrupt"].map((word) => [word, word])]);
+const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"], ["fail", "fail"], ["none", "none"]]);
+const conventionBox = filterBox("Convention", "convention", [["", "any"], ...page.conventions.map((word) => [word, word.replaceAll("_", " ")])]);
+const archiveBox = filterBox("Runs", "archived", [["", "current"], ["true", "archived"]]);
+const figureBox = el("div", { class: "control" }, el("span", null, "Figures"), choice("Figures", [["scores", "Scores"], ["quality", "Quality"]], state.figures || "scores", (value) => { state.figures = value === "scores" ? "" : value; remember(state); draw(); }));
+const metricBox = search("Metric", "mean_score, rqs, attributes.total.f1 …", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names" });
+const metricNames = el("datalist", { id: "metric-names" }, [...METRICS.map(([name]) => name), "micro.precision", "micro.recall", "cases.perfect", "cases.errors"].map((name) => el("option", { value: name })));
 
-statusBox.querySelector("select").value = state.status;
-conventionBox.querySelector("select").value = state.convention;
-window.addEventListener("popstate", () => { Object.assign(state, address(["text", "status", "convention", "metric", "series", "offset"])); draw(); });
+window.addEventListener("popstate", () => { Object.assign(state, address(STATE)); draw().then(drawTrend); });
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("run-filter").focus(); }
 });
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, "All runs of this workspace, newest first. Select two runs to compare them, or several to rank them."),
   errors,
-  el("div", { class: "controls" }, search("Search", "title, id, input or tag", set("text"), { id: "run-filter", value: state.text }), statusBox, conventionBox, compare, rank, number),
+  el("div", { class: "controls" }, search("Search", "name, id, input, tag or note", set("text"), { id: "run-filter", value: state.text }), groupBox, verdictBox, statusBox, conventionBox, archiveBox, figureBox, compare, rank, number),
   list, pages,
-  section("trend", "Trend", "A metric over the runs with the same ground truth, rules and convention as one run.", el("div", { class: "controls" }, metricBox, seriesBox, metricNames), chart));
-draw();
-drawTrend();
+  section("trend", "Trend", "A metric over the runs of a group: those with the same ground truth, rules and convention.", el("div", { class: "controls" }, metricBox, metricNames), chart, groupTable));
+const { deleted } = address(["deleted"]);
+if (deleted) {
+  remember({ deleted: "" });
+  toast(`${deleted} deleted.`);
+}
+draw().then(drawTrend);

@@ -1,6 +1,6 @@
 // A line chart of a metric over runs.
 
-import { behind, el, plural, rate, trendPlot } from "./report.js";
+import { behind, el, moment, plural, rate, trendPlot } from "./report.js";
 import { empty } from "./page.js";
 
 const CONCLUSIONS = { target_reached: "target reached", plateau: "plateau: recent gains are below the minimum", continue: "target not reached yet" };
@@ -10,8 +10,9 @@ export function trendChart({ steps, best, excluded, conclusion, target, conventi
   if (known.length < 2) return empty("Not enough runs for a trend", "A trend requires at least two complete runs with the same ground truth, rules and convention.");
   const values = known.map(({ value }) => value);
   const description = `${label} over ${plural(known.length, "run")}: from ${rate(values[0])} to ${rate(values[values.length - 1])}`;
-  const points = known.map(({ run, value }) => ({ name: run, tick: run.length > 14 ? `${run.slice(0, 13)}…` : run, value, href: `/runs/${run}`, best: run === best }));
+  const short = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+  const points = known.map(({ run, title, value, interval }) => ({ name: title, tick: short(title), value, interval, href: `/runs/${run}`, best: run === best }));
   return el("figure", { class: "panel trend-chart" }, trendPlot(description, label, points),
     el("figcaption", { class: "quiet" }, description, `. Convention ${convention}; target ${target}: ${CONCLUSIONS[conclusion]}.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
-    behind(["Run", label], known.map(({ run, value }) => [run, rate(value)]), { text: 1 }));
+    behind(["Run", "Started", label, "95% CI"], known.map(({ title, started_at: started, value, interval }) => [title, moment(started), rate(value), interval ? `${rate(interval[0])} to ${rate(interval[1])}` : ""]), { text: 2 }));
 }

@@ -11,6 +11,7 @@ function start() {
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
+    ["quality", "Quality", () => qualitySection(run)],
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],

@@ -36,7 +36,20 @@ function caseView(rank, { run, opened, go }) {
     view && view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
     view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
     view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    view ? openedParts(view) : el("p", { class: "notice" }, notOpened(run.cases)));
+    view ? metricTabs(view.metrics, { documents: () => openedParts(view), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
+      : el("p", { class: "notice" }, notOpened(run.cases)));
+}
+
+// What follows the question mark in the hash of the address, such as `#case-3?tab=accuracy`.
+function hashQuery() {
+  return new URLSearchParams(location.hash.split("?")[1] || "");
+}
+
+function rememberInHash(name, value) {
+  const [place] = location.hash.split("?"), found = hashQuery();
+  if (value) found.set(name, value);
+  else found.delete(name);
+  history.replaceState(null, "", `${place}${found.size ? `?${found}` : ""}`);
 }
 
 // The parts of a case. `pages` are its pages, or a promise of them, if there may be any.
@@ -48,6 +61,7 @@ function openedParts(view, pages = view.pages) {
     valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
   const page = (pages || view.regions) && pageSection(view.regions, pages, tree);
   return [
+    repeatedErrors(view.repeated),
     pages ? el("div", { class: "beside" }, documents, page) : [documents, page],
     view.evaluators && el("section", null, el("h2", null, "Evaluators"), evaluatorCards(view.evaluators)),
     !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),

@@ -1,5 +1,12 @@
 // A list of line items: aligned rows, with missing and extra items.
 
+// Errors that several values have in common, such as a lost decimal point.
+function repeatedErrors(texts) {
+  if (!texts || !texts.length) return null;
+  return el("div", { class: "notice repeated", role: "note" }, el("strong", null, texts.length > 1 ? "Repeated errors" : "Repeated error"),
+    el("ul", null, texts.slice(0, 12).map((text) => el("li", null, el("bdi", null, shown(text))))));
+}
+
 // Whether all items are flat rows of fields that fit into a table.
 function isTabular(members) {
   if (!members.length) return false;

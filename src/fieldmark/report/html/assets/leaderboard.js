@@ -15,8 +15,9 @@ function leaderboardHead(board) {
   ];
 }
 
-// The parts as {id, title, lead, node}; `linkTo` returns the address of a run, or null.
-function leaderboardParts(board, linkTo) {
+// The parts as {id, title, lead, node}; `linkTo` returns the address of a run, or null, and
+// `attributeHref` that of the cases in which the runs differ in an attribute.
+function leaderboardParts(board, linkTo, attributeHref) {
   const parts = [{
     id: "ranking", title: "Ranking", lead: "The best run first, with 95% confidence intervals. Filled dots cannot be told from the best.",
     node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
@@ -25,7 +26,7 @@ function leaderboardParts(board, linkTo) {
     node: pairMatrix(board),
   }];
   if (board.attributes.length > 1) {
-    parts.push({ id: "wins", title: "Attributes", lead: winsText(board), node: el("div", null, el("figure", { class: "panel" }, winBars(board)), attributeRanking(board)) });
+    parts.push({ id: "wins", title: "Attributes", lead: winsText(board), node: el("div", null, el("figure", { class: "panel" }, winBars(board)), attributeRanking(board, attributeHref)) });
   }
   if (board.frontier) {
     parts.push({ id: "frontier", title: "Cost and quality", lead: "For the runs on the line, no other run is at least as good and as cheap.", node: el("div", null, el("figure", { class: "panel" }, frontierPlot(board)), costTable(board)) });

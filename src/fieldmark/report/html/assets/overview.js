@@ -123,7 +123,7 @@ function worstFields(run) {
     ],
   });
   table.show(run.mistakes);
-  return section("mistakes", "Worst fields", "Mistakes grouped by attribute, outcome and reason, most frequent first.", table.node);
+  return section("mistakes", "Worst fields", "Mistakes grouped by attribute, outcome and reason, most frequent first.", repeatedErrors(run.repeated), table.node);
   function exampleCell([, , , , , rank, expected, candidate]) {
     if (rank === null || rank === undefined) return DASH;
     const link = el("a", { href: `#case-${rank + 1}` }, shown(String(run.cases.lines[rank][0])));

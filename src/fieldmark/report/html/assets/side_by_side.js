@@ -2,7 +2,6 @@
 // between the runs marked. The trees of all runs are merged into one.
 
 const FIELD_CHANGES = { fixed: ["▲", "fixed", "better"], regressed: ["▼", "regressed", "worse"], outcome: ["≠", "other outcome", ""], value: ["≠", "other value", ""] };
-const PLAIN_KEY = /^[^.[\]"*]*[^.[\]"*\s][^.[\]"*]*$/;
 
 // Merge nodes of several trees by key. An item of the ground truth is the same in all of them, and
 // extra items are the same if their content is equal. Returns {key, path, expected, nodes, members}.
@@ -37,13 +36,8 @@ function nodeName([key, , , candidate, , members]) {
 
 // The path of a node, as in the results; without values, the key of a node is its path.
 function nodePath(parent, [key, , expected]) {
-  if (Array.isArray(key)) {
-    const place = key[0] === null ? key[1] : key[0];
-    return `${parent}[${typeof place === "number" ? place : JSON.stringify(place)}]`;
-  }
-  if (key === "" || kindOf(expected) === "hidden") return key || parent;
-  if (!PLAIN_KEY.test(key)) return `${parent}[${JSON.stringify(key)}]`;
-  return parent ? `${parent}.${key}` : key;
+  if (key === "" || (!Array.isArray(key) && kindOf(expected) === "hidden")) return key || parent;
+  return fieldPath(parent, key).replace(/^\+/, "");
 }
 
 function countRows(rows) {

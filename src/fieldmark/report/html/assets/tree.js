@@ -75,7 +75,8 @@ function revealRow(row) {
 
 function treeNode(node, large, parent) {
   const [key, outcome, expected, candidate, , members] = node;
-  const path = key === "" && !parent ? "" : fieldPath(parent, key);
+  const isPath = !Array.isArray(key) && !parent && (key === "" || kindOf(expected) === "hidden");
+  const path = isPath ? key : fieldPath(parent, key);
   if (!members) return fieldRow(node, path, parent);
   const [mistakes, fields] = countNodes(members);
   const open = mistakes > 0 || !large;

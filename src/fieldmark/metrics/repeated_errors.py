@@ -1,0 +1,304 @@
+"""Errors that many values of a case or of an attribute have in common.
+
+A single number that is wrong by a factor of 100 may have any cause. If most wrong numbers are wrong
+by the same factor, a decimal point was lost. The same holds for dates whose day and month are
+swapped, and for values that are in the column of another field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from itertools import islice
+from typing import Final, NamedTuple
+
+from fieldmark.align.nearest import nearest_counterparts
+from fieldmark.metrics.patterns import is_date_swapped, scale_factor
+from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.model.case import Case
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import parsed
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence, fact_of
+from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.values.equality import equal
+from fieldmark.values.paths import ROOT, leaves, resolve
+from fieldmark.values.text import plural
+
+__all__ = ["RepeatedError", "RepeatedErrors", "RepeatedKind", "repeated_in_case"]
+
+_LAST_KEY: Final = re.compile(r'(?:\.?[^.\[\]"]+|\["(?:[^"\\]|\\.)*"\])\Z')
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+_FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
+_IN_CASE, _IN_RUN = 2, 3
+"""The smallest number of values that have an error in common, in a case and in a run."""
+_MIN_SHARE: Final = 0.5
+"""The smallest share of the wrong values of an attribute that have the error."""
+_MAX_MISTAKES: Final = 2_000
+_MAX_LEFTOVERS: Final = 50
+"""The number of mistakes, and of unaligned items of a list, that are examined in one case."""
+_MAX_NAMED: Final = 4
+
+
+class RepeatedKind(StrEnum):
+    """What the values have in common."""
+
+    SCALE = "scale"
+    DATE_SWAPPED = "date_swapped"
+    EXCHANGED = "exchanged"
+    MOVED = "moved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedError:
+    """One error that several values have in common.
+
+    `values` is the number of these values, `wrong` that of all wrong values of the attributes, and
+    `compared` that of all their values on both sides. `factor` is that of a lost decimal point.
+    """
+
+    kind: RepeatedKind
+    attributes: tuple[str, ...]
+    values: int
+    wrong: int
+    compared: int
+    factor: Decimal | None = None
+
+    @property
+    def text(self) -> str:
+        """The error in words."""
+        names = list(self.attributes[:_MAX_NAMED])
+        if more := len(self.attributes) - len(names):
+            names.append(f"{more} more")
+        of = f"{self.values} of {plural(self.compared, 'value')}"
+        if self.values == self.compared:
+            of = f"all {plural(self.values, 'value')}"
+        if self.kind is RepeatedKind.SCALE and self.factor is not None:
+            up = self.factor >= 1
+            size = f"{self.factor if up else 1 / self.factor:,f}"
+            sign = "×" if up else "÷"  # noqa: RUF001 - a multiplication
+            return f"{', '.join(names)}: {of} {sign} {size}"
+        if self.kind is RepeatedKind.DATE_SWAPPED:
+            return f"{', '.join(names)}: day and month swapped in {of}"
+        if self.kind is RepeatedKind.EXCHANGED:
+            return f"{' and '.join(names)}: exchanged in {of}"
+        return f"{names[0]}: value of {names[1]} in {of}"
+
+
+class _Pair(NamedTuple):
+    """The values of a mistake in the object `parent`; a side without a value is `MISSING`."""
+
+    attribute: str
+    parent: str
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+
+
+class _Finding(NamedTuple):
+    kind: RepeatedKind
+    attributes: tuple[str, ...]
+    factor: Decimal | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    """The findings of a case, how many values are wrong and how many were compared."""
+
+    findings: Counter[_Finding] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: _Found) -> None:
+        """Add the findings of another case."""
+        self.findings.update(other.findings)
+        self.wrong.update(other.wrong)
+        self.compared.update(other.compared)
+
+    def errors(self, at_least: int) -> Iterator[RepeatedError]:
+        """Yield what enough values, and most of the wrong ones, have in common."""
+        for finding, values in self.findings.items():
+            # A moved value is an error of the field that it is in now.
+            counted = finding.attributes[:1]
+            wrong, compared = (
+                max(each[name] for name in counted) for each in (self.wrong, self.compared)
+            )
+            if values >= at_least and values >= _MIN_SHARE * wrong:
+                yield RepeatedError(
+                    kind=finding.kind,
+                    attributes=finding.attributes,
+                    values=values,
+                    wrong=wrong,
+                    compared=max(compared, values),
+                    factor=finding.factor,
+                )
+
+
+class RepeatedErrors:
+    """Collects the errors that values of the same attribute have in common in a run."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found = _Found()
+
+    def add(self, block: Outcomes, table: AttributeTable, case: Case) -> None:
+        """Add a case whose documents are available."""
+        self._found.add(_find(block, table, case))
+
+    def errors(self) -> tuple[RepeatedError, ...]:
+        """Return the errors, those of most values first."""
+        return _sorted(self._found.errors(_IN_RUN))
+
+
+def repeated_in_case(
+    block: Outcomes, table: AttributeTable, case: Case
+) -> tuple[RepeatedError, ...]:
+    """Return the errors that values of one case have in common.
+
+    All numbers that are wrong by the same factor are one error.
+    """
+    found = _find(block, table, case)
+    errors: list[RepeatedError] = []
+    scaled: dict[Decimal | None, list[RepeatedError]] = {}
+    for error in found.errors(1):
+        if error.kind is RepeatedKind.SCALE:
+            scaled.setdefault(error.factor, []).append(error)
+        elif error.values >= _IN_CASE:
+            errors.append(error)
+    for factor, same in scaled.items():
+        if (values := sum(error.values for error in same)) >= _IN_CASE:
+            names = [name for error in same for name in error.attributes]
+            wrong, compared = (
+                sum(getattr(error, name) for error in same) for name in ("wrong", "compared")
+            )
+            errors.append(
+                RepeatedError(
+                    kind=RepeatedKind.SCALE,
+                    attributes=tuple(sorted(names)),
+                    values=values,
+                    wrong=wrong,
+                    compared=compared,
+                    factor=factor,
+                )
+            )
+    return _sorted(errors)
+
+
+def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[RepeatedError, ...]:
+    """Return the errors of most values first; two exchanged columns say all about their values."""
+    listed = sorted(errors, key=lambda each: (-each.values, each.kind, each.attributes))
+    exchanged = {each.attributes for each in listed if each.kind is RepeatedKind.EXCHANGED}
+    return tuple(
+        each
+        for each in listed
+        if each.kind is not RepeatedKind.MOVED or tuple(sorted(each.attributes)) not in exchanged
+    )
+
+
+def _find(block: Outcomes, table: AttributeTable, case: Case) -> _Found:
+    found = _Found()
+    pairs = list(_pairs(block, table, case, found.compared))
+    for cell, times in Counter(block.cells).items():
+        fact = fact_of(cell)
+        if fact.expected is Presence.VALUE and fact.candidate is Presence.VALUE:
+            found.compared[table.path(cell >> CELL_BITS)] += times
+    by_parent: dict[str, list[_Pair]] = {}
+    for pair in pairs:
+        by_parent.setdefault(pair.parent, []).append(pair)
+        if isinstance(pair.expected, Missing) or isinstance(pair.candidate, Missing):
+            continue
+        found.wrong[pair.attribute] += 1
+        if (factor := scale_factor(pair.expected, pair.candidate)) is not None:
+            found.findings[_Finding(RepeatedKind.SCALE, (pair.attribute,), factor)] += 1
+        elif is_date_swapped(pair.expected, pair.candidate):
+            found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (pair.attribute,))] += 1
+    for members in by_parent.values():
+        found.findings.update(_moved(members))
+    return found
+
+
+def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
+    """Yield the fields of one object that contain the value of another one of its fields."""
+    sources = {
+        (one.attribute, other.attribute)
+        for one in members
+        for other in members
+        if one.attribute != other.attribute
+        and isinstance(one.candidate, str | int | float)
+        and not isinstance(other.expected, Missing)
+        and equal(one.candidate, other.expected)
+    }
+    for one, other in sources:
+        yield _Finding(RepeatedKind.MOVED, (one, other))
+        if one < other and (other, one) in sources:
+            yield _Finding(RepeatedKind.EXCHANGED, (one, other))
+
+
+def _pairs(
+    block: Outcomes, table: AttributeTable, case: Case, compared: Counter[str]
+) -> Iterator[_Pair]:
+    """Yield the mistakes of a case, and those between unaligned items and their nearest items."""
+    if not any(cell & FACT_MASK in _FACTS for cell in block.cells):
+        return
+    truth, answer = map(parsed, case.unparsed or (case.expected, case.candidate))
+    if isinstance(truth, Missing) or isinstance(answer, Missing):
+        return
+    for record in islice(block.records(table, _FACTS), _MAX_MISTAKES):
+        if "→]" not in record.label and "[→" not in record.label:  # in an item of both sides
+            yield _Pair(
+                table.path(record.attribute),
+                _LAST_KEY.sub("", record.path),
+                _value(truth, record.path, record.expected_presence),
+                _value(answer, record.candidate_path, record.candidate_presence),
+            )
+    yield from _leftovers(block, truth, answer, compared)
+
+
+def _value(document: JsonValue, path: str, presence: Presence) -> JsonValue | Missing:
+    if presence is not Presence.VALUE:
+        return MISSING
+    return document if path == ROOT else resolve(document, path)
+
+
+def _leftovers(
+    block: Outcomes, truth: JsonValue, answer: JsonValue, compared: Counter[str]
+) -> Iterator[_Pair]:
+    """Yield the different values of items without a counterpart and their nearest items.
+
+    All values on both sides are counted in `compared`.
+    """
+    missing: dict[str, dict[int, JsonValue]] = {}
+    extra: dict[str, dict[int, JsonValue]] = {}
+    for _, attribute, one, two, _ in block.items:
+        if attribute.count("[]") > 1 or (one is None) == (two is None):
+            continue
+        document, place = (truth, one) if two is None else (answer, two)
+        if isinstance(place, int):
+            value = resolve(document, f"{attribute[:-2]}[{place}]")
+            if not isinstance(value, Missing):
+                (missing if two is None else extra).setdefault(attribute, {})[place] = value
+    for attribute, ours in missing.items():
+        theirs = extra.get(attribute, {})
+        if not theirs or max(len(ours), len(theirs)) > _MAX_LEFTOVERS:
+            continue
+        for one, (two, _) in nearest_counterparts(ours, theirs).items():
+            parent = f"{attribute[:-2]}[{one}]"
+            expected = dict(leaves(ours[one], parent))
+            candidate = dict(leaves(theirs[two], parent))
+            for path in dict.fromkeys((*expected, *candidate)):
+                name = attribute + _INDEX.sub("[]", path[len(parent) :])
+                pair = _Pair(
+                    name,
+                    _LAST_KEY.sub("", path),
+                    expected.get(path, MISSING),
+                    candidate.get(path, MISSING),
+                )
+                if isinstance(pair.expected, Missing) or isinstance(pair.candidate, Missing):
+                    yield pair
+                    continue
+                compared[name] += 1
+                if not equal(pair.expected, pair.candidate):
+                    yield pair

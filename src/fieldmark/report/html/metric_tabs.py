@@ -1,0 +1,185 @@
+"""The metrics of a case for its tabs: completeness, hallucination, accuracy, safety and RQS.
+
+The same data is shown on the page of a compared pair, on that of a stored case, and in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fieldmark.compare.auto import comparator_for
+from fieldmark.metrics.quality import (
+    QualityBuckets,
+    QualityMetrics,
+    RqsPart,
+    bucket_table,
+    rqs_parts,
+)
+from fieldmark.metrics.summary import QUALITY_EVALUATOR, Summary
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome, fact
+from fieldmark.model.rule import Rules
+from fieldmark.report.html.value_encoding import truncate
+from fieldmark.values.paths import PathError, covers, parse_path
+from fieldmark.wire.case_result import CaseResult, FieldResult
+
+__all__ = ["MAX_KEYS", "case_metrics", "run_quality"]
+
+MAX_KEYS: Final = 2_000
+"""The number of keys in each list on a page."""
+_LISTED: Final = ("aio_missing_or_null", "extra_keys", "gt_null_aio_has_value")
+_VALUE: Final = "value"
+_AUTO: Final = "auto"
+_SAFETY: Final = "safety"
+_CODES: Final = {outcome.label: int(outcome) for outcome in Outcome}
+_UNSCORED: Final = frozenset({Outcome.IGNORED.label, Outcome.ERROR.label})
+
+
+def case_metrics(
+    case: CaseResult, rules: Rules | None = None, *, limit: int = MAX_KEYS
+) -> JsonObject:
+    """Return the metrics of a case with the keys behind them, at most `limit` in each list.
+
+    Without the rules, the thresholds of fields are unknown. `more` is the number of keys that are
+    left out by list; matches are left out before mistakes.
+    """
+    quality, counting = case.quality, case.convention.counting
+    sizes = case.stats.quality
+    keys = _paths_by_bucket(case)
+    compared = [
+        field
+        for field in case.iter_fields()
+        if field.expected_presence == field.candidate_presence == _VALUE
+    ]
+    mistakes_first = sorted(compared, key=lambda field: field.outcome == Outcome.MATCH.label)
+    kept = {id(field) for field in mistakes_first[:limit]}
+    strategies: dict[str, int] = {}
+    fields: list[JsonValue] = [
+        _field(field, rules, strategies) for field in compared if id(field) in kept
+    ]
+    more = {name: len(paths) - limit for name, paths in keys.items() if len(paths) > limit}
+    if len(compared) > limit:
+        more["fields"] = len(compared) - limit
+    view: JsonObject = {
+        "values": [quality.completeness, quality.hallucination, quality.accuracy, quality.safety],
+        "parts": _parts(rqs_parts(QualityMetrics(*quality[:3]), counting, quality.safety)),
+        "rqs": [quality.rqs, quality.rqs_max],
+        "judged": _SAFETY not in quality.flags,
+        "sizes": {
+            "present": sizes.both_non_null,
+            "expected": sizes.expected_non_null,
+            "extra": sizes.extra + sizes.unexpected,
+            "distinct": sizes.distinct,
+            "matched": sizes.matched,
+            "compared": sizes.scorable,
+        },
+        "keys": {name: list[JsonValue](paths[:limit]) for name, paths in keys.items() if paths},
+        "strategies": _strategies(compared, strategies),
+        "fields": fields,
+        "safety": _safety(case),
+    }
+    return {**view, "more": dict(more)} if more else view
+
+
+def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
+    """Return the sums of a run in the same form, with the attributes of each strategy pooled."""
+    found = summary.quality
+    metrics = QualityMetrics(found.completeness, found.hallucination, found.accuracy)
+    buckets = found.buckets
+    strategies: dict[str, list[int]] = {}
+    for path, each in summary.attributes.items():
+        own = strategies.setdefault(comparators.get(path, ""), [0, 0])
+        own[0] += each.tp
+        own[1] += each.tp + each.errors_by_type.wrong_value + each.errors_by_type.format_error
+    extra = buckets.extra_keys + buckets.gt_null_aio_has_value
+    return {
+        "values": [found.completeness, found.hallucination, found.accuracy, found.safety],
+        "parts": _parts(rqs_parts(metrics, summary.rqs_counting, found.safety)),
+        "rqs": [found.rqs, found.rqs_max],
+        "judged": _SAFETY not in found.flags,
+        "sizes": {
+            "present": buckets.both_non_null,
+            "expected": buckets.gt_non_null,
+            "extra": extra,
+            "distinct": extra + buckets.gt_non_null + buckets.both_null,
+            "missing": buckets.aio_missing_or_null,
+        },
+        "strategies": [[name, *own] for name, own in strategies.items() if own[1]],
+        "averaged": QUALITY_EVALUATOR in summary.convention.options,
+    }
+
+
+def _parts(parts: Sequence[RqsPart]) -> list[JsonValue]:
+    return [[part.name, part.weight, part.value, part.product] for part in parts]
+
+
+def _paths_by_bucket(case: CaseResult) -> dict[str, list[str]]:
+    """Return the missing and the extra keys of a case, by the names of the requirements."""
+    table = bucket_table(case.convention.counting.ignore_scope)
+    paths: dict[str, list[str]] = {name: [] for name in _LISTED}
+    for record in case.outcomes.records(case.attributes):
+        code = fact(record.outcome, record.expected_presence, record.candidate_presence)
+        sizes: QualityBuckets = table[code].buckets()
+        for name in _LISTED:
+            if getattr(sizes, name):
+                paths[name].append(record.path)
+    return paths
+
+
+def _field(field: FieldResult, rules: Rules | None, strategies: dict[str, int]) -> list[JsonValue]:
+    """Return a compared field: path, number of its strategy, detected, outcome, and so on."""
+    strategy, detected = _strategy(field)
+    has_threshold = rules is not None and (not detected or strategy == "semantic")
+    return [
+        field.path,
+        strategies.setdefault(strategy, len(strategies)),
+        detected,
+        _CODES[field.outcome],
+        None if field.similarity is None else round(field.similarity, 6),
+        _threshold(field, rules) if has_threshold and rules is not None else None,
+        truncate(field.note),
+    ]
+
+
+def _strategy(field: FieldResult) -> tuple[str, bool]:
+    """Return the strategy of a field, and whether it was detected from the expected value."""
+    if field.comparator == _AUTO and field.expected is not MISSING:
+        return comparator_for(field.expected), True
+    return field.comparator, False
+
+
+def _strategies(compared: Sequence[FieldResult], numbers: Mapping[str, int]) -> list[JsonValue]:
+    """Return every strategy with its matches and its compared fields, also those left out."""
+    totals: dict[str, list[int]] = {name: [0, 0] for name in numbers}
+    for field in compared:
+        own = totals.setdefault(_strategy(field)[0], [0, 0])
+        if field.outcome not in _UNSCORED:
+            own[0] += field.outcome == Outcome.MATCH.label
+            own[1] += 1
+    return [[name, *counts] for name, counts in totals.items()]
+
+
+def _threshold(field: FieldResult, rules: Rules) -> float | None:
+    comparator = rules.default
+    try:
+        attribute = parse_path(field.attribute)
+        for rule in rules.fields:
+            if rule.comparator is not None and covers(parse_path(rule.path), attribute):
+                comparator = rule.comparator
+    except PathError:
+        return None
+    threshold = getattr(comparator, "threshold", None)
+    return float(threshold) if isinstance(threshold, int | float) else None
+
+
+def _safety(case: CaseResult) -> JsonObject | None:
+    """Return the result of the safety judge, if there was one."""
+    found = next((each for each in case.evaluator_results if each.type == _SAFETY), None)
+    if found is None:
+        return None
+    return {
+        "status": found.score.status,
+        "reasoning": truncate(found.score.reasoning) if case.has_values else "",
+        "warnings": list(found.score.warnings),
+    }

@@ -1,0 +1,175 @@
+"""The four-phase workflow in a browser: evaluate, save, export, batch of files, metrics, history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fieldmark as fm
+from browser.test_browser_app import AXE, goto, new_page, select_files
+from fieldmark.api.report import write_report
+from unit.evaluators.walk_through import CANDIDATE, EXPECTED
+from unit.server.live_server import live
+from waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server with two comparable four-phase runs, one of which passes its gate."""
+    workspace = tmp_path_factory.mktemp("workflow")
+    truth = [{"id": str(n), "name": f"Name {n}", "total": n} for n in range(8)]
+    wrong = [{**row, "total": 0} for row in truth]
+    for name, rows in (("first", wrong), ("second", truth)):
+        out = workspace / "runs" / name
+        fm.score(truth, rows, convention="four_phase", at_least={"rqs": 0.8}, out=out)
+    with live(workspace, write=True) as server:
+        yield server
+
+
+@pytest.fixture
+def page(server, browser):
+    page = new_page(server, browser)
+    yield page
+    assert page.dialogs == []
+    assert [text for text in page.errors if "Failed to load resource" not in text] == []
+    page.close()
+
+
+def violations(page):
+    page.run(AXE.read_text("utf-8") + ";0")
+    return page.run(
+        "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+        ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
+        ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
+    )
+
+
+def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_path):
+    goto(page, server.url)
+    page.type("#expected", json.dumps(EXPECTED))
+    page.type("#candidate", json.dumps(CANDIDATE))
+    page.run("document.querySelector('#convention').value = 'four_phase'")
+    page.run("document.querySelector('#convention').dispatchEvent(new Event('change'))")
+    page.wait("document.querySelector('#headline')?.textContent.includes('four phase')")
+    evaluated = {}
+    for tab in ("completeness", "hallucination", "accuracy", "safety", "rqs"):
+        page.click(f"#tab-{tab}")
+        evaluated[tab] = page.text(".tab-panel")
+    page.download_to(tmp_path)
+    before = page.completed_downloads
+    for number, kind in enumerate(("json", "xlsx", "html"), 1):
+        page.click("#export summary")
+        page.run(f"document.querySelector('#export [data-export={kind}]').click()")
+        assert eventually(lambda number=number: page.completed_downloads == before + number)
+    quality = json.loads((tmp_path / "evaluation.json").read_bytes())["quality"]
+    assert round(quality["rqs"], 4) == 0.7375
+    assert (tmp_path / "evaluation.xlsx").read_bytes().startswith(b"PK")
+    assert b"extra_field" in (tmp_path / "evaluation.html").read_bytes()
+    page.click("#save-run")
+    page.wait("document.querySelector('.saved a')")
+    assert page.text(".saved").startswith("Saved as Evaluation ")
+    page.click(".saved a")
+    page.wait("document.querySelector('#cases tbody a')")
+    assert (
+        page.text("#quality [data-metric=rqs-sum]")
+        == evaluated["rqs"].split("\t")[-1].split("\n")[0]
+    )
+    page.click("#cases tbody a")
+    page.wait("document.querySelector('.tabs')")
+    for tab in ("completeness", "hallucination", "safety", "rqs"):
+        page.click(f"#tab-{tab}")
+        assert page.text(".tab-panel") == evaluated[tab]
+        assert page.run("new URLSearchParams(location.search).get('tab')") == tab
+    assert "status" in evaluated["completeness"]
+    assert "extra_field" in evaluated["hallucination"]
+    assert "semantic" in evaluated["accuracy"]
+    assert violations(page) == []
+
+
+def test_folder_is_uploaded_and_wrong_files_are_refused(page, server, tmp_path):
+    for side, value in (("truth", 1), ("candidate", 2)):
+        (tmp_path / side).mkdir()
+        for name in ("a", "b c"):
+            (tmp_path / side / f"{name}.json").write_text(json.dumps({"x": value}), "utf-8")
+    (tmp_path / "notes.txt").write_text("no document", "utf-8")
+    goto(page, f"{server.url}/batch")
+    assert "5,000 files" in page.text("#truth-limits")
+    files = sorted((tmp_path / "truth").iterdir())
+    select_files(page, "#truth-file", *files, tmp_path / "notes.txt")
+    page.wait("document.querySelector('.problem')")
+    assert page.text(".problem") == (
+        "notes.txt is not a .json file. Several files must be named ID.json, with one document each."
+    )
+    assert page.run("document.querySelector('#start').disabled") is True
+    select_files(page, "#truth-file", *files)
+    select_files(page, "#candidate-folder", tmp_path / "candidate")
+    page.wait("document.querySelectorAll('.chosen strong').length === 2")
+    assert page.text("#source-truth .chosen").startswith("2 files, ")
+    page.click("#start")
+    page.wait(
+        "document.querySelector('.job:first-child[data-state=done] .job-title')?.innerText === '2 files · 2 files'"
+    )
+    assert "2 cases" in page.text(".job:first-child .job-status")
+    page.click(".job:first-child a")
+    page.wait("document.querySelectorAll('#cases tbody a').length === 2")
+    assert "b c" in page.text("#cases tbody")
+
+
+def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
+    goto(page, f"{server.url}/runs", "document.querySelector('tbody a')")
+    for name, verdict in (("first", "fail"), ("second", "pass")):
+        row = f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr')"
+        assert verdict in page.run(f"{row}.querySelector('.verdict').innerText")
+    assert violations(page) == []
+    page.click("[data-value=quality]")
+    page.wait("location.search === '?figures=quality'")
+    page.wait(
+        "[...document.querySelectorAll('thead th')].some((head) => head.innerText === 'Completeness')"
+    )
+    goto(page, f"{server.url}/runs/first", "document.querySelector('#cases tbody a')")
+    page.click(".editable button")
+    page.type("#edit-name", "baseline <b>")
+    page.press("Enter", 13)
+    page.wait("document.querySelector('.run-title')?.innerText === 'baseline <b>'")
+    page.run("document.querySelector('[aria-label=\"Add note\"]').click()")
+    page.type("#edit-note", "before\nthe change")
+    page.run("document.querySelector('.editable-form').requestSubmit()")
+    page.wait("document.querySelector('.run-note')")
+    stored = server.client.get("/api/runs/first").json()
+    assert (stored["name"], stored["note"]) == ("baseline <b>", "before\nthe change")
+    page.download_to(tmp_path)
+    before = page.completed_downloads
+    page.click("#downloads summary")
+    page.click("#downloads [data-export=csv-cases]")
+    assert eventually(lambda: page.completed_downloads == before + 1)
+    assert b'"quality_rqs"' in (tmp_path / "first.cases.csv").read_bytes()
+    page.click("#improve")
+    page.wait("document.querySelector('#advice .advice, #advice .empty')")
+    page.click("#more summary")
+    page.click("#archive")
+    page.wait("document.querySelector('.toast')")
+    assert server.client.get("/api/runs/first").json()["archived"] is True
+    page.click(".toast .undo")
+    page.wait("!document.querySelector('.case-facts').innerText.includes('archived')")
+    assert violations(page) == []
+
+
+def test_report_has_the_tabs_of_a_case(browser, tmp_path):
+    fm.score([(EXPECTED, CANDIDATE)], convention="four_phase", out=tmp_path / "run")
+    report = write_report(tmp_path / "run")
+    page = browser.page()
+    page.media()
+    page.open(report)
+    page.run("location.hash = '#case-1?tab=rqs'")
+    page.wait("document.querySelector('#single .tabs')")
+    assert page.text("[data-metric=rqs-sum]") == "0.7375"
+    page.press("End", 35)
+    page.run("document.querySelector('#tab-rqs').focus()")
+    page.press("ArrowLeft", 37)
+    page.wait("location.hash === '#case-1?tab=safety'")
+    assert "not evaluated" in page.text("#single .tab-panel")
+    page.press("Home", 36)
+    page.wait("location.hash === '#case-1' && document.querySelector('#single .tree')")
+    assert page.errors == []
+    page.close()
