@@ -39,7 +39,7 @@ def test_a_run_is_previewed_rescored_and_undone(server):
     assert (job["state"], job["cases"]) == ("done", len(TRUTH))
     new = job["result"]["run"]
     listed = {each["id"]: each for each in server.client.get("/api/runs").json()["runs"]}
-    assert (listed[new]["rescored_from"], listed[new]["note"]) == (run, "tolerant")
+    assert (listed[new]["rescored_from"], listed[new]["name"]) == (run, "tolerant")
     described = server.client.get(f"/api/runs/{new}").json()
     assert described["manifest"]["rescored_from"]["run"] == run
     assert described["summary"]["micro"]["f1"] == 1.0
