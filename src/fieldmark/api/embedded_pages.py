@@ -41,7 +41,7 @@ class EmbeddedPages:
         try:
             images, total = self._folder.images(case_id, metadata, _MAX_CASE_PAGES)
         except ImageError as error:
-            return {"pages": [], "problems": [str(error)]}
+            return {"pages": [], "problems": [f"The pages cannot be shown: {error}."]}
         pages: list[JsonValue] = []
         for page, file in images:
             self._left -= len(file.url)

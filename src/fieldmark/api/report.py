@@ -25,6 +25,7 @@ from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.remote_runs import local_copy
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
+from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.reviews import REVIEWS
 from fieldmark.values.text import did_you_mean
@@ -175,6 +176,7 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         summary=run.complete_summary,
         cases=run.cases,
         attributes=run.compared_attributes,
+        label=read_notes(run.path).name,
         reviews=_reviews(run),
     )
     return shown if values else shown.without_values()

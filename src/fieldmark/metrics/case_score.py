@@ -128,7 +128,7 @@ class _CellScores(dict[int, _CellScore]):
 
 _LANES: Final = Struct("=20I")
 _MARK_LANES: Final = (Mark.HIT, Mark.MISS, Mark.SKIPPED, Mark.ERROR)
-_MEMO_LIMIT: Final = 2048
+_MEMO_LIMIT: Final = 4096
 """Bounds memory; frequent entries return soon after a memo is cleared."""
 
 
@@ -202,7 +202,7 @@ class CaseCounter:
         known = self._cases.get(key)
         if known is None:
             if len(self._cases) >= _MEMO_LIMIT:
-                self._cases.clear()
+                self._cases.pop(next(iter(self._cases)))
             known = self._cases[key] = self._count(block, unreadable=False, safety=None)
         return known
 
@@ -256,7 +256,7 @@ class CaseCounter:
         known = self._sums.get(lanes)
         if known is None:
             if len(self._sums) >= _MEMO_LIMIT:
-                self._sums.clear()
+                self._sums.pop(next(iter(self._sums)))
             numbers = _LANES.unpack(lanes)
             counts = Counts(*numbers[:4])
             known = self._sums[lanes] = _Totals(

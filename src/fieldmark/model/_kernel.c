@@ -87,14 +87,10 @@ trailing_zeros(uint64_t bits)
 static inline int
 bit_count(uint64_t bits)
 {
-#if defined(__GNUC__) && !defined(FIELDMARK_PORTABLE)
-    return __builtin_popcountll(bits);
-#else
     bits -= bits >> 1 & 0x5555555555555555u;
     bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
     bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
     return (int)(bits * 0x0101010101010101u >> 56);
-#endif
 }
 
 /* Mix two numbers: both halves of their product. */

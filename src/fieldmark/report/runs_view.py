@@ -90,7 +90,7 @@ def run_lines(runs: Sequence[RunEntry]) -> RunLines:
         "Convention",
         "Cases",
         *_METRICS.values(),
-        "Name, tags and note",
+        "Notes",
     )
     rows = list(zip(*columns, strict=True))
     return RunLines(titles, rows, styles=_STYLES, right=range(5, 6 + len(_METRICS)))
@@ -102,7 +102,7 @@ def runs_markdown(runs: Sequence[RunEntry]) -> str:
 
     titles = ("Run", "Started", "Status", "Gates", "Convention", "Cases", *_METRICS.values())
     lines = [
-        f"| {' | '.join(titles)} | Name, tags and note |",
+        f"| {' | '.join(titles)} | Notes |",
         "|---|---|---|---|---|--:|--:|--:|--:|--:|---|",
     ]
     for run in runs:

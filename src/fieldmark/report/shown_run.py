@@ -25,7 +25,7 @@ class ShownRun:
     """A finished run; each call of `cases` reads all cases from the start.
 
     `reviews` are the decisions of people on its fields, as JSON. `has_values` is false after
-    `without_values`.
+    `without_values`, and `label` is the name that a person gave the run.
     """
 
     name: str
@@ -35,11 +35,12 @@ class ShownRun:
     attributes: Sequence[Attribute] = ()
     reviews: Sequence[JsonObject] = ()
     has_values: bool = True
+    label: str = ""
 
     @property
     def title(self) -> str:
-        """The name of the eval, or the name of the run."""
-        return self.manifest.eval or self.name
+        """The name that a person gave the run, that of the eval, or that of the directory."""
+        return self.label or self.manifest.eval or self.name
 
     def without_values(self) -> ShownRun:
         """Return the run with paths and scores, without anything that may quote a document.

@@ -120,15 +120,17 @@ class PageImages:
             try:
                 names = page_names(case_id, metadata, folder)
             except ImageError as error:
-                return CasePages([], [str(error)])
+                return CasePages([], [f"The pages cannot be shown: {error}."])
             found = [name for name in names if folder.has(name)]
-            problems = [f"{name}: not found in {root}" for name in names if name not in found]
+            problems = [
+                f"The file {name} was not found in {root}." for name in names if name not in found
+            ]
             if found:
                 pages, faults = self._pages(folder, root, found)
                 return CasePages(pages, [*problems, *faults])
         if not problems:
             searched = " and ".join(self.folders(run_pages))
-            problems = [f"no page found in {searched}: {looked_for(case_id)}"]
+            problems = [f"No page was found in {searched}: {looked_for(case_id)}."]
         return CasePages([], problems)
 
     def image(self, page: CasePage) -> InputFile:
@@ -160,12 +162,12 @@ class PageImages:
                     continue
                 found = self._rendered(folder, name, 0)
             except ImageError as error:
-                problems.append(f"{name}: {error}")
+                problems.append(f"The file {name} cannot be shown: {error}.")
                 continue
             total += found.total
             pages += [CasePage(path, number, size) for number, size in enumerate(found.sizes, 1)]
         if total > MAX_PAGES:
-            problems.append(f"only {MAX_PAGES} of {plural(total, 'page')} are shown")
+            problems.append(f"Only {MAX_PAGES} of {plural(total, 'page')} are shown.")
         return pages[:MAX_PAGES], problems
 
     def _rendered(self, folder: _RootFolder, name: str, number: int) -> PdfPages:

@@ -175,13 +175,12 @@ def all_finite(value: JsonValue) -> bool:
     >>> all_finite({"a": [1.5, None]}), all_finite([float("nan")])
     (True, False)
     """
-    pending = [value]
+    pending: list[dict[str, JsonValue] | list[JsonValue]] = [[value]]
     while pending:
         item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif type(item) is float and not math.isfinite(item):
-            return False
+        for inner in item.values() if isinstance(item, dict) else item:
+            if isinstance(inner, dict | list):
+                pending.append(inner)
+            elif type(inner) is float and not math.isfinite(inner):
+                return False
     return True

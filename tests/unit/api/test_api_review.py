@@ -127,6 +127,25 @@ def test_missing_and_extra_items_with_the_same_index_are_different_fields(tmp_pa
         fm.add_review(run, "a", "items[0].text", "accept_truth")
 
 
+def test_decision_that_does_not_fit_into_the_truth_is_refused(tmp_path):
+    truth, candidates = [{"id": "a", "x": {"k": 1}}], [{"id": "a", "x": ["new"]}]
+    run = scored(tmp_path, truth, candidates)
+    (extra,) = [
+        each.field.path for each in fm.review_queue(run).fields if "k" not in each.field.path
+    ]
+    with pytest.raises(ConfigError, match="another structure there"):
+        fm.add_review(run, "a", extra, "accept_candidate")
+    assert len(fm.review(run).fields) == 0
+    # What is removed makes place for it, and takes it back if it is restored.
+    removed = fm.add_review(run, "a", "x.k", "accept_candidate")
+    fm.add_review(run, "a", extra, "accept_candidate")
+    assert corrected(run)["a"] == {"x": ["new"]}
+    fm.undo_review(run, removed.id)
+    (unfit,) = fm.review(run).unapplied
+    assert unfit.problem == "the ground truth has another structure there"
+    assert corrected(run)["a"] == {"x": {"k": 1}}
+
+
 def test_last_decision_counts_and_undo_restores_the_one_before(tmp_path):
     run = scored(tmp_path)
     fm.add_review(run, "a", "total", "accept_truth")

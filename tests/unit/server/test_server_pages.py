@@ -106,22 +106,22 @@ def test_large_and_long_pdf_files_are_limited(server):
     assert max(Image.open(BytesIO(image(server, "huge").content)).size) == 2_000
     found = listed(server, "many")
     assert len(found["pages"]) == 100
-    assert found["problems"] == ["only 100 of 300 pages are shown"]
+    assert found["problems"] == ["Only 100 of 300 pages are shown."]
 
 
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        pytest.param("broken", "broken.pdf: cannot read the PDF file: ", id="broken-pdf"),
-        pytest.param("script", "script.svg: an image must be in PNG, JPEG", id="svg"),
-        pytest.param("absent", "no page found in scans: absent.png, ", id="absent"),
-        pytest.param("outside", "../secret.png: not found in scans", id="outside"),
-        pytest.param("absolute", "/etc/passwd: not found in scans", id="absolute"),
-        pytest.param("link", "link.png: not found in scans", id="link"),
-        pytest.param("linked-directory", "linked/secret.png: not found in scans", id="linked-directory"),
-        pytest.param("pipe", "pipe: not found in scans", id="pipe"),
-        pytest.param("hostile", "<b>\u202ex.png: not found in scans", id="hostile-name"),
-        pytest.param("number", "metadata.pages must be a file name or a list of file names", id="number"),
+        pytest.param("broken", "The file broken.pdf cannot be shown: cannot read the PDF file: ", id="broken-pdf"),
+        pytest.param("script", "The file script.svg cannot be shown: an image must be in PNG, JPEG", id="svg"),
+        pytest.param("absent", "No page was found in scans: absent.png, ", id="absent"),
+        pytest.param("outside", "The file ../secret.png was not found in scans.", id="outside"),
+        pytest.param("absolute", "The file /etc/passwd was not found in scans.", id="absolute"),
+        pytest.param("link", "The file link.png was not found in scans.", id="link"),
+        pytest.param("linked-directory", "The file linked/secret.png was not found in scans.", id="linked-directory"),
+        pytest.param("pipe", "The file pipe was not found in scans.", id="pipe"),
+        pytest.param("hostile", "The file <b>\u202ex.png was not found in scans.", id="hostile-name"),
+        pytest.param("number", "The pages cannot be shown: metadata.pages must be a file name or a list of file names", id="number"),
     ],
 )  # fmt: skip
 def test_other_files_are_not_shown_and_the_reason_is_said(server, name, problem):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Annotated, Final, cast
 
@@ -73,17 +72,37 @@ def _diff(query: DiffQuery, state: AppState) -> JsonValue:
 
 
 def _changed_cases(query: DiffCasesQuery, state: AppState) -> JsonValue:
-    found = _selected(query, state)
-    listed = found[query.offset : query.offset + query.limit]
-    cases: list[JsonValue] = [{"case_id": case_id, **row()} for case_id, row in listed]
-    return {"total": len(found), "offset": query.offset, "cases": cases}
+    page = slice(query.offset, query.offset + query.limit)
+    rows: list[JsonValue]
+    if len(query.b) == 1:
+        changes = _changes(query, state)
+        total = len(changes)
+        rows = [
+            {"direction": _NAMES[way], **case_to_json(change, _MAX_FIELDS)}
+            for way, change in changes[page]
+        ]
+    else:
+        differing = _differing_cases(query, state)
+        total = len(differing)
+        rows = [
+            {
+                "case_id": heads[0].id,
+                "scores": [head.score for head in heads],
+                "mistakes": [head.errors_by_type.total for head in heads],
+            }
+            for heads in differing[page]
+        ]
+    return {"total": total, "offset": query.offset, "cases": rows}
 
 
 def _case_of_runs(query: DiffCaseQuery, state: AppState) -> JsonValue:
     runs = [_case_of_run(run, query.case, state) for run in (query.a, *query.b)]
     if not any(run["number"] for run in runs):
         raise ApiError(ErrorCode.NOT_FOUND, "None of the runs has this case.")
-    ids = [case_id for case_id, _ in _selected(query, state)]
+    if len(query.b) == 1:
+        ids = [change.case_id for _, change in _changes(query, state)]
+    else:
+        ids = [heads[0].id for heads in _differing_cases(query, state)]
     place = ids.index(query.case) if query.case in ids else None
     return {
         "case_id": query.case,
@@ -105,31 +124,19 @@ def _case_of_run(run: str, case_id: str, state: AppState) -> JsonObject:
     return {"run": run, **head.to_dict(), "documents": case_documents(case)}
 
 
-def _selected(query: DiffCasesQuery, state: AppState) -> list[tuple[str, Callable[[], JsonObject]]]:
-    """Return the ids of the cases that match the filters, with functions for their rows."""
-    if len(query.b) > 1:
-        return _differing_cases(query, state)
+def _changes(query: DiffCasesQuery, state: AppState) -> list[tuple[Direction, CaseChange]]:
     before, after = state.catalog.open(query.a), state.catalog.open(query.b[0])
     found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
-    return [
-        (change.case_id, partial(_changed_row, way, change))
-        for way, change in state.diffs.changed_cases(
-            found,
-            direction=None if query.direction is None else _DIRECTIONS[query.direction],
-            attribute=query.attribute,
-            within=query.slice,
-            text=query.text,
-        )
-    ]
+    return state.diffs.changed_cases(
+        found,
+        direction=None if query.direction is None else _DIRECTIONS[query.direction],
+        attribute=query.attribute,
+        within=query.slice,
+        text=query.text,
+    )
 
 
-def _changed_row(way: Direction, change: CaseChange) -> JsonObject:
-    return {"direction": _NAMES[way], **case_to_json(change, _MAX_FIELDS)}
-
-
-def _differing_cases(
-    query: DiffCasesQuery, state: AppState
-) -> list[tuple[str, Callable[[], JsonObject]]]:
+def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHead]]:
     """Return the cases that all runs have, if their scores or mistakes differ.
 
     With an attribute, these are the cases in which some of the runs have a mistake in it.
@@ -141,7 +148,7 @@ def _differing_cases(
         {head.id: head for head in state.catalog.cases(run).heads} for run in (query.a, *query.b)
     ]
     part = query.text.lower()
-    found: list[tuple[float, str, list[CaseHead]]] = []
+    found: list[tuple[float, list[CaseHead]]] = []
     for case_id, first in by_id[0].items():
         if part not in case_id.lower() or not all(case_id in heads for heads in by_id[1:]):
             continue
@@ -154,13 +161,6 @@ def _differing_cases(
         if differs:
             scores = [head.score for head in heads if head.score is not None]
             spread = max(scores) - min(scores) if scores else 0.0
-            found.append((-spread, case_id, heads))
+            found.append((-spread, heads))
     found.sort(key=itemgetter(0))
-    return [(case_id, partial(_differing_row, heads)) for _, case_id, heads in found]
-
-
-def _differing_row(heads: Sequence[CaseHead]) -> JsonObject:
-    return {
-        "scores": [head.score for head in heads],
-        "mistakes": [head.errors_by_type.total for head in heads],
-    }
+    return [heads for _, heads in found]

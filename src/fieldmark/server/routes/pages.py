@@ -64,5 +64,5 @@ def _find(state: AppState, run: str, case: int) -> CasePages:
         raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
     (stored,) = index.open([case])
     if not stored.has_values:
-        return CasePages([], ["the run was saved without values, and pages show values"])
+        return CasePages([], ["The run was saved without values, and pages show values."])
     return state.pages.find(state.catalog.open(run).manifest.pages, stored.id, stored.metadata)

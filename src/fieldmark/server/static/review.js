@@ -318,6 +318,11 @@ async function undo() {
 
 let effectTimer = null;
 
+function metricTitle(name) {
+  const title = page.titles[name] || name;
+  return title[0].toUpperCase() + title.slice(1);
+}
+
 function stale() {
   clearTimeout(effectTimer);
   if (page.cases <= SMALL_RUN) effectTimer = setTimeout(loadEffect, 600);
@@ -333,7 +338,7 @@ async function loadEffect() {
     replace(effect,
       el("p", null, counts.length ? counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`) : "No decisions yet."),
       result.unapplied > 0 && el("p", { class: "notice" }, `${plural(result.unapplied, "decision")} made on other values ${result.unapplied === 1 ? "does" : "do"} not count.`),
-      result.effect ? effectTable(result.effect, (name) => sentence(page.titles[name] || name).slice(0, -1)) : result.note && el("p", { class: "notice" }, `The metrics with the reviewed truth are not known: ${result.note}.`),
+      result.effect ? effectTable(result.effect, metricTitle) : result.note && el("p", { class: "notice" }, `The metrics with the reviewed truth are not known: ${result.note}.`),
       counts.length > 0 && el("p", { class: "bar-actions" },
         el("a", { class: "button", href: `/api/runs/${run}/review/export/truth.jsonl`, download: "" }, "Download corrected truth"),
         result.rules && el("a", { class: "button", href: `/api/runs/${run}/review/export/rules.json`, download: "" }, "Download its rules"),

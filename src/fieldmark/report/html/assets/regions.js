@@ -197,7 +197,9 @@ function pageFigure(drawn, pages) {
   });
   const figure = el("figure", { class: "regions" },
     el("div", { class: "page-tools" },
-      several && button("‹", () => current > 0 && showPage(current - 1), { "aria-label": "Previous page" }), several && labelled("Page", pageList), several && button("›", () => current < pages.length - 1 && showPage(current + 1), { "aria-label": "Next page" }),
+      several && el("span", { class: "page-turn" },
+        button("‹", () => current > 0 && showPage(current - 1), { "aria-label": "Previous page" }), labelled("Page", pageList),
+        button("›", () => current < pages.length - 1 && showPage(current + 1), { "aria-label": "Next page" })),
       el("span", { class: "page-zooms", role: "group", "aria-label": "Zoom" }, out, share, into),
       regions.length > 0 && labelled("Coordinates", unitList)),
     view, caption, el("figcaption", null, legend, facts));
@@ -278,6 +280,8 @@ function pageSection(drawn, found, tree) {
     if (pages.length) show(pageFigure(drawn, pages));
     else if (drawn) show(regionMap(drawn));
     else replace(body);
+    const around = section.parentElement;
+    if (!pages.length && around && around.classList.contains("beside")) around.className = "below";
     for (const text of problems || []) body.append(el("p", { class: "notice" }, shown(text)));
     if (leftOut) body.append(el("p", { class: "quiet" }, shown(leftOut)));
   }

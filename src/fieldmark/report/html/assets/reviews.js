@@ -44,7 +44,7 @@ function effectTable({ before, after, attributes, cases }, titles) {
   const line = (label, one, two) => el("tr", null, el("th", { scope: "row" }, label), el("td", { class: "numeric" }, rate(one)), el("td", { class: "numeric" }, rate(two)),
     el("td", { class: "numeric" }, one === null || two === null ? DASH : signed(two - one)));
   const table = (caption, lines) => el("div", { class: "table-scroll" }, el("table", null, el("caption", { class: "spoken" }, caption),
-    el("thead", null, el("tr", null, ["", "Before", "Reviewed", "Change"].map((text, place) => el(place ? "th" : "td", { scope: place ? "col" : null, class: place ? "numeric" : null }, text)))),
+    el("thead", null, el("tr", null, ["Metric", "Before", "Reviewed", "Change"].map((text, place) => el("th", { scope: "col", class: place ? "numeric" : null }, place ? text : spoken(text))))),
     el("tbody", null, lines)));
   return [
     table("Metrics before the review and with the reviewed truth", rows.map((name) => line(titles(name), before[name], after[name]))),
