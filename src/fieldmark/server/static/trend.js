@@ -10,7 +10,8 @@ export function trendChart({ steps, best, excluded, conclusion, target, conventi
   if (known.length < 2) return empty("Not enough runs for a trend", "A trend requires at least two complete runs with the same ground truth, rules and convention.");
   const values = known.map(({ value }) => value);
   const description = `${label} over ${plural(known.length, "run")}: from ${rate(values[0])} to ${rate(values[values.length - 1])}`;
-  const short = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+  // The runs of a group have the same ground truth, so its name does not tell them apart.
+  const short = (title) => { const text = title.split(" · ").at(-1); return text.length > 24 ? `${text.slice(0, 23)}…` : text; };
   const points = known.map(({ run, title, value, interval }) => ({ name: title, tick: short(title), value, interval, href: `/runs/${run}`, best: run === best }));
   return el("figure", { class: "panel trend-chart" }, trendPlot(description, label, points),
     el("figcaption", { class: "quiet" }, description, `. Convention ${convention}; target ${target}: ${CONCLUSIONS[conclusion]}.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
