@@ -276,3 +276,27 @@ def test_runs_in_python(runs):
     assert len(found) == 4
     assert found.trend().best == "it-2"
     assert "it-4" in repr(found)
+
+
+def test_run_is_named_and_archived(folder, command):
+    command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/a", "--min", "micro_f1=0.1")
+    command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/b", "--min", "micro_f1=1.1")
+    assert command("runs", "a", "--name", " prompt 1 ", "--quiet").code == 0
+    listed = command("runs").out
+    assert "gates passed prompt 1" in listed
+    assert "failed" in listed
+    assert command("runs", "a", "--archive", "--quiet").code == 0
+    assert "prompt 1" not in command("runs").out
+    assert "gates passed archived prompt 1" in command("runs", "--archived").out
+    assert command("runs", "a", "--unarchive", "--name", "", "--quiet").code == 0
+    stored = {
+        each["id"]: each for each in json.loads(command("runs", "--format", "json").out)["runs"]
+    }
+    assert (stored["a"]["name"], stored["a"]["archived"], stored["a"]["verdict"]) == (
+        "",
+        False,
+        "pass",
+    )
+    assert stored["a"]["metrics"]["completeness"] is not None
+    refused = command("runs", "--archive")
+    assert (refused.code, "RUN is required" in refused.err) == (2, True)

@@ -47,8 +47,8 @@ _FOLDED: Final = (-1, 0)
 _STATUS: Final = 2
 _OTHER_STATUS: Final = "yellow"
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
-_VERDICTS: Final = {"none": DASH, "": DASH}
-"""Verdicts of gates that are not shown by their name."""
+_VERDICTS: Final = {"pass": "gates passed", "fail": "failed"}
+"""What a list says about the gates of a run; a run can also fail without gates."""
 _METRICS: Final = {name: SHORT_TITLES[name] for name in HEADLINE_METRICS}
 """The metrics of a run, and their column titles."""
 _NO_METRICS: Final[Mapping[str, float | None]] = {}
@@ -76,7 +76,6 @@ def run_lines(runs: Sequence[RunEntry]) -> RunLines:
         _visible([run.id for run in runs]),
         _visible([_start_time(run) for run in runs]),
         _visible([run.status for run in runs]),
-        [_VERDICTS.get(run.verdict, run.verdict) for run in runs],
         _visible([run.convention for run in runs]),
         [DASH if run.cases is None else str(run.cases) for run in runs],
         *([number(found.get(name)) for found in metrics] for name in _METRICS),
@@ -86,30 +85,27 @@ def run_lines(runs: Sequence[RunEntry]) -> RunLines:
         "Run",
         "Started",
         "Status",
-        "Gates",
         "Convention",
         "Cases",
         *_METRICS.values(),
         "Notes",
     )
     rows = list(zip(*columns, strict=True))
-    return RunLines(titles, rows, styles=_STYLES, right=range(5, 6 + len(_METRICS)))
+    return RunLines(titles, rows, styles=_STYLES, right=range(4, 5 + len(_METRICS)))
 
 
 def runs_markdown(runs: Sequence[RunEntry]) -> str:
     """Return the list as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
-    titles = ("Run", "Started", "Status", "Gates", "Convention", "Cases", *_METRICS.values())
+    titles = ("Run", "Started", "Status", "Convention", "Cases", *_METRICS.values())
     lines = [
         f"| {' | '.join(titles)} | Notes |",
-        "|---|---|---|---|---|--:|--:|--:|--:|--:|---|",
+        "|---|---|---|---|--:|--:|--:|--:|--:|---|",
     ]
     for run in runs:
         metrics = [number((run.metrics or _NO_METRICS).get(name)) for name in _METRICS]
-        verdict = _VERDICTS.get(run.verdict, run.verdict)
-        facts = (run.id, _start_time(run), run.status, verdict, run.convention)
-        texts = map(for_markdown, facts)
+        texts = map(for_markdown, (run.id, _start_time(run), run.status, run.convention))
         cases = DASH if run.cases is None else str(run.cases)
         cells = [*texts, cases, *metrics, for_markdown(_remark(run))]
         lines.append(f"| {' | '.join(cells)} |")
@@ -145,10 +141,11 @@ def _start_time(run: RunEntry) -> str:
 
 
 def _remark(run: RunEntry) -> str:
-    """Return the problem of a run, or its tags and note after a remark about its metrics."""
-    if run.problem or not (run.tags or run.note or run.vacuous or run.name or run.archived):
+    """Return the problem of a run, or its verdict, name, tags and note."""
+    if run.problem:
         return run.problem
-    first = ["archived"] if run.archived else []
+    first = [_VERDICTS[run.verdict]] if run.verdict in _VERDICTS else []
+    first += ["archived"] if run.archived else []
     first += ["vacuous scores"] if run.vacuous else []
     tags = (f"[{tag}]" for tag in run.tags)
     return " ".join([*first, *run.name.split(), *tags, *run.note.split()])
