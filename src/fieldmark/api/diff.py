@@ -31,6 +31,7 @@ from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.case_processor import SliceTotals
 from fieldmark.run.gates import check_drops
+from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -122,7 +123,9 @@ def diff(
     evaluators = list(dict.fromkeys([*_evaluators(old), *_evaluators(new)]))
     pairs = PairedCases(comparable=not different, evaluators=evaluators)
     sliced = _SlicedPairs(_slice_keys(old, new, by), pairs, first, second)
-    gathered = _gather(first, second, pairs, sliced, same_files=has_same_truth(old, new) is True)
+    same_files = has_same_truth(old, new) is True
+    with relaxed_gc():
+        gathered = _gather(first, second, pairs, sliced, same_files=same_files)
     if not force:
         gathered.check_same_data()
     if not pairs.cases:

@@ -21,6 +21,7 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.improvement import AttributeGain, Improvement
@@ -81,13 +82,14 @@ def improve(run: RunLike) -> ImproveResult:
     counted = RecountedRun(stored_run(run))
     clusters, gains, repeated = MistakeClusters(), _Gains(counted), RepeatedErrors()
     without_values = 0
-    for case in counted.cases():
-        counted.add(case)
-        gains.add(case)
-        without_values += not case.has_values
-        clusters.add(case.outcomes, counted.table, case.case, has_values=case.has_values)
-        if case.has_values:
-            repeated.add(case.outcomes, counted.table, case.case)
+    with relaxed_gc():
+        for case in counted.cases():
+            counted.add(case)
+            gains.add(case)
+            without_values += not case.has_values
+            clusters.add(case.outcomes, counted.table, case.case, has_values=case.has_values)
+            if case.has_values:
+                repeated.add(case.outcomes, counted.table, case.case)
     stored = counted.run.summary
     notes = () if stored is None else stored.structural_warnings
     if without_values:
