@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fieldmark.api.consensus import ConsensusResult, consensus
     from fieldmark.api.diff import DiffResult, diff
     from fieldmark.api.evaluate import evaluate
+    from fieldmark.api.explain import ExplainResult, explain
     from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
     from fieldmark.api.label import LabelSheet, label
@@ -62,6 +63,7 @@ __all__ = [
     "DataError",
     "DiffResult",
     "EvalResult",
+    "ExplainResult",
     "FieldResult",
     "FieldmarkError",
     "FindSlicesResult",
@@ -95,6 +97,7 @@ __all__ = [
     "consensus",
     "diff",
     "evaluate",
+    "explain",
     "find_slices",
     "improve",
     "infer",
@@ -133,6 +136,8 @@ _MODULES: Final = {
     "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
+    "explain": "fieldmark.api.explain",
+    "ExplainResult": "fieldmark.api.explain",
     "find_slices": "fieldmark.api.slices",
     "FindSlicesResult": "fieldmark.api.slices",
     "improve": "fieldmark.api.improve",

@@ -60,6 +60,7 @@ def test_without_values_no_kind_quotes_a_document(run, command, folder, kind):
     out = folder / file_name(kind)
     assert command("report", run, "--as", kind, "--out", out, "--no-values").code == 0
     assert "Bolt" not in content(out)
+    # A table of cases names no fields.
     assert ("quality_rqs" if kind == "csv-cases" else "vendor") in content(out)
 
 

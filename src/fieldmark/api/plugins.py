@@ -26,6 +26,8 @@ def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> list[Registe
     """
     wanted = strings(kinds)
     for kind in wanted:
+        if not isinstance(kind, str):
+            raise TypeError(f"kinds must be strings, got {type(kind).__name__}")
         if kind not in list(Plugin):
             message = f"unknown kind {kind!r}; must be one of: {', '.join(Plugin)}"
             raise OptionError("kinds", with_hint(message, did_you_mean(kind, Plugin)))

@@ -9,6 +9,7 @@ from typing import Final, cast
 
 from fieldmark import registry
 from fieldmark.api.diff import DiffResult, diff
+from fieldmark.api.explain import RunRules
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
@@ -170,6 +171,7 @@ def _without_values(compared: DiffResult) -> DiffResult:
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
+    rules = RunRules(run)
     shown = ShownRun(
         name=run.path.resolve().name,
         manifest=run.manifest,
@@ -178,6 +180,7 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
         attributes=run.compared_attributes,
         label=read_notes(run.path).name,
         reviews=_reviews(run),
+        rule_facts=lambda attribute: rules.of(attribute).facts(),
     )
     return shown if values else shown.without_values()
 

@@ -67,10 +67,12 @@ _DECIDED: Final = (
 )
 _VERDICTS: Final = {
     Decision.ACCEPT_TRUTH: False,
-    Decision.ACCEPT_CANDIDATE: True,
     Decision.AMBIGUOUS: True,
 }
-"""What a decision says about the two values of a field, for calibration."""
+"""What a decision says about the two values of a field, for calibration.
+
+An accepted candidate or a correction says that the truth was wrong, not whether the values match.
+"""
 _NO_COMPARATOR: Final = frozenset({"path", "weight", "required", "description"})
 """The settings of a rule that do not say how values are compared."""
 _OTHER_DATA: Final = "the values of the field have changed since it was reviewed"

@@ -29,6 +29,7 @@ _GROUPS: Final = {
     },
     "Understand": {
         "show": ("show", "List the worst cases of a run, or show one case."),
+        "explain": ("explain", "Explain the outcome of one field of a case."),
         "improve": ("improve", "Show what to fix first in the extraction."),
         "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
         "lint": ("lint", "Find likely faults in ground truth."),

@@ -162,10 +162,11 @@ class Inputs:
         if self.preset is not None and self.preset not in list(Preset):
             from fieldmark import registry  # loads the names of plug-ins
 
-            if registry.canonical(registry.Plugin.READERS, self.preset) is None:
+            name = str(self.preset)  # the argument of a caller can be anything
+            if registry.canonical(registry.Plugin.READERS, name) is None:
                 known = registry.names(registry.Plugin.READERS)
                 message = f"must be one of: {', '.join(known)}; got {self.preset!r}"
-                raise OptionError("preset", with_hint(message, did_you_mean(self.preset, known)))
+                raise OptionError("preset", with_hint(message, did_you_mean(name, known)))
         if self.parse == Parse.STRICT:
             for option, value in (
                 ("candidate_json", self.candidate_json == CandidateJson.LAST),

@@ -18,7 +18,7 @@ from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, leaves, resolve
 
-__all__ = ["MistakeCluster", "MistakeClusters", "MistakeExample"]
+__all__ = ["FoundMistake", "MistakeCluster", "MistakeClusters", "MistakeExample"]
 
 _EXAMPLES: Final = 3
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
@@ -58,8 +58,19 @@ class MistakeCluster:
     examples: list[MistakeExample] = field(default_factory=list)
 
 
+class FoundMistake(NamedTuple):
+    """One mistake of a case; the pattern is empty if it needs documents that were not saved."""
+
+    attribute: str
+    outcome: Outcome
+    pattern: str
+
+
 class MistakeClusters:
-    """Groups the mistakes of cases by pattern."""
+    """Groups the mistakes of cases by pattern.
+
+    The examples of a group are of different cases, if it has enough cases.
+    """
 
     __slots__ = ("_found", "_known", "by_attribute")
 
@@ -70,8 +81,12 @@ class MistakeClusters:
 
     def add(
         self, block: Outcomes, table: AttributeTable, case: Case, *, has_values: bool = True
-    ) -> None:
-        """Add the mistakes of one case; `has_values` says whether its documents were saved."""
+    ) -> list[FoundMistake]:
+        """Add and return the mistakes of one case.
+
+        `has_values` says whether its documents were saved.
+        """
+        found: list[FoundMistake] = []
         # Cases of saved runs share their outcomes, which are kept here, so that no others have the
         # same identity.
         known = self._known.get(id(block))
@@ -80,13 +95,14 @@ class MistakeClusters:
                 self._known.pop(next(iter(self._known)))
             known = self._known[id(block)] = block, list(_with_items(block, table))
         if not known[1]:
-            return
+            return found
         documents = _Documents(case if has_values else None)
         mistakes = [_Mistake(*place, documents) for place in known[1]]
         shifted = _shifted(mistakes, documents)
         sources = _Sources(documents)
         for mistake in mistakes:
             name, note = _pattern(mistake, case.input, shifted, sources)
+            found.append(FoundMistake(mistake.attribute, mistake.record.outcome, name))
             if name == _NOT_STORED:
                 continue
             cluster = self._found.get(name)
@@ -97,7 +113,7 @@ class MistakeClusters:
             if mistake.attribute not in self.by_attribute:
                 self.by_attribute[mistake.attribute] = Counter()
             self.by_attribute[mistake.attribute][name] += 1
-            if len(cluster.examples) < _EXAMPLES:
+            if _makes_room(cluster.examples, case.id):
                 cluster.examples.append(
                     MistakeExample(
                         case_id=case.id,
@@ -107,6 +123,7 @@ class MistakeClusters:
                         note=note,
                     )
                 )
+        return found
 
     def largest(self) -> list[MistakeCluster]:
         """Return all clusters, largest first; those without a pattern come last."""
@@ -114,6 +131,17 @@ class MistakeClusters:
             self._found.values(),
             key=lambda each: (each.pattern.name == _NO_PATTERN, -each.number, each.pattern.name),
         )
+
+
+def _makes_room(examples: list[MistakeExample], case_id: str) -> bool:
+    """Return whether an example of a case is wanted; it may replace the second of another case."""
+    if len(examples) < _EXAMPLES:
+        return True
+    ids = [each.case_id for each in examples]
+    if case_id in ids or len(set(ids)) == len(ids):
+        return False
+    del examples[next(place for place, each in enumerate(ids) if each in ids[:place])]
+    return True
 
 
 class _Documents:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -23,7 +23,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence, fact_of
-from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, leaves, resolve
 from fieldmark.values.text import plural
@@ -41,6 +41,7 @@ _MAX_MISTAKES: Final = 2_000
 _MAX_LEFTOVERS: Final = 50
 """The number of mistakes, and of unaligned items of a list, that are examined in one case."""
 _MAX_NAMED: Final = 4
+_MAX_KNOWN: Final = 4_096
 
 
 class RepeatedKind(StrEnum):
@@ -97,6 +98,14 @@ class _Pair(NamedTuple):
     candidate: JsonValue | Missing
 
 
+class _Place(NamedTuple):
+    """A mistake with its attribute and its parent, or none in an item of one side only."""
+
+    record: FieldOutcome
+    attribute: str
+    parent: str | None
+
+
 class _Finding(NamedTuple):
     kind: RepeatedKind
     attributes: tuple[str, ...]
@@ -111,11 +120,12 @@ class _Found:
     wrong: Counter[str] = field(default_factory=Counter)
     compared: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: _Found) -> None:
-        """Add the findings of another case."""
-        self.findings.update(other.findings)
-        self.wrong.update(other.wrong)
-        self.compared.update(other.compared)
+    def count(self, cells: Mapping[int, int], table: AttributeTable) -> None:
+        """Count the fields that have a value on both sides."""
+        for cell, times in cells.items():
+            fact = fact_of(cell)
+            if fact.expected is Presence.VALUE and fact.candidate is Presence.VALUE:
+                self.compared[table.path(cell >> CELL_BITS)] += times
 
     def errors(self, at_least: int) -> Iterator[RepeatedError]:
         """Yield what enough values, and most of the wrong ones, have in common."""
@@ -139,18 +149,40 @@ class _Found:
 class RepeatedErrors:
     """Collects the errors that values of the same attribute have in common in a run."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_cells", "_found", "_known", "_table")
 
     def __init__(self) -> None:
+        self._table: AttributeTable | None = None
         self._found = _Found()
+        self._cells: Counter[int] = Counter()
+        self._known: dict[int, tuple[Outcomes, list[_Place]]] = {}
 
     def add(self, block: Outcomes, table: AttributeTable, case: Case) -> None:
-        """Add a case whose documents are available."""
-        self._found.add(_find(block, table, case))
+        """Add a case whose documents are available; usually, all cases have the same table."""
+        if table is not self._table:
+            self._count()
+            self._known.clear()
+            self._table = table
+        self._cells.update(block.cells)
+        # Cases of saved runs share their outcomes, which are kept here, so that no others have the
+        # same identity.
+        known = self._known.get(id(block))
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[id(block)] = block, _places(block, table)
+        if known[1]:
+            _find(block, known[1], case, self._found)
 
     def errors(self) -> tuple[RepeatedError, ...]:
         """Return the errors, those of most values first."""
+        self._count()
         return _sorted(self._found.errors(_IN_RUN))
+
+    def _count(self) -> None:
+        if self._table is not None:
+            self._found.count(self._cells, self._table)
+            self._cells.clear()
 
 
 def repeated_in_case(
@@ -160,7 +192,10 @@ def repeated_in_case(
 
     All numbers that are wrong by the same factor are one error.
     """
-    found = _find(block, table, case)
+    found = _Found()
+    found.count(Counter(block.cells), table)
+    if places := _places(block, table):
+        _find(block, places, case, found)
     errors: list[RepeatedError] = []
     scaled: dict[Decimal | None, list[RepeatedError]] = {}
     for error in found.errors(1):
@@ -198,26 +233,21 @@ def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[
     )
 
 
-def _find(block: Outcomes, table: AttributeTable, case: Case) -> _Found:
-    found = _Found()
-    pairs = list(_pairs(block, table, case, found.compared))
-    for cell, times in Counter(block.cells).items():
-        fact = fact_of(cell)
-        if fact.expected is Presence.VALUE and fact.candidate is Presence.VALUE:
-            found.compared[table.path(cell >> CELL_BITS)] += times
+def _find(block: Outcomes, places: Sequence[_Place], case: Case, found: _Found) -> None:
+    """Add the findings of a case with mistakes."""
     by_parent: dict[str, list[_Pair]] = {}
-    for pair in pairs:
+    for pair in _pairs(block, places, case, found.compared):
         by_parent.setdefault(pair.parent, []).append(pair)
         if isinstance(pair.expected, Missing) or isinstance(pair.candidate, Missing):
             continue
         found.wrong[pair.attribute] += 1
         if (factor := scale_factor(pair.expected, pair.candidate)) is not None:
             found.findings[_Finding(RepeatedKind.SCALE, (pair.attribute,), factor)] += 1
-        elif is_date_swapped(pair.expected, pair.candidate):
+        elif isinstance(pair.candidate, str) and is_date_swapped(pair.expected, pair.candidate):
             found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (pair.attribute,))] += 1
     for members in by_parent.values():
-        found.findings.update(_moved(members))
-    return found
+        if len(members) > 1:
+            found.findings.update(_moved(members))
 
 
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
@@ -237,24 +267,35 @@ def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
             yield _Finding(RepeatedKind.EXCHANGED, (one, other))
 
 
+def _places(block: Outcomes, table: AttributeTable) -> list[_Place]:
+    """Return the mistakes of a case, with the attribute and the parent of those on both sides."""
+    if not any(cell & FACT_MASK in _FACTS for cell in block.cells):
+        return []
+    places: list[_Place] = []
+    for record in islice(block.records(table, _FACTS), _MAX_MISTAKES):
+        lone = "→]" in record.label or "[→" in record.label
+        parent = None if lone else _LAST_KEY.sub("", record.path)
+        places.append(_Place(record, table.path(record.attribute), parent))
+    return places
+
+
 def _pairs(
-    block: Outcomes, table: AttributeTable, case: Case, compared: Counter[str]
+    block: Outcomes, places: Sequence[_Place], case: Case, compared: Counter[str]
 ) -> Iterator[_Pair]:
     """Yield the mistakes of a case, and those between unaligned items and their nearest items."""
-    if not any(cell & FACT_MASK in _FACTS for cell in block.cells):
-        return
     truth, answer = map(parsed, case.unparsed or (case.expected, case.candidate))
     if isinstance(truth, Missing) or isinstance(answer, Missing):
         return
-    for record in islice(block.records(table, _FACTS), _MAX_MISTAKES):
-        if "→]" not in record.label and "[→" not in record.label:  # in an item of both sides
+    for record, attribute, parent in places:
+        if parent is not None:
             yield _Pair(
-                table.path(record.attribute),
-                _LAST_KEY.sub("", record.path),
+                attribute,
+                parent,
                 _value(truth, record.path, record.expected_presence),
                 _value(answer, record.candidate_path, record.candidate_presence),
             )
-    yield from _leftovers(block, truth, answer, compared)
+    if any(place.parent is None for place in places):
+        yield from _leftovers(block, truth, answer, compared)
 
 
 def _value(document: JsonValue, path: str, presence: Presence) -> JsonValue | Missing:

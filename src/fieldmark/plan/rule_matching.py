@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from fieldmark.compare.ignore import Ignore
 from fieldmark.model.rule import Rule
-from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, Segment
+from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, Segment, parse_path
 
-__all__ = ["RuleMatch", "list_items", "match_item", "match_key"]
+__all__ = ["RuleMatch", "list_items", "match_item", "match_key", "rules_of_field"]
 
+_ANY_INDEX: Final = -1
+"""An index that no rule names."""
 _INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
 """A key that a number in a rule path may stand for."""
 
@@ -117,6 +120,27 @@ def match_item(matches: Sequence[RuleMatch], index: int) -> tuple[RuleMatch, ...
     """Return the rules that still match the list item at an index."""
     steps: tuple[Segment, ...] = (ANY_ITEM, index, str(index))
     return _distinct(step for match in matches for step in match.advance(steps))
+
+
+def rules_of_field(rules: Sequence[Rule], attribute: str, path: str) -> list[RuleMatch]:
+    """Return the rules that apply to a field itself, the strongest last.
+
+    >>> rules = [Rule(path="**"), Rule(path="items[].price"), Rule(path="total")]
+    >>> [match.rule.path for match in rules_of_field(rules, "items[].price", "items[2].price")]
+    ['**', 'items[].price']
+    """
+    matches: tuple[RuleMatch, ...] = ()
+    for rank, rule in enumerate(rules):
+        with suppress(PathError):
+            matches += (RuleMatch(rank, rule, parse_path(rule.path).segments),)
+    if attribute != ROOT:
+        steps = zip(parse_path(attribute).segments, parse_path(path).segments, strict=True)
+        for step, place in steps:
+            if step is ANY_ITEM:
+                matches = match_item(matches, place if isinstance(place, int) else _ANY_INDEX)
+            else:
+                matches = match_key(matches, str(step))
+    return sorted((each for each in matches if each.complete), key=lambda each: each.precedence)
 
 
 def _distinct(matches: Iterable[RuleMatch]) -> tuple[RuleMatch, ...]:

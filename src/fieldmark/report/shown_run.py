@@ -35,6 +35,7 @@ class ShownRun:
     attributes: Sequence[Attribute] = ()
     reviews: Sequence[JsonObject] = ()
     has_values: bool = True
+    rule_facts: Callable[[Attribute], Sequence[tuple[str, str]]] | None = None
     label: str = ""
 
     @property

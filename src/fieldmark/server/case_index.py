@@ -1,37 +1,50 @@
 """An index of the cases of a run: the data for lists, and the offset of each row of results.
 
 Each row is read once for its head, without its documents, and many rows have the same record. A
-case is then opened by seeking to its row.
+case is then opened by seeking to its row. What a head does not say, such as values, is searched in
+the rows: part by part, and only once.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple, cast
 
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import RESULTS
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import divide_row, record_to_row
 
-__all__ = ["UNLISTED", "CaseHead", "CaseIndex"]
+__all__ = ["IS_MISTAKE", "UNLISTED", "CaseHead", "CaseIndex", "RowSearch"]
 
 _MAX_SELECTIONS: Final = 8
+_MAX_SEARCHES: Final = 8
+_MAX_TAGS: Final = 500
+_SEARCHED_BYTES: Final = 4 << 20
+"""The size of the rows that one request searches, so that it is answered at once."""
 _MAX_ALIKE: Final = 16_384
 _BUFFER: Final = 1 << 18
-UNLISTED: Final = frozenset({"wrong_attributes", "offset"})
+UNLISTED: Final = frozenset({"mistakes", "offset"})
 """The fields of a head that lists do not show."""
-_IS_ERROR: Final = tuple(any(row) for row in ERROR_TABLE)
+IS_MISTAKE: Final = tuple(
+    any(row) or fact.outcome is Outcome.ERROR for row, fact in zip(ERROR_TABLE, FACTS, strict=True)
+)
+"""Whether a fact is a mistake or an error, by its code."""
 
 
 class CaseHead(NamedTuple):
-    """The data of a case in lists, its attributes with mistakes, and the offset of its row."""
+    """The data of a case in lists, its mistakes, and the offset of its row.
+
+    `mistakes` are the different cells of the row with a mistake or an error.
+    """
 
     number: int
     id: str
@@ -42,7 +55,7 @@ class CaseHead(NamedTuple):
     tags: tuple[str, ...]
     errors_by_type: ErrorCounts
     vacuous: bool
-    wrong_attributes: frozenset[str]
+    mistakes: frozenset[int]
     offset: int
 
     def to_dict(self) -> JsonObject:
@@ -54,6 +67,20 @@ class CaseHead(NamedTuple):
         }
 
 
+@dataclass(slots=True)
+class RowSearch:
+    """The numbers of the cases found so far, and how many of them all have been searched."""
+
+    total: int
+    searched: int = 0
+    found: list[int] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cases have been searched."""
+        return self.searched == self.total
+
+
 class CaseIndex:
     """The heads of all cases, with random access to the cases."""
 
@@ -62,6 +89,9 @@ class CaseIndex:
         self._results = run.path / RESULTS
         self._lock = threading.Lock()
         self._selections: dict[Hashable, list[CaseHead]] = {}
+        self._searches: dict[Hashable, RowSearch] = {}
+        self._search_lock = threading.Lock()
+        self._wrong_attributes: dict[frozenset[int], frozenset[str]] = {}
         self.heads: list[CaseHead] = []
 
     def read(self) -> None:
@@ -69,7 +99,7 @@ class CaseIndex:
         with self._lock:
             if self.heads:
                 return
-            paths = {number: each.path for number, each in self._run.attributes.items()}
+            known: dict[frozenset[int], frozenset[int]] = {}
             heads: list[CaseHead] = []
             alike: dict[bytes, CaseHead] = {}
             offset = 0
@@ -85,7 +115,7 @@ class CaseIndex:
                         location = Location(self._results.name, number)
                         row = _without_documents(parts) or parse_row(line, location)
                         try:
-                            head = _head(number, offset, row, paths)
+                            head = _head(number, offset, row, known)
                         except (ValueError, TypeError, KeyError, AttributeError) as error:
                             message = f"invalid result row: {error!r}"
                             raise DataError(message, location) from error
@@ -95,16 +125,59 @@ class CaseIndex:
                     offset += len(line)
             self.heads = heads
 
-    def select(
-        self, key: Hashable, choose: Callable[[list[CaseHead]], list[CaseHead]]
-    ) -> list[CaseHead]:
+    def select(self, key: Hashable, choose: Callable[[], list[CaseHead]]) -> list[CaseHead]:
         """Return a selection of the heads; the most recent selections are cached by key."""
         found = self._selections.get(key)
         if found is None:
-            found = self._selections[key] = choose(self.heads)
+            found = self._selections[key] = choose()
             while len(self._selections) > _MAX_SELECTIONS:
                 self._selections.pop(next(iter(self._selections)), None)
         return found
+
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The first tags of all cases in alphabetical order."""
+        return tuple(sorted({tag for head in self.heads for tag in head.tags})[:_MAX_TAGS])
+
+    @property
+    def run(self) -> StoredRun:
+        """The run of the cases."""
+        return self._run
+
+    def wrong_attributes(self, head: CaseHead) -> frozenset[str]:
+        """Return the paths of the attributes with mistakes in a case."""
+        found = self._wrong_attributes.get(head.mistakes)
+        if found is None:
+            attributes = self._run.attributes
+            found = frozenset(attributes[cell >> CELL_BITS].path for cell in head.mistakes)
+            self._wrong_attributes[head.mistakes] = found
+        return found
+
+    def search(
+        self, key: Hashable, test: Callable[[bytes, Location], bool], *, whole: bool = False
+    ) -> RowSearch:
+        """Continue a search for the rows that pass a test, by part or to its end.
+
+        The most recent searches are kept by key, so that no row is read twice for the same search.
+        """
+        with self._search_lock:
+            search = self._searches.pop(key, None) or RowSearch(len(self.heads))
+            self._searches[key] = search
+            while len(self._searches) > _MAX_SEARCHES:
+                self._searches.pop(next(iter(self._searches)))
+            if search.complete:
+                return search
+            left = _SEARCHED_BYTES
+            with self._results.open("rb") as file:
+                file.seek(self.heads[search.searched].offset)
+                for line in file:
+                    if search.searched == search.total or (left <= 0 and not whole):
+                        break
+                    search.searched += 1
+                    left -= len(line)
+                    if test(line, Location(self._results.name, search.searched)):
+                        search.found.append(search.searched)
+            return search
 
     def open(self, numbers: Iterable[int]) -> Iterator[CaseResult]:
         """Read the cases with the given numbers, which start at 1."""
@@ -125,22 +198,26 @@ def _without_documents(parts: tuple[str, int | None, bytes, int] | None) -> Json
         return None
 
 
-def _head(number: int, offset: int, row: JsonObject, paths: Mapping[int, str]) -> CaseHead:
+def _head(
+    number: int, offset: int, row: JsonObject, known: dict[frozenset[int], frozenset[int]]
+) -> CaseHead:
     """Return the head of a row; decoding the whole case would take several times longer."""
     score, verdict = row["score"], row["verdict"]
     errors = ErrorCounts(**cast("dict[str, int]", row["errors_by_type"]))
-    cells = cast("list[int]", row["cells"]) if any(errors) else []
-    wrong = (cell >> CELL_BITS for cell in cells if _IS_ERROR[cell & FACT_MASK])
+    status = str(row["status"])
+    cells = cast("list[int]", row["cells"]) if any(errors) or status != "ok" else []
+    mistakes = frozenset(cell for cell in cells if IS_MISTAKE[cell & FACT_MASK])
     return CaseHead(
         number=number,
         id=str(row["case_id"]),
         score=None if score is None else float(cast("float", score)),
         verdict=None if verdict is None else str(verdict),
-        status=str(row["status"]),
+        status=status,
         input=str(row.get("input", "ok")),
         tags=tuple(cast("list[str]", row.get("tags", []))),
         errors_by_type=errors,
         vacuous=row.get("vacuous") is True,
-        wrong_attributes=frozenset(paths[attribute] for attribute in wrong),
+        # Many cases have the same mistakes.
+        mistakes=known.setdefault(mistakes, mistakes),
         offset=offset,
     )

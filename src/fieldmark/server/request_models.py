@@ -26,6 +26,7 @@ __all__ = [
     "DiffQuery",
     "EvaluateExportRequest",
     "EvaluateRequest",
+    "ExplainQuery",
     "ExportQuery",
     "FileQuery",
     "FlattenRequest",
@@ -493,12 +494,61 @@ class TrendQuery(_Query):
 class CaseQuery(_Paged):
     """A page of the cases, filtered and sorted."""
 
-    text: Annotated[_Short, Field(description="Part of an id or tag.")] = ""
+    text: Annotated[
+        _Short, Field(description="Part of an id, tag, path or value, ignoring case.")
+    ] = ""
     verdict: Literal["pass", "partial", "fail", "error"] | None = None
-    error: Literal["omission", "hallucination", "format_error", "wrong_value"] | None = None
-    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    error: Annotated[
+        Literal[
+            "omission", "hallucination", "format_error", "wrong_value", "error", "tp", "tn", "fp",
+            "fn",
+        ] | None,
+        Field(
+            description="An outcome of a field, or what it counts as: `fp` selects cases with a"
+            " false positive. With `attribute`, that of a field of the attribute."
+        ),
+    ] = None  # fmt: skip
+    attribute: Annotated[
+        str | None,
+        Field(
+            max_length=2000,
+            description="An attribute with a mistake, or with the outcome `error`."
+            " `vendor.**` selects all attributes below `vendor`.",
+        ),
+    ] = None
+    tag: _Short | None = None
+    slice: Annotated[
+        str | None,
+        Field(max_length=2000, description="A slice as `KEY=VALUE`, such as `vendor.country=DE`."),
+    ] = None
+    pattern: Annotated[
+        _Short | None, Field(description="A pattern of mistakes, as in the recommendations.")
+    ] = None
+    expected: Annotated[
+        _Short | None,
+        Field(description="The expected value of the attribute as JSON, or `absent`."),
+    ] = None
+    found: Annotated[
+        _Short | None,
+        Field(description="The found value of the attribute as JSON, or `absent`."),
+    ] = None
+    ranks: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[0-9]{1,9}-[0-9]{1,9}$",
+            description="Places in the list of all cases, worst first, such as `1-50`.",
+        ),
+    ] = None
     sort: Literal["worst", "number", "id", "score", "mistakes"] = "worst"
     descending: bool = False
+
+
+class ExplainQuery(_Query):
+    """The field to explain."""
+
+    path: Annotated[
+        str, Field(max_length=4096, description="The path of the field, such as `items[2].price`.")
+    ]
 
 
 class FileQuery(_Query):

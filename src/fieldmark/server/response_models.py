@@ -330,11 +330,17 @@ class AttributeListResponse(_Open):
 
 
 class CaseListResponse(_Open):
-    """One page of the cases of a run."""
+    """One page of the cases of a run; `searched` says how many were searched so far, if they were.
+
+    `searched.values` says whether values were searched: a run may be saved without them. `tags` are
+    the tags of all cases.
+    """
 
     total: int
     offset: int
     cases: list[Annotated[object, _CASE]]
+    searched: dict[str, int | bool] | None
+    tags: list[str]
 
 
 class CasePagesResponse(_Open):

@@ -177,16 +177,9 @@ def rescore_view(state: AppState, run: str) -> JsonObject:
         "run": run,
         "title": _title(state, stored),
         "rules": stored.manifest.rules,
-        "applied": {
-            "convention": stored.manifest.convention.name,
-            "provider": [str(each.get("name")) for each in stored.manifest.providers],
-        },
+        "applied": stored.manifest.convention.name,
         "problem": rescore_problem(state, stored),
-        "attributes": [
-            [each.path, each.comparator, each.weight, each.configured]
-            for each in stored.compared_attributes
-        ],
-        "write": state.options.write,
+        "attributes": [[each.path, each.comparator] for each in stored.compared_attributes],
     }
 
 

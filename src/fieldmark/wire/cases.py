@@ -39,6 +39,7 @@ __all__ = [
     "CaseDecoder",
     "CaseEncoder",
     "case_from_json",
+    "case_of_row",
     "divide_row",
     "record_to_row",
     "segment_of",
@@ -373,7 +374,7 @@ def case_from_json(
             overall = score_from_json(row)
     outcomes = _outcomes(row, attributes)
     return CaseResult(
-        _case(row),
+        case_of_row(row),
         outcomes,
         _stats(row, convention),
         attributes.table,
@@ -407,7 +408,8 @@ def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | No
     return found
 
 
-def _case(row: JsonObject) -> Case:
+def case_of_row(row: JsonObject) -> Case:
+    """Return the case of a row, without its outcomes; documents that were not saved are absent."""
     tags, metadata, usage = row.get("tags"), row.get("metadata"), row.get("usage")
     context = CaseContext(
         metadata=metadata if isinstance(metadata, dict) else None,

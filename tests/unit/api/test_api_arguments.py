@@ -77,6 +77,7 @@ WRONG = {
 ROWS = [{"a": 1}]
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "add_review": ("none", "a", "total", "accept_truth"),
+    "assert_extraction": ({"a": 1}, {"a": 1}),
     "calibrate": ("none",),
     "compare": ({"a": 1}, {"a": 1}),
     "compare_many": ({"a": 1}, ROWS),
@@ -89,7 +90,9 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "label": ("none",),
     "lint": (ROWS,),
     "open_run": ("none",),
+    "plugins": (),
     "power": ("none", 0.1),
+    "preview_rules": ("none", {}),
     "rank": (["none", "none"],),
     "rescore": ("none",),
     "review": ("none",),
@@ -137,7 +140,7 @@ def message_of(name, parameter, wrong):
         result = function(*bound.args, **bound.kwargs)
         if hasattr(result, "to_dict"):
             json.dumps(result.to_dict(), allow_nan=False)
-    except (TypeError, fm.FieldmarkError) as error:
+    except (TypeError, AssertionError, fm.FieldmarkError) as error:
         return str(error)
     return ""
 

@@ -361,12 +361,14 @@ def test_decisions_are_labels_for_calibration(tmp_path):
     run = scored(tmp_path, match="fuzzy")
     fm.add_review(run, "a", "vendor", "ambiguous")
     fm.add_review(run, "a", "total", "accept_truth")
-    fm.add_review(run, "b", "total", "accept_candidate")  # there is no pair
+    fm.add_review(run, "b", "total", "accept_truth")  # there is no pair
     fm.add_review(run, "c", "vendor", "correction", value="Y")  # says nothing about the pair
     labels = fm.review(run).labels
     assert [(each.path, each.verdict) for each in labels] == [("vendor", True), ("total", False)]
     measured = fm.calibrate([each.to_dict() for each in labels], match="fuzzy")
     assert measured.best.agreement.share == 1.0
+    fm.add_review(run, "a", "vendor", "accept_candidate")  # the truth was wrong
+    assert [each.path for each in fm.review(run).labels] == ["total"]
 
 
 # --- queues ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.report.html.cases import case_documents
-from fieldmark.report.html.regions import Region, drawn_regions
+from fieldmark.report.html.regions import Region, drawn_regions, page_of
 from fieldmark.store.reader import open_run
 
 
@@ -53,3 +53,73 @@ def test_boxes_of_a_run_are_drawn_in_the_format_of_the_rules(tmp_path):
 @pytest.mark.parametrize("value", ["none", 5, [1, 2], ["a", "b", "c", "d"], {"x": 1}])
 def test_other_values_are_not_drawn(value):
     assert drawn_regions([Region("box", value, value, None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("pages", "drawn"),
+    [
+        pytest.param((1, 2, None), [1, 2, None], id="from-1"),
+        pytest.param((0, 1, None), [1, 2, None], id="from-0"),
+        pytest.param((2, 2, 3), [2, 2, 3], id="without-the-first"),
+    ],
+)
+def test_pages_of_regions_count_from_1(pages, drawn):
+    regions = [Region("box", [1, 2, 3, 4], None, None, None, page) for page in pages]
+    lines = drawn_regions(regions)["regions"]
+    assert [dict(enumerate(line)).get(4) for line in lines] == drawn
+
+
+@pytest.mark.parametrize(
+    ("document", "page"),
+    [
+        pytest.param({"page": 3}, 3, id="page"),
+        pytest.param({"page_number": 3, "page_index": 7}, 3, id="number-before-index"),
+        pytest.param({"page_index": 2}, 3, id="index"),
+        pytest.param({"page": "3"}, None, id="text"),
+        pytest.param({"page": True}, None, id="boolean"),
+        pytest.param({"page": -1}, None, id="negative"),
+        pytest.param({"page": 10**9}, None, id="huge"),
+        pytest.param({}, None, id="none"),
+    ],
+)
+def test_page_of_an_object(document, page):
+    assert page_of(document) == page
+
+
+@pytest.mark.parametrize(
+    ("metadata", "frame"),
+    [
+        pytest.param({"width": 640, "height": 480}, [640, 480], id="size"),
+        pytest.param({"width": 640}, None, id="one-side"),
+        pytest.param({"width": 0, "height": 480}, None, id="zero"),
+        pytest.param({"width": "640", "height": 480}, None, id="text"),
+        pytest.param({"width": True, "height": 480}, None, id="boolean"),
+        pytest.param(None, None, id="none"),
+    ],
+)
+def test_size_of_the_image_frames_the_regions(metadata, frame):
+    drawn = drawn_regions([Region("box", [1, 2, 3, 4], None, None)], metadata)
+    assert drawn.get("frame") == frame
+
+
+def test_regions_have_the_page_of_the_object_or_list_that_contains_them(tmp_path):
+    box = [1, 2, 3, 4]
+    document = {
+        "lines": [{"bbox": box, "page": 2}, {"value": {"bbox": box}, "page": 1}],
+        "pages": [{"bbox": box}, {"words": [{"bbox": box}]}],
+        "bbox": box,
+    }
+    fm.score([(document, {**document, "lines": [*document["lines"], {"bbox": box, "page": 3}]})], out=tmp_path / "run")  # fmt: skip
+    (case,) = open_run(tmp_path / "run").cases()
+    lines = json.loads(case_documents(case))["regions"]["regions"]
+    found = {
+        (line[0], dict(enumerate(line)).get(5)): dict(enumerate(line)).get(4) for line in lines
+    }
+    assert found == {
+        ("lines[0].bbox", None): 2,
+        ("lines[1].value.bbox", None): 1,
+        ("lines[2].bbox", 1): 3,
+        ("pages[0].bbox", None): 1,
+        ("pages[1].words[0].bbox", None): 2,
+        ("bbox", None): None,
+    }

@@ -209,4 +209,4 @@ def test_without_values_nodes_have_paths(tmp_path):
     fm.score([({"a": [{"b": "secret"}]}, {"a": []})], values=False, out=tmp_path / "run")
     (case,) = open_run(tmp_path / "run").cases()
     [node] = case_tree(case).nodes
-    assert node.to_json() == ["a[0].b", MISSING, HIDDEN, HIDDEN, 0]
+    assert node.to_json() == ["a[0].b", MISSING, HIDDEN, HIDDEN, {"a": "a[].b"}]

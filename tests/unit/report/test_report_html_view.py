@@ -76,11 +76,11 @@ def test_intervals_are_shown_if_the_summary_has_them(run):
     assert {line[0]: line[3] for line in view["attributes"]}["total"] == [0.6, 0.9]
 
 
-def test_mistakes_are_grouped_by_attribute_outcome_and_reason(run):
+def test_mistakes_are_grouped_by_attribute_and_outcome_with_examples_of_different_cases(run):
     view = view_of(run(worse_by(4, 2))).run
     assert view["mistakes"] == [
-        ["total", 1, "different", 4, 4, 0, 0, 1],
-        ["vendor.name", 3, "", 2, 2, 0, "v0", {"m": 1}],
+        ["total", 1, [["different", 4]], 4, 4, 0, "total", 0, 1],
+        ["vendor.name", 3, [], 2, 2, 1, "vendor.name", "v1", {"m": 1}],
     ]
 
 

@@ -1,4 +1,4 @@
-"""Mistakes grouped by attribute, outcome and reason."""
+"""Mistakes grouped by attribute and outcome."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = ["MISTAKES", "MistakeGroups"]
 
 _MAX_GROUPS: Final = 25
+_MAX_EXAMPLES: Final = 8
 _MAX_LENGTH: Final = 200
 MISTAKES: Final = frozenset(
     {
@@ -35,59 +36,89 @@ class _Group(NamedTuple):
 
     attribute: str
     outcome: Outcome
-    reason: str
 
 
 class _Example(NamedTuple):
-    """An example of a group: the rank of its case, and both values."""
+    """An example of a group: the rank of its case, the path, and both values."""
 
     rank: int
+    path: str
     expected: JsonValue
     candidate: JsonValue
 
 
 class MistakeGroups:
-    """Counts mistakes by group, with an example from the worst case."""
+    """Counts mistakes and their reasons by group, with examples from the worst cases.
+
+    The examples of the groups are of different cases, as far as possible.
+    """
 
     def __init__(self) -> None:
         self._times: Counter[_Group] = Counter()
         self._cases: Counter[_Group] = Counter()
-        self._examples: dict[_Group, _Example] = {}
+        self._reasons: dict[_Group, Counter[str]] = {}
+        self._examples: dict[_Group, list[_Example]] = {}
 
     def add(self, case: CaseResult, times: Counter[int], rank: int | None) -> None:
         """Count the mistakes of one case; only listed cases provide examples."""
-        if not any(cell & FACT_MASK in _MISTAKE_CODES for cell in times):
+        table = case.attributes
+        groups: Counter[_Group] = Counter()
+        for cell, number in times.items():
+            if cell & FACT_MASK in _MISTAKE_CODES:
+                groups[_Group(table.path(cell >> CELL_BITS), fact_of(cell).outcome)] += number
+        if not groups:
             return
-        groups = _count_by_group(case, times)
         self._times.update(groups)
         self._cases.update(groups.keys())
-        if rank is None:
-            return
-        known = self._examples
-        wanted = {group for group in groups if group not in known or rank < known[group].rank}
-        for record in case.outcomes.records(case.attributes) if wanted else ():
-            if record.outcome not in MISTAKES:
+        for position, comparison in case.outcomes.comparisons.items():
+            cell = case.outcomes.cells[position]
+            if comparison.reason is not None and cell & FACT_MASK in _MISTAKE_CODES:
+                group = _Group(table.path(cell >> CELL_BITS), fact_of(cell).outcome)
+                self._reasons.setdefault(group, Counter())[comparison.reason.value] += 1
+        if rank is not None:
+            self._add_examples(case, groups, rank)
+
+    def _add_examples(self, case: CaseResult, groups: Counter[_Group], rank: int) -> None:
+        wanted = {
+            group
+            for group in groups
+            if len(known := self._examples.setdefault(group, [])) < _MAX_EXAMPLES
+            or rank < known[-1].rank
+        }
+        for record in case.outcomes.records(case.attributes, _MISTAKE_CODES) if wanted else ():
+            group = _Group(case.attributes.path(record.attribute), record.outcome)
+            if group not in wanted:
                 continue
-            reason = record.comparison.reason if record.comparison else None
-            group = _Group(case.attributes.path(record.attribute), record.outcome, reason or "")
-            if group in wanted:
-                wanted.discard(group)
-                sides = (
-                    (case.expected, record.path, record.expected_presence),
-                    (case.candidate, record.candidate_path, record.candidate_presence),
-                )
-                shown = (_encode_side(*side) if case.has_values else HIDDEN for side in sides)
-                known[group] = _Example(rank, *shown)
-                if not wanted:
-                    return
+            wanted.discard(group)
+            sides = (
+                (case.expected, record.path, record.expected_presence),
+                (case.candidate, record.candidate_path, record.candidate_presence),
+            )
+            shown = (_encode_side(*side) if case.has_values else HIDDEN for side in sides)
+            known = self._examples[group]
+            known.append(_Example(rank, truncate(record.path, _MAX_LENGTH), *shown))
+            known.sort(key=lambda each: each.rank)
+            del known[_MAX_EXAMPLES:]
+            if not wanted:
+                return
 
     def view(self) -> list[JsonValue]:
-        """Return the most frequent groups with their mistakes, cases and example."""
+        """Return the most frequent groups: reasons, mistakes, cases and an example each."""
         order = sorted(self._times, key=lambda group: (-self._times[group], group))
-        return [
-            [*group, self._times[group], self._cases[group], *self._examples.get(group, (None,))]
-            for group in order[:_MAX_GROUPS]
-        ]
+        used: set[int] = set()
+        lines: list[JsonValue] = []
+        for group in order[:_MAX_GROUPS]:
+            examples = self._examples.get(group, [])
+            example = next((each for each in examples if each.rank not in used), None)
+            example = example or (examples[0] if examples else None)
+            if example is not None:
+                used.add(example.rank)
+            reasons: list[JsonValue] = [
+                list(pair) for pair in self._reasons.get(group, Counter()).most_common()
+            ]
+            counts = self._times[group], self._cases[group]
+            lines.append([*group, reasons, *counts, *(example or (None,))])
+        return lines
 
 
 def _encode_side(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue:
@@ -96,22 +127,3 @@ def _encode_side(document: JsonValue | Missing, path: str, presence: Presence) -
         return encode_value(MISSING)
     value = resolve(document, path)
     return encode_value(truncate(value, _MAX_LENGTH) if isinstance(value, str) else value)
-
-
-def _count_by_group(case: CaseResult, times: Counter[int]) -> Counter[_Group]:
-    """Count the mistakes of a case by group; comparisons provide the reasons."""
-    table, cells = case.attributes, case.outcomes.cells
-
-    def group(cell: int, reason: str = "") -> _Group:
-        return _Group(table.path(cell >> CELL_BITS), fact_of(cell).outcome, reason)
-
-    groups: Counter[_Group] = Counter()
-    for cell, number in times.items():
-        if cell & FACT_MASK in _MISTAKE_CODES:
-            groups[group(cell)] += number
-    for position, comparison in case.outcomes.comparisons.items():
-        cell = cells[position]
-        if comparison.reason is not None and cell & FACT_MASK in _MISTAKE_CODES:
-            groups[group(cell)] -= 1
-            groups[group(cell, comparison.reason.value)] += 1
-    return +groups

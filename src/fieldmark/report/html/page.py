@@ -40,6 +40,7 @@ STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "prin
 SCRIPTS: Final = (
     "dom.js",
     "labels.js",
+    "case_links.js",
     "text_diff.js",
     "charts.js",
     "heat_map.js",
@@ -47,6 +48,8 @@ SCRIPTS: Final = (
     "values.js",
     "items.js",
     "tree.js",
+    "field_links.js",
+    "explain.js",
     "regions.js",
     "evaluators.js",
     "metric_tabs.js",
@@ -54,6 +57,8 @@ SCRIPTS: Final = (
     "overview.js",
     "pictures.js",
     "attributes.js",
+    "value_tables.js",
+    "advice.js",
     "cases.js",
     "side_by_side.js",
     "comparison.js",
@@ -72,6 +77,7 @@ LEADERBOARD: Final = "leaderboard.js"
 LEADERBOARD_SCRIPTS: Final = (
     "dom.js",
     "labels.js",
+    "case_links.js",
     "charts.js",
     "table.js",
     "values.js",

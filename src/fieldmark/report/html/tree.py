@@ -72,6 +72,7 @@ class TreeNode(NamedTuple):
     """A key or item of both documents, with values encoded by `value_encoding`.
 
     `mark` is the number of an outcome, `NOT_COMPARED`, or `None` if only members were compared.
+    With an `attribute`, the key is the whole path of a field.
     """
 
     key: NodeKey
@@ -80,6 +81,7 @@ class TreeNode(NamedTuple):
     candidate: JsonValue
     comparison: NodeComparison | None
     members: Sequence[TreeNode] = ()
+    attribute: str = ""
 
     def to_json(self) -> list[JsonValue]:
         """Return the node as a list for the page; members, if any, are the last item."""
@@ -89,6 +91,8 @@ class TreeNode(NamedTuple):
             for letter, value in zip("qsrfnc", found, strict=False)
             if value not in (None, "", ())
         }
+        if self.attribute:
+            comparison["a"] = self.attribute
         key: JsonValue
         if isinstance(self.key, ItemKey):
             key = list(self.key if self.key.nearest is not None else self.key[:3])
@@ -118,6 +122,7 @@ def case_tree(case: CaseResult) -> CaseTree:
                 HIDDEN,
                 HIDDEN,
                 _comparison(each.comparison, rated.get(position), graded=graded),
+                attribute=case.attributes.path(each.attribute),
             )
             for position, each in enumerate(case.outcomes.records(case.attributes))
         ]
@@ -407,7 +412,7 @@ class _TreeBuilder:
                 values = (MISSING, MISSING) if place.items else self._values(place)
                 known = values != (MISSING, MISSING)
                 sides = encode_pair(*values) if known else (HIDDEN, HIDDEN)
-                yield TreeNode(place.path(), int(outcome), *sides, found)
+                yield TreeNode(place.path(), int(outcome), *sides, found, attribute=place.attribute)
 
     def _values(self, place: _Place) -> tuple[_Side, _Side]:
         """Return what both documents contain at a place without aligned items."""

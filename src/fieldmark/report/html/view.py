@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from fieldmark.metrics.clusters import MistakeCluster
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.field_cost import field_cost
 from fieldmark.metrics.repeated_errors import RepeatedErrors
+from fieldmark.metrics.slices import parse_slice_keys
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome, Presence, fact
+from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.embedding import embedded
@@ -29,13 +37,17 @@ from fieldmark.report.html.metrics import (
 )
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
+from fieldmark.wire.explanation import cost_facts
 from fieldmark.wire.run_diff import RunDiff
 
-__all__ = ["PageEmbedder", "RunView", "view_of"]
+__all__ = ["PageEmbedder", "RunView", "most_mistakes_first", "view_of"]
 
 PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
 """Returns the pages of a case, given by its id and metadata, for the page."""
+_MAX_NAMED: Final = 8
+"""The number of attributes that are named for a group of similar mistakes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +75,26 @@ def view_of(
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
-    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
-    most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
-    heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
-    mistakes, repeated = MistakeGroups(), RepeatedErrors()
+    wrong = most_mistakes_first(summary)
+    heat = HeatMap(wrong, len(listed.lines), listed.total)
+    mistakes, tables, repeated = MistakeGroups(), ValueTables(wrong), RepeatedErrors()
+    paths = [path for path, _ in worst_attributes(summary.attributes)]
+    facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
     ranks: dict[str, int] = {}
     sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
     scores: list[float | None] = []
+    convention: Convention | None = None
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
         has_values = has_values or case.has_values
         scores.append(case.score)
+        convention = case.convention
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
+        tables.add(case, rank)
+        facts.add(case, times, rank)
         if case.has_values:
             repeated.add(case.outcomes, case.attributes, case.case)
         if rank is not None:
@@ -108,7 +125,9 @@ def view_of(
             "total": listed.total,
             "opened": len(opened),
             "lines": [line.to_json() for line in listed.lines],
+            **facts.view(len(listed.lines)),
         },
+        "types_by_count": {} if convention is None else types_by_count(convention),
         "method": _method(run, has_values=has_values),
     }
     optional: dict[str, JsonValue] = {
@@ -117,6 +136,9 @@ def view_of(
         "repeated": [each.text for each in repeated.errors()],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
+        "value_tables": tables.view(),
+        "explain": None if convention is None else _explain(run, convention),
+        "advice": _advice_lines(facts.clusters.largest()),
         "reviews": list(run.reviews),
         "comparison": None if diff is None else comparison_view(diff, ranks),
     }
@@ -138,6 +160,46 @@ def _compared_documents(
         if ranks.get(case.id) in opened:
             documents.add(ranks[case.id], case_documents(case))
     return [(rank, view) for rank, view in documents.within_limit() if view is not None]
+
+
+def _explain(run: ShownRun, convention: Convention) -> JsonObject:
+    """Return the rules of attributes and the cost of outcomes, as labels and texts."""
+    rules: list[JsonValue] = []
+    if run.rule_facts is not None:
+        for attribute in run.attributes:
+            facts = [list[JsonValue](fact) for fact in run.rule_facts(attribute)]
+            rules.append([attribute.path, list[JsonValue](facts)])
+    costs: dict[str, JsonValue] = {}
+    for outcome in Outcome:
+        ours = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
+        theirs = Presence.VALUE if outcome is not Outcome.OMISSION else Presence.ABSENT
+        if outcome is Outcome.BOTH_EMPTY:
+            ours = theirs = Presence.NULL
+        cost = field_cost(fact(outcome, ours, theirs), convention.counting)
+        costs[str(int(outcome))] = [
+            list[JsonValue](each) for each in cost_facts(cost, convention.name)
+        ]
+    return {"rules": rules, "costs": costs}
+
+
+def most_mistakes_first(summary: Summary) -> list[str]:
+    """Return the attributes with mistakes, those with the most of them first."""
+    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
+    return sorted(filter(counts.get, counts), key=lambda path: -counts[path])
+
+
+def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
+    """Return groups of similar mistakes: pattern, title, hint, mistakes, mistakes by attribute."""
+    return [
+        [
+            each.pattern.name,
+            each.pattern.title,
+            each.pattern.hint,
+            each.number,
+            [list(pair) for pair in each.attributes.most_common(_MAX_NAMED)],
+        ]
+        for each in clusters
+    ]
 
 
 def _with_pages(

@@ -1,19 +1,20 @@
-"""`/api/runs/{run}/cases` and `/outcomes`: results per case and per field."""
+"""`/api/runs/{run}/cases` and `/outcomes`: results per case and per field, and why they are so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
+from fieldmark.api.explain import RunRules, explain_field
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import StateDependency
-from fieldmark.server.case_index import CaseHead, CaseIndex
-from fieldmark.server.request_models import CaseQuery, OutcomeQuery
+from fieldmark.server.case_filter import SelectedCases
+from fieldmark.server.case_index import CaseHead
+from fieldmark.server.request_models import CaseQuery, ExplainQuery, OutcomeQuery
 from fieldmark.server.response_models import (
     CaseListResponse,
     CaseResponse,
@@ -31,23 +32,29 @@ router = APIRouter(route_class=StrictRoute, tags=["cases"])
 _OUTCOME_KEYS: Final = (
     "path", "attribute", "outcome", "similarity", "reason", "expected", "candidate",
 )  # fmt: skip
-_SORT_KEYS: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
-    "worst": lambda head: case_sort_key(head.score, head.errors_by_type.total, head.number),
-    "number": lambda head: (head.number,),
-    "id": lambda head: (head.id, head.number),
-    "score": lambda head: case_sort_key(head.score, 0, head.number),
-    "mistakes": lambda head: (head.errors_by_type.total, head.number),
-}
 
 
 @router.get("/runs/{run}/cases", response_model=CaseListResponse, responses=errors(404, 422))
 def list_cases(
     run: str, query: Annotated[CaseQuery, Query()], state: StateDependency
 ) -> ApiResponse:
-    """List the cases of a run, filtered and sorted; by default worst first."""
-    found = _select(state.catalog.cases(run), query)
-    listed = [head.to_dict() for head in found[query.offset : query.offset + query.limit]]
-    return ApiResponse({"total": len(found), "offset": query.offset, "cases": listed})
+    """List the cases of a run, filtered and sorted; by default worst first.
+
+    A filter by text, by slice or by pattern may search only some of the cases, as `searched` says;
+    the same request continues the search.
+    """
+    index = state.catalog.cases(run)
+    selected = SelectedCases(index, query)
+    page = selected.heads[query.offset : query.offset + query.limit]
+    return ApiResponse(
+        {
+            "total": len(selected.heads),
+            "offset": query.offset,
+            "cases": [head.to_dict() for head in page],
+            "searched": selected.searched,
+            "tags": list(index.tags),
+        }
+    )
 
 
 @router.get("/runs/{run}/cases/{case}", response_model=CaseResponse, responses=errors(404, 422))
@@ -62,7 +69,7 @@ def get_case(
     if case > len(index.heads):
         raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
     (stored,) = index.open([case])
-    numbers = [head.number for head in _select(index, query)]
+    numbers = [head.number for head in SelectedCases(index, query, whole=True).heads]
     position = numbers.index(case) + 1 if case in numbers else None
     return ApiResponse(
         {
@@ -75,6 +82,22 @@ def get_case(
             "next": numbers[position] if position and position < len(numbers) else None,
         }
     )
+
+
+@router.get("/runs/{run}/cases/{case}/explain", responses=errors(404, 422))
+def explain_case_field(
+    run: str,
+    case: Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")],
+    query: Annotated[ExplainQuery, Query()],
+    state: StateDependency,
+) -> ApiResponse:
+    """Explain the outcome of one field: its items, rule, similarity and cost."""
+    index = state.catalog.cases(run)
+    if case > len(index.heads):
+        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
+    (stored,) = index.open([case])
+    found = explain_field(RunRules(index.run), stored, query.path)
+    return ApiResponse(state.redactor.redact(found.to_dict()))
 
 
 @router.get("/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=errors(404, 422))
@@ -94,35 +117,11 @@ def list_outcomes(
     return ApiResponse({"outcomes": rows, "next": None})
 
 
-def _select(index: CaseIndex, query: CaseQuery) -> list[CaseHead]:
-    def choose(heads: list[CaseHead]) -> list[CaseHead]:
-        found = [head for head in heads if _matches(head, query)]
-        found.sort(key=_SORT_KEYS[query.sort], reverse=query.descending)
-        return found
-
-    return index.select(query.model_dump_json(exclude={"offset", "limit"}), choose)
-
-
-def _matches(head: CaseHead, query: CaseQuery) -> bool:
-    if query.verdict == "error" and head.status != "error":
-        return False
-    if query.verdict not in {None, "error", head.verdict}:
-        return False
-    if query.error is not None and not getattr(head.errors_by_type, query.error):
-        return False
-    if query.attribute is not None and query.attribute not in head.wrong_attributes:
-        return False
-    text = query.text.lower()
-    return not text or any(text in word.lower() for word in (head.id, *head.tags))
-
-
 def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
     """Whether a case can have a requested outcome, according to its head."""
-    if query.outcome not in ErrorCounts._fields:
-        return True
-    if not getattr(head.errors_by_type, query.outcome):
-        return False
-    return query.attribute is None or query.attribute in head.wrong_attributes
+    return query.outcome not in ErrorCounts._fields or bool(
+        getattr(head.errors_by_type, query.outcome)
+    )
 
 
 def _outcome_rows(number: int, case: CaseResult, query: OutcomeQuery) -> Iterator[JsonObject]:

@@ -144,20 +144,20 @@ def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHe
     if query.direction is not None or query.slice is not None or query.force or query.rescore:
         message = "direction, slice, force and rescore require exactly one run b."
         raise ApiError(ErrorCode.INVALID_REQUEST, message)
-    by_id = [
-        {head.id: head for head in state.catalog.cases(run).heads} for run in (query.a, *query.b)
-    ]
+    indexes = [state.catalog.cases(run) for run in (query.a, *query.b)]
+    by_id = [{head.id: head for head in index.heads} for index in indexes]
     part = query.text.lower()
     found: list[tuple[float, list[CaseHead]]] = []
     for case_id, first in by_id[0].items():
         if part not in case_id.lower() or not all(case_id in heads for heads in by_id[1:]):
             continue
         heads = [first, *(heads[case_id] for heads in by_id[1:])]
+        wrong = [index.wrong_attributes(head) for index, head in zip(indexes, heads, strict=True)]
         if query.attribute is None:
-            facts = {(head.score, head.errors_by_type, head.wrong_attributes) for head in heads}
-            differs = len(facts) > 1
+            scores_and_types = ((head.score, head.errors_by_type) for head in heads)
+            differs = len(set(zip(scores_and_types, wrong, strict=True))) > 1
         else:
-            differs = len({query.attribute in head.wrong_attributes for head in heads}) > 1
+            differs = len({query.attribute in each for each in wrong}) > 1
         if differs:
             scores = [head.score for head in heads if head.score is not None]
             spread = max(scores) - min(scores) if scores else 0.0

@@ -25,6 +25,7 @@ from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.exports import MEDIA_TYPES, attachment, check_kind
+from fieldmark.server.mistakes import mistake_view
 from fieldmark.server.request_models import (
     ExportQuery,
     NoteRequest,
@@ -206,6 +207,14 @@ async def get_recommendations(run: str, state: StateDependency) -> ApiResponse:
     """Return what to fix first: attributes by potential gain, and groups of similar mistakes."""
     found = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
     return ApiResponse(found.to_dict())
+
+
+@router.get("/runs/{run}/mistakes", responses=errors(404, 422, 429))
+async def get_mistakes(run: str, state: StateDependency) -> ApiResponse:
+    """Return the worst fields, tables of values and the heat map of a run, as in its report."""
+    _, summary = _finished_run(state, run)
+    index = await state.run_evaluation(state.catalog.cases, run)
+    return ApiResponse(await state.run_evaluation(mistake_view, index, summary))
 
 
 @router.get("/runs/{run}/slices", responses=errors(404, 422, 429))

@@ -1,5 +1,7 @@
 // Requests to the API. Errors have a status, a code and problems.
 
+export { filterQuery as query } from "./report.js";
+
 const CSRF = document.querySelector('meta[name="csrf"]').content;
 
 export class ApiError extends Error {
@@ -60,13 +62,4 @@ export function lastRequest() {
     }
     return new Promise(() => {});
   };
-}
-
-export function query(values) {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== null && value !== undefined && value !== "" && value !== false) parameters.set(name, value);
-  }
-  const text = parameters.toString();
-  return text ? `?${text}` : "";
 }

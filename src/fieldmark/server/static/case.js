@@ -1,13 +1,15 @@
 // The page of one case: both documents side by side, and links to the previous and next case.
 
-import { query, request } from "./api.js";
+import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, metricTabs, mistakeChips, openedParts, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, metricTabs, mistakeChips, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, problem, remember } from "./page.js";
 
 const { run, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
-const filters = query({ ...address(FILTERS), offset: "" });
+const state = { ...address(FILTERS), offset: "" };
+const filters = query(state);
+const explain = lastRequest();
 
 function neighborLink(label, target, key) {
   return target === null
@@ -26,8 +28,8 @@ function view(found) {
   const documents = found.documents;
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
-      el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, "← All cases"),
-      el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
+      el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, filters ? "← Filtered cases" : "← All cases"),
+      el("span", { class: "case-place quiet" }, found.position ? `${whole(found.position)} of ${whole(found.total)}${filters ? " filtered cases" : ""}` : "not among the filtered cases"),
       neighborLink("Previous", found.previous, "k"), neighborLink("Next", found.next, "j")),
     el("header", { class: "case-head" },
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
@@ -43,7 +45,7 @@ function caseTabs(documents) {
   let box = null;
   return metricTabs(documents.metrics, {
     documents: () => {
-      box ??= addRuleLinks(el("div", { class: "case" }, openedParts(documents, hasPages ? casePages() : null)));
+      box ??= addRuleLinks(el("div", { class: "case" }, openedParts(documents, hasPages ? casePages() : null, (path) => `/runs/${run}/cases/${number}${query({ ...state, path })}`)));
       return box;
     },
     tab: address(["tab"]).tab, changeTab: (tab) => remember({ tab: tab === "documents" ? "" : tab }),
@@ -62,6 +64,28 @@ function addRuleLinks(box) {
   return box;
 }
 
+// Highlight the field that the URL names, or those of the attribute that the cases are filtered by.
+async function showField() {
+  const field = highlightField(app, { ...state, ...address(["path"]) });
+  placeExplanation(null);
+  // A field that no rule selects has no outcome to explain.
+  if (!field || Number(field.dataset.outcome) === 8) return;
+  const { field: path } = field.dataset;
+  try {
+    placeExplanation(field, explainPanel(path, (await explain(`/api/runs/${run}/cases/${number}/explain${query({ path })}`)).facts));
+  } catch (error) {
+    placeExplanation(field, problem(error));
+  }
+}
+// Another field of the same case needs no new page.
+app.addEventListener("click", (event) => {
+  const link = event.target.closest("a.field-link");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState(null, "", link.href);
+  showField();
+});
+window.addEventListener("popstate", showField);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const id = { j: "next", k: "previous", Escape: "back" }[event.key];
@@ -72,6 +96,7 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
+  showField();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));
 }

@@ -1,25 +1,34 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
 import { lastRequest, query } from "./api.js";
-import { ERROR_NAMES, ERROR_TYPES, OUTCOMES, button, el, gauge, mistakeChips, plural, reasonText, replace, scoreText, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
+import { CASE_FILTERS, ERROR_NAMES, button, caseFilters, el, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
 import { address, debounce, empty, problem, remember } from "./page.js";
 
 const STEP = 50;
-export const FILTERS = ["text", "verdict", "error", "attribute", "sort", "offset"];
+export const FILTERS = [...CASE_FILTERS, "offset"];
 
 export function caseList(run, page) {
   const state = address(FILTERS), request = lastRequest();
-  const list = el("div"), pages = el("div", { class: "pages" });
-  const number = el("span", { class: "quiet", role: "status" }, "Loading cases…");
+  const list = el("div"), pages = el("div", { class: "pages" }), searched = el("p", { class: "quiet", id: "searched" });
   const changed = debounce(200, () => { remember(state); draw(); });
-  const set = (name) => (value) => { state[name] = value; state.offset = ""; changed(); };
+  const filters = caseFilters(state, {
+    attributes: wrongAttributes(page), slices: sliceOptions(page),
+    sorts: [["", "worst first"], ["number", "input order"], ["id", "id"], ["mistakes", "fewest mistakes first"]],
+  }, () => { state.offset = ""; changed(); });
+  filters.number.textContent = "Loading cases…";
 
   async function draw() {
     const offset = Number(state.offset) || 0;
     try {
-      const found = await request(`/api/runs/${run}/cases${query({ ...state, offset, limit: STEP })}`);
-      number.textContent = plural(found.total, "case");
-      replace(list, found.cases.length ? caseTable(run, found.cases, state) : empty("No matching cases", "Change the filters to see other cases."));
+      let found, more;
+      do {
+        found = await request(`/api/runs/${run}/cases${query({ ...state, offset, limit: STEP })}`);
+        more = found.searched && found.searched.cases < found.searched.total;
+        filters.number.textContent = more ? `${plural(found.total, "case")} so far…` : plural(found.total, "case");
+        filters.addTags(found.tags);
+        replace(searched, found.searched && searchedText(found.searched, state));
+        replace(list, found.cases.length ? caseTable(run, found.cases, state) : more ? null : empty("No matching cases", "Change the filters to see other cases."));
+      } while (more);
       replace(pages, found.total > STEP && [
         button("Previous", () => go(offset - STEP), { disabled: offset === 0 }),
         el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
@@ -34,26 +43,34 @@ export function caseList(run, page) {
     draw();
     document.getElementById("cases").scrollIntoView();
   }
-  function filterSelect(label, name, options) {
-    const box = select(label, options, set(name));
-    box.querySelector("select").value = state[name];
-    box.querySelector("select").id = `case-${name}`;
-    return box;
+  function reload() {
+    Object.assign(state, address(FILTERS));
+    filters.refresh();
+    draw();
   }
-  const wrong = page.attributes.filter((row) => row[4].some(Boolean)).map((row) => [row[0], row[0]]);
-  const controls = el("div", { class: "controls" },
-    search("Search", "id or tag", set("text"), { id: "case-filter", value: state.text }),
-    filterSelect("Verdict", "verdict", [["", "any"], ...["fail", "partial", "pass", "error"].map((word) => [word, word])]),
-    filterSelect("Mistake", "error", [["", "any or none"], ...ERROR_NAMES.map((name, index) => [name, OUTCOMES[ERROR_TYPES[index]].word])]),
-    filterSelect("Attribute with a mistake", "attribute", [["", "any or none"], ...wrong]),
-    filterSelect("Sort by", "sort", [["", "worst first"], ["number", "input order"], ["id", "id"], ["mistakes", "fewest mistakes first"]]),
-    number);
-  window.addEventListener("popstate", () => { Object.assign(state, address(FILTERS)); draw(); });
+  window.addEventListener("popstate", reload);
+  // A link of the page to other cases needs no new page.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[href]");
+    if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const target = new URL(link.getAttribute("href") || link.href.baseVal, location.href);
+    if (target.origin !== location.origin || target.pathname !== location.pathname || target.hash !== "#cases") return;
+    event.preventDefault();
+    history.pushState(null, "", target);
+    reload();
+    document.getElementById("cases").scrollIntoView();
+    document.getElementById("case-filter").focus({ preventScroll: true });
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("case-filter").focus(); }
   });
   draw();
-  return section("cases", "Cases", "Open a case to compare its documents side by side.", controls, list, pages);
+  return section("cases", "Cases", "Open a case to compare its documents side by side.", filters.node, searched, list, pages);
+}
+
+function searchedText({ cases, total, values }, { text }) {
+  const where = !text ? "" : values ? "Ids, tags, paths and values of " : "Ids, tags and paths (the run was saved without values) of ";
+  return cases < total ? `${where}${whole(cases)} of ${plural(total, "case")} searched so far…` : `${where}${plural(total, "case")} searched.`;
 }
 
 function caseTable(run, cases, state) {

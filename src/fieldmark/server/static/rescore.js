@@ -13,7 +13,7 @@ const METRIC_NAMES = { rqs: "RQS", completeness: "Completeness", hallucination: 
 const LOWER_IS_BETTER = new Set(["hallucination"]);
 document.title = `Rules of ${page.title} · fieldmark`;
 
-let draft = drafts.fromFile(page.rules || { convention: page.applied.convention });
+let draft = drafts.fromFile(page.rules || { convention: page.applied });
 let reasons = {};
 const original = JSON.stringify(drafts.fileOf(draft));
 const requestPreview = lastRequest();
@@ -65,7 +65,7 @@ function drawOthers() {
 async function startFrom(from) {
   try {
     const found = from === "" ? { rules: page.rules || {} } : await request(from === "default" ? "/api/strategies" : `/api/rule-sets/${encodeURIComponent(from.slice(4))}`);
-    change(() => { draft = { ...drafts.fromFile({ convention: page.applied.convention, ...found.rules }), from }; drawAll(); }, "Rules replaced.");
+    change(() => { draft = { ...drafts.fromFile({ convention: page.applied, ...found.rules }), from }; drawAll(); }, "Rules replaced.");
   } catch (error) {
     replace(problems, problem(error));
   }

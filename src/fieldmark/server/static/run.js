@@ -4,9 +4,10 @@ import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, whole } from "./report.js";
+import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
 import { downloadFrom, empty, problem, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
+import { runMistakes } from "./run_mistakes.js";
 
 const page = data("page");
 const { run } = page;
@@ -27,7 +28,7 @@ function head() {
     editable({ label: "note", text: run.note, multiline: true, writable: isWritable, failed: (error) => replace(errors, problem(error)),
       shownText: (text) => text && el("span", { class: "run-note" }, el("bdi", null, shown(text))),
       save: async (note) => (await change({ note })).note }),
-    (page.warnings || []).map((text) => el("p", { class: "notice" }, shown(text))));
+    warningLine(page.warnings));
 }
 
 // A rescored run names the run that it was computed from, which may have been deleted.
@@ -104,9 +105,7 @@ function recommendations() {
     try {
       const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
       if (!found) return again();
-      replace(list, repeatedErrors(found.repeated.map(({ text }) => text)), found.clusters.length ? el("ol", { class: "advice" }, found.clusters.slice(0, 12).map(({ title, hint, mistakes, attributes }) => el("li", null,
-        el("h3", null, title, " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
-        el("p", { class: "chips" }, Object.entries(attributes).slice(0, 8).map(([path, times]) => el("a", { class: "tag", href: `?attribute=${encodeURIComponent(path)}#cases` }, shown(path), ` × ${whole(times)}`))))))
+      replace(list, repeatedErrors(found.repeated.map(({ text }) => text)), found.clusters.length ? adviceList(found.clusters.map((each) => [each.pattern, each.title, each.hint, each.mistakes, Object.entries(each.attributes)]))
         : empty("No recommendations", "This run has no mistakes."));
     } catch (error) {
       replace(list, problem(error));
@@ -124,7 +123,7 @@ function weakSlices() {
       const found = await analyze({ kind: "slices", runs: [run.id] }, list, "Searching…");
       if (!found) return again();
       const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
-      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, p_adjusted: p }) => el("li", null, el("bdi", { class: "literal" }, shown(text)), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
+      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, slice, p_adjusted: p }) => el("li", null, el(slice.length === 1 ? "a" : "span", slice.length === 1 ? { href: casesHref({ slice: `${slice[0].key}=${slice[0].value}` }) } : null, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
         : el("p", null, "No slice is significantly weaker than the other cases."),
       el("p", { class: "quiet" }, searched), found.notes.map((note) => el("p", { class: "quiet" }, shown(note))));
     } catch (error) {
@@ -151,6 +150,6 @@ if (!page.tiles) {
     page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
     page.confidence && confidenceSection(page),
-    weakSlices(), recommendations(), attributeSection(view), caseList(run.id, page));
+    weakSlices(), recommendations(), runMistakes(run.id, page), attributeSection(view), caseList(run.id, page));
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

@@ -3,7 +3,8 @@
 function start() {
   const run = data("run"), opened = data("opened"), before = run.comparison ? data("before") : {};
   document.title = `${run.title} · fieldmark`;
-  const openCase = (rank) => { location.hash = `case-${rank + 1}`; };
+  const list = caseBrowser(run, opened);
+  const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
   const sections = [
     ["overview", "Overview", () => overview(run)],
     ["charts", "Charts", () => chartSection(run, { scores: run.scores, attributeHref: (attribute) => hashAddress("cases", { attribute }) })],
@@ -12,10 +13,12 @@ function start() {
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
     ["quality", "Quality", () => qualitySection(run)],
-    ["mistakes", "Worst fields", () => worstFields(run)],
+    ["mistakes", "Worst fields", () => worstFields(run, caseLink)],
+    ...(run.advice ? [["advice", "Recommendations", () => adviceSection(run)]] : []),
     ["attributes", "Attributes", () => attributeSection(run)],
-    ["heat", "Heat map", () => heatSection(run, openCase)],
-    ["cases", "Cases", () => caseSection(run, opened)],
+    ...(run.value_tables ? [["values", "Values", () => valueTableSection(run)]] : []),
+    ["heat", "Heat map", () => heatSection(run, caseLink)],
+    ["cases", "Cases", () => list.node],
     ...(run.reviews ? [["review", "Review", () => reviewSection(run.reviews)]] : []),
     ["method", "Method", () => methodSection(run)],
   ];
@@ -32,22 +35,30 @@ function start() {
       el("nav", { class: "sections", "aria-label": "Sections" }, links)),
     report, single,
     el("footer", { class: "bottom quiet" }, "Created with fieldmark. Keyboard shortcuts: / searches cases, j and k go to the next and previous case, Escape returns to the list."));
+  let drawn = -1;
   function showLocation() {
-    const found = /^#(case|diff)-(\d+)(?:\?|$)/.exec(location.hash);
-    const rank = found ? Number(found[2]) - 1 : -1;
+    const { name, text } = hashParts();
+    const rank = rankIn(name);
     const isCase = rank >= 0 && rank < run.cases.lines.length;
-    const isCompared = isCase && found[1] === "diff" && before[rank] !== undefined;
+    const isCompared = isCase && name.startsWith("diff-") && before[rank] !== undefined;
+    const filters = filtersIn(text), path = new URLSearchParams(text).get("path") || "";
+    if ((isCase && !isCompared) || name === "cases") list.apply(filters);
     report.hidden = isCase;
     single.hidden = !isCase;
     document.documentElement.classList.toggle("in-case", isCase);
     if (isCase) {
-      replace(single, isCompared ? comparedCase(rank, { run, opened, before, ...hashFilters(["path"]) }) : caseView(rank, { run, opened, go: openCase }));
-      window.scrollTo(0, 0);
+      replace(single, isCompared ? comparedCase(rank, { run, opened, before, path }) : caseView(rank, { run, opened, list }));
+      if (drawn !== rank) window.scrollTo(0, 0);
+      drawn = rank;
       document.getElementById("case-title").focus({ preventScroll: true });
       if (isCompared) showHighlighted(single);
-    } else if (location.hash.length > 1) {
-      const target = document.getElementById(location.hash.slice(1).split("?")[0]);
-      if (target) target.scrollIntoView();
+      else {
+        const field = highlightField(single, { path, attribute: filters.attribute, error: filters.error });
+        if (field) placeExplanation(field, explainPanel(field.dataset.field, reportFacts(run, run.cases.lines[rank], field)));
+      }
+    } else {
+      drawn = -1;
+      document.getElementById(name)?.scrollIntoView();
     }
     current(isCompared ? "comparison" : isCase ? "cases" : null);
   }
@@ -58,7 +69,7 @@ function start() {
     }
   }
   window.addEventListener("hashchange", showLocation);
-  document.addEventListener("keydown", (event) => keys(event, run, openCase));
+  document.addEventListener("keydown", keys);
   watchSections(report, current);
   showLocation();
 }
@@ -74,22 +85,26 @@ function watchSections(report, current) {
   for (const each of report.children) watcher.observe(each);
 }
 
-function keys(event, run, openCase) {
+// The rank of the case that the hash names, or -1.
+function rankIn(name) {
+  const found = /^(?:case|diff)-(\d+)$/.exec(name);
+  return found ? Number(found[1]) - 1 : -1;
+}
+
+function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
     if (event.key === "Escape" && event.target.type === "search") event.target.blur();
     return;
   }
-  const found = /^#(case|diff)-(\d+)(?:\?|$)/.exec(location.hash);
-  const rank = found ? Number(found[2]) - 1 : null;
+  const isCase = rankIn(hashParts().name) >= 0;
+  const link = isCase && { j: "#next", k: "#previous", Escape: ".case-nav a" }[event.key];
   if (event.key === "/") {
     event.preventDefault();
-    if (rank !== null) location.hash = "cases";
+    if (isCase) location.hash = "cases";
     setTimeout(() => document.getElementById("case-filter").focus(), 0);
-  } else if (rank !== null && event.key === "Escape") {
-    location.hash = found[1] === "diff" ? "comparison-changed" : "cases";
-  } else if (rank !== null && (event.key === "j" || event.key === "k")) {
-    const next = rank + (event.key === "j" ? 1 : -1);
-    if (next >= 0 && next < run.cases.lines.length) openCase(next);
+  } else if (link) {
+    const target = document.querySelector(`#single ${link}`);
+    if (target) location.hash = target.hash;
   }
 }
 

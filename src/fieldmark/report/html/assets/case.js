@@ -13,17 +13,20 @@ const PARSED_FROM = {
   repaired: "The prediction was not valid JSON and was repaired.",
 };
 
-function caseView(rank, { run, opened, go }) {
+// `list` is the list of cases with its filters.
+function caseView(rank, { run, opened, list }) {
   const line = run.cases.lines[rank];
   const [id, score, verdict, status, input, tags, mistakes, vacuous] = line;
   const view = opened[rank];
-  const last = run.cases.lines.length - 1;
+  const { position, total, previous, next } = neighborsOf(rank, list);
+  const isFiltered = total < run.cases.lines.length;
+  const neighbor = (label, other, key) => (other === null ? el("button", { type: "button", disabled: true }, label)
+    : el("a", { class: "button", id: label.toLowerCase(), href: list.caseHash(other), "aria-keyshortcuts": key }, label));
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
-      el("a", { href: "#cases" }, "← All cases"),
-      el("span", { class: "case-place quiet" }, `${whole(rank + 1)} of ${whole(last + 1)}, worst first`),
-      button("Previous", () => go(rank - 1), { disabled: rank === 0, "aria-keyshortcuts": "k" }),
-      button("Next", () => go(rank + 1), { disabled: rank === last, "aria-keyshortcuts": "j" })),
+      el("a", { href: casesHref(list.state) }, isFiltered ? "← Filtered cases" : "← All cases"),
+      el("span", { class: "case-place quiet" }, position ? `${whole(position)} of ${whole(total)}${isFiltered ? " filtered cases" : ""}${list.state.sort ? "" : ", worst first"}` : "not among the filtered cases"),
+      neighbor("Previous", previous, "k"), neighbor("Next", next, "j")),
     el("header", { class: "case-head" },
       el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id))),
       el("p", { class: "case-facts" },
@@ -36,7 +39,7 @@ function caseView(rank, { run, opened, go }) {
     view && view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
     view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
     view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
-    view ? metricTabs(view.metrics, { documents: () => openedParts(view), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
+    view ? metricTabs(view.metrics, { documents: () => openedParts(view, view.pages, (path) => `#case-${rank + 1}${filterQuery({ ...list.state, path })}`), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
       : el("p", { class: "notice" }, notOpened(run.cases)));
 }
 
@@ -52,9 +55,19 @@ function rememberInHash(name, value) {
   history.replaceState(null, "", `${place}${found.size ? `?${found}` : ""}`);
 }
 
-// The parts of a case. `pages` are its pages, or a promise of them, if there may be any.
-function openedParts(view, pages = view.pages) {
+// The place of a case in the filtered list, and the cases before and after it.
+function neighborsOf(rank, list) {
+  const ranks = list.ranks(), index = ranks.indexOf(rank);
+  const at = (place) => (place >= 0 && place < ranks.length ? ranks[place] : null);
+  if (index < 0) return { position: null, total: ranks.length, previous: null, next: at(0) };
+  return { position: index + 1, total: ranks.length, previous: at(index - 1), next: at(index + 1) };
+}
+
+// The parts of a case. `pages` are its pages, or a promise of them, if there may be any, and `link`
+// returns the address of a field of the case by its path.
+function openedParts(view, pages = view.pages, link = null) {
   const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
+  describeFields(tree, view.tree, link);
   const valueless = view.tree.length > 0 && view.tree.every((node) => kindOf(node[2]) === "hidden");
   const documents = el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
     el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),

@@ -1,29 +1,133 @@
 // The list of cases and its filters.
 
-function caseSection(run, opened) {
-  const { lines, total } = run.cases;
+// The controls of a list of cases, for the report and the web application. `state` has the filters
+// by name; filters without a control of their own are shown as tags that can be removed.
+function caseFilters(state, { attributes, tags = [], slices = [], sorts = [] }, changed) {
+  const boxes = {};
+  const chips = el("span", { class: "chips filter-chips" });
+  const number = el("span", { class: "quiet", role: "status" });
+  const outcomes = [...ERROR_NAMES, "error", ...Object.keys(COUNT_WORDS)].map((name) => [name, errorWord(name)]);
+  const lists = {
+    verdict: ["Verdict", [["", "any"], ...["fail", "partial", "pass", "error"].map((word) => [word, word])]],
+    error: ["Outcome of a field", [["", "any"], ...(IN_REPORT ? outcomes.filter(([name]) => !["tp", "tn"].includes(name)) : outcomes)]],
+    attribute: ["Attribute", [["", "any"], ...attributes.map((path) => [path, path])]],
+    tag: ["Tag", [["", "any"]]],
+    slice: ["Slice", [["", "any"], ...slices]],
+    sort: ["Sort by", sorts],
+  };
+  const set = (name, value) => { state[name] = value; changed(); };
+  const text = search("Search", "Id, tag, path or value", (value) => set("text", value), { id: "case-filter" });
+  for (const [name, [label, options]] of Object.entries(lists)) {
+    if (options.length < 2 && name !== "tag") continue;
+    boxes[name] = select(label, options, (value) => { set(name, value); refresh(); });
+    boxes[name].querySelector("select").id = `case-${name}`;
+  }
+  function refresh() {
+    text.querySelector("input").value = state.text || "";
+    for (const [name, box] of Object.entries(boxes)) {
+      const list = box.querySelector("select"), value = state[name] || "";
+      if (![...list.options].some((option) => option.value === value)) list.append(el("option", { value }, value));
+      list.value = value;
+    }
+    const others = CASE_FILTERS.filter((name) => state[name] && name !== "text" && !boxes[name] && name !== "sort");
+    replace(chips, others.map((name) => el("span", { class: "tag filter-chip" }, el("bdi", { class: "literal" }, shown(filterLabel(name, state[name]))), " ",
+      button("×", () => { set(name, ""); refresh(); }, { class: "as-link", "aria-label": `Remove the filter ${filterLabel(name, state[name])}` }))),
+    CASE_FILTERS.some((name) => state[name] && name !== "sort") && button("Clear filters", () => { for (const name of CASE_FILTERS) if (name !== "sort") state[name] = ""; changed(); refresh(); }, { class: "as-link", id: "clear-filters" }));
+  }
+  function addTags(names) {
+    const list = boxes.tag.querySelector("select");
+    for (const name of names) if (![...list.options].some((option) => option.value === name)) list.append(el("option", { value: name }, name));
+    boxes.tag.hidden = list.options.length < 2;
+  }
+  refresh();
+  addTags(tags);
+  return { node: el("div", { class: "controls" }, text, Object.values(boxes), chips, number), number, refresh, addTags };
+}
+
+function filterLabel(name, value) {
+  if (name === "pattern") return `pattern: ${value.replaceAll("_", " ")}`;
+  if (name === "expected" || name === "found") return `${name}: ${value === "absent" ? "absent" : value}`;
+  if (name === "ranks") return `cases ${value} of the list, worst first`;
+  return `${name}: ${value}`;
+}
+
+// The slices of a run as options of a filter.
+function sliceOptions(run) {
+  return (run.slices || []).flatMap(([key, , rows]) => rows.map((row) => [sliceName(key, row[0]), `${key} = ${row[0]}`]));
+}
+
+function sliceName(key, value) {
+  return `${key}=${value === "(none)" ? "" : value}`;
+}
+
+// The attributes with mistakes, those with the most first.
+function wrongAttributes(run) {
+  return run.attributes.filter((row) => row[5] || row[4].some(Boolean)).sort((one, two) => mistakesOf(two) - mistakesOf(one)).map((row) => row[0]);
+}
+
+function mistakesOf(row) {
+  return row[4].reduce((all, number) => all + number, row[5]);
+}
+
+// The list of the report: {node, apply(filters), ranks()}. The filters are in the URL.
+function caseBrowser(run, opened) {
+  const { lines, total, patterns, mistakes, slices, in_slices: inSlices } = run.cases;
   const tags = Array.from(new Set(lines.flatMap((line) => line[5]))).sort();
-  const filters = { verdict: "", error: "", tag: "", text: "" };
+  const paths = run.attributes.map((row) => row[0]);
+  const state = filtersIn("");
   const texts = new Map();
+  const kinds = ERROR_NAMES.length + 1;
   const table = sortableTable({
     caption: "Cases", step: 50, empty: "No cases match the filters.",
+    onSort: ({ name, descending }) => { state.sort = `${descending ? "-" : ""}${name}`; remember(); },
     columns: [
-      { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: `#case-${rank + 1}` }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+      { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: caseHash(rank) }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3]) },
       { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => scoreText(lines[rank][1], lines[rank][7]) },
       { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][7] ? null : lines[rank][1], null) },
-      { name: "mistakes", label: "Mistakes", value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },
+      { name: "mistakes", label: "Mistakes", most: true, value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },
       { name: "input", label: "Input", value: (rank) => lines[rank][4], cell: (rank) => (lines[rank][4] === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[lines[rank][4]] || reasonText(lines[rank][4])) },
     ],
   });
   const all = lines.map((_, rank) => rank);
-  const number = el("span", { class: "quiet", role: "status" });
+  const searched = el("p", { class: "quiet", id: "searched" });
+  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run) }, () => { remember(); show(); });
+
+  function caseHash(rank, filters = state) {
+    return `#case-${rank + 1}${filterQuery(filters)}`;
+  }
+  function remember() {
+    if (hashParts().name !== "cases" && !CASE_FILTERS.some((name) => state[name])) return;
+    history.replaceState(null, "", `#cases${filterQuery(state)}`);
+  }
+  // The mistakes of a case with the attribute, the type and the pattern of the filters.
+  function hasMistake(rank) {
+    if (!state.attribute && !state.error && !state.pattern) return true;
+    const types = run.types_by_count[state.error] || (state.error ? [[...ERROR_NAMES, "error"].indexOf(state.error)] : null);
+    return mistakes[rank].some((code) => {
+      const field = Math.floor(code / patterns.length);
+      return (!types || types.includes(field % kinds))
+        && (!state.pattern || patterns[code % patterns.length] === state.pattern)
+        && (!state.attribute || selectsAttribute(state.attribute, paths[Math.floor(field / kinds)]));
+    });
+  }
+  function hasValues(rank) {
+    if (!state.expected && !state.found) return true;
+    const [, cells = []] = (run.value_tables || []).find(([path]) => path === state.attribute) || [];
+    return cells.some(([expected, found, , , ranks]) => (!state.expected || valueName(expected) === state.expected) && (!state.found || valueName(found) === state.found) && ranks.includes(rank));
+  }
   function matches(rank) {
-    const [id, , verdict, status, , own, mistakes] = lines[rank];
-    if (filters.verdict && (filters.verdict === "error" ? status !== "error" : verdict !== filters.verdict)) return false;
-    if (filters.error && !mistakes[Number(filters.error)]) return false;
-    if (filters.tag && !own.includes(filters.tag)) return false;
-    return !filters.text || String(id).toLowerCase().includes(filters.text) || textIn(rank).includes(filters.text);
+    const [id, , verdict, status, , own] = lines[rank];
+    if (state.verdict && (state.verdict === "error" ? status !== "error" : verdict !== state.verdict)) return false;
+    if (state.tag && !own.includes(state.tag)) return false;
+    if (state.slice && !(inSlices[rank] || []).some((place) => slices[place] === state.slice)) return false;
+    if (state.ranks) {
+      const [from, to] = state.ranks.split("-").map(Number);
+      if (rank + 1 < from || rank + 1 > to) return false;
+    }
+    if (!hasMistake(rank) || !hasValues(rank)) return false;
+    const text = state.text.trim().toLowerCase();
+    return !text || String(id).toLowerCase().includes(text) || textIn(rank).includes(text);
   }
   function textIn(rank) {
     if (!texts.has(rank)) texts.set(rank, [...lines[rank][5], ...(opened[rank] ? treeTexts(opened[rank].tree) : [])].join("\n").toLowerCase());
@@ -31,22 +135,26 @@ function caseSection(run, opened) {
   }
   function show() {
     const found = all.filter(matches);
-    table.show(found);
-    number.textContent = found.length === lines.length ? plural(lines.length, "case") : `${whole(found.length)} of ${plural(lines.length, "case")}`;
+    const name = state.sort.replace(/^-/, "");
+    const known = ["case", "verdict", "score", "mistakes", "input"].includes(name);
+    table.show(found, { order: known ? { name, descending: state.sort.startsWith("-") } : null });
+    filters.number.textContent = found.length === lines.length ? plural(lines.length, "case") : `${whole(found.length)} of ${plural(lines.length, "case")}`;
+    const withDocuments = Object.keys(opened).length;
+    replace(searched, state.text.trim() && withDocuments < lines.length && `Ids and tags of all ${whole(lines.length)} cases were searched, paths and values of the ${whole(withDocuments)} cases whose documents are included.`);
   }
-  function filterBy(name) {
-    return (value) => { filters[name] = name === "text" ? value.trim().toLowerCase() : value; show(); };
+  function apply(wanted) {
+    if (CASE_FILTERS.every((name) => (state[name] || "") === (wanted[name] || ""))) return;
+    Object.assign(state, filtersIn(""), wanted);
+    filters.refresh();
+    show();
   }
-  const controls = el("div", { class: "controls" },
-    search("Search", "Id, path or value", filterBy("text"), { id: "case-filter" }),
-    select("Verdict", [["", "any"], ["fail", "fail"], ["partial", "partial"], ["pass", "pass"], ["error", "error"]], filterBy("verdict")),
-    select("Mistake", [["", "any"], ...ERROR_TYPES.map((outcome, place) => [String(place), OUTCOMES[outcome].word])], filterBy("error")),
-    tags.length > 0 && select("Tag", [["", "any"], ...tags.map((tag) => [tag, tag])], filterBy("tag")),
-    number);
   show();
-  return section("cases", "Cases", "Worst first. Open a case to see its documents side by side.",
-    (lines.length < total || run.cases.opened < lines.length) && el("p", { class: "notice", id: "sampled" }, sampledText(run.cases)),
-    controls, table.node);
+  return {
+    node: section("cases", "Cases", "Worst first. Open a case to see its documents side by side.",
+      (lines.length < total || run.cases.opened < lines.length) && el("p", { class: "notice", id: "sampled" }, sampledText(run.cases)),
+      filters.node, searched, table.node),
+    apply, caseHash, state, ranks: () => table.rows(),
+  };
 }
 
 // A score that rests on nothing says so.
@@ -60,13 +168,13 @@ function sampledText({ lines, total, opened }) {
   return `${listed}${openable}. results.jsonl contains all cases. Metrics cover all cases.`;
 }
 
-// All keys and values of a tree as text, for searching.
-function treeTexts(nodes, found = []) {
-  for (const [key, , expected, candidate, comparison, members] of nodes) {
-    if (typeof key === "string") found.push(key);
+// All paths and values of a tree as text, for searching.
+function treeTexts(nodes, found = [], place = "") {
+  for (const node of nodes) {
+    const [key, , expected, candidate, , members] = node, path = nodeAttribute(place, node);
+    if (typeof key === "string") found.push(path);
     for (const slot of [expected, candidate]) if (!isSame(slot) && !["missing", "hidden"].includes(kindOf(slot))) found.push(textOf(slot));
-    if (comparison && comparison.n) found.push(comparison.n);
-    if (members) treeTexts(members, found);
+    if (members) treeTexts(members, found, path);
   }
   return found;
 }

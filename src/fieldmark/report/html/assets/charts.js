@@ -6,25 +6,27 @@
 const TICK_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** (power - 3))).flat();
 const ROW_HEIGHT = 26, MAX_TICKS = 6, PLOT_HEIGHT = 260;
 
-// A bar with parts [css, number, label]; parts also differ by pattern, as the style defines.
+// A bar with parts [css, number, label, href]; parts also differ by pattern, as the style defines. A
+// part with an address is a link for the mouse; the text beside the bar has the same link.
 function stackedBar(parts, { width = 160, height = 12, total = null, label = "" } = {}) {
   const sum = total ?? parts.reduce((all, [, number]) => all + number, 0);
   const present = parts.filter(([, number]) => number);
   const text = label || (present.length ? present : parts).map(([, number, name]) => `${whole(number)} ${name}`).join(", ");
-  const picture = svg("svg", { class: "bar", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": text, preserveAspectRatio: "none" },
+  const picture = svg("svg", { class: "bar", viewBox: `0 0 ${width} ${height}`, width, height, role: parts.some(([, , , href]) => href) ? "group" : "img", "aria-label": text, preserveAspectRatio: "none" },
     svg("title", null, text));
   let left = 0;
-  for (const [css, number] of parts) {
+  for (const [css, number, name, href] of parts) {
     if (!number || !sum) continue;
     const wide = Math.max(number / sum * width, 1.5);
-    picture.append(svg("rect", { class: `fill-${css}`, x: left, y: 0, width: Math.min(wide, width - left), height }));
+    const part = svg("rect", { class: `fill-${css}`, x: left, y: 0, width: Math.min(wide, width - left), height });
+    picture.append(href ? svg("a", { href, tabindex: "-1" }, svg("title", null, `${whole(number)} ${name}`), part) : part);
     left += number / sum * width;
   }
   return picture;
 }
 
-function confusionBar([tp, tn, fp, fn], options) {
-  return stackedBar([["tp", tp, "true positive"], ["tn", tn, "true negative"], ["fp", fp, "false positive"], ["fn", fn, "false negative"]], options);
+function confusionBar(counts, { links = {}, ...options } = {}) {
+  return stackedBar(Object.entries(COUNT_WORDS).map(([name, word], place) => [name, counts[place], word, links[name]]), options);
 }
 
 // A metric from 0 to 1 with its confidence interval. Zero is a mark at the start, undefined a dotted line.

@@ -2,6 +2,7 @@
 
 const CELL = 15;
 const MAX_CELL = 34;
+const AXIS = 14;
 // In the order of the counts in a cell.
 const HEAT_OUTCOMES = [MATCH, WRONG, FORMAT, MISSING, EXTRA, ERROR];
 
@@ -15,7 +16,8 @@ const HEAT_SHAPES = {
   [ERROR]: "M3 5l2-2 2.500 2.500 2.500-2.500 2 2-2.500 2.500 2.500 2.500-2 2-2.500-2.500-2.500 2.500-2-2 2.500-2.500Z",
 };
 
-function heatMap(heat, lines, openCase) {
+// `caseLink` returns the address of a case by its rank, with filters.
+function heatMap(heat, lines, caseLink) {
   const { attributes, starts, cells, rest, listed } = heat;
   if (!attributes.length) return el("p", { class: "quiet" }, "No attribute has mistakes.");
   const columns = starts.length + (rest ? 1 : 0);
@@ -24,7 +26,7 @@ function heatMap(heat, lines, openCase) {
   const step = Math.max(CELL, Math.min(MAX_CELL, Math.floor(840 / columns)));
   const width = columns * step, height = attributes.length * CELL;
   const picture = svg("svg", {
-    class: "heat-picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    class: "heat-picture", viewBox: `0 0 ${width} ${height + AXIS}`, width, height: height + AXIS, role: "img",
     "aria-label": `Heat map of ${plural(attributes.length, "attribute")} by ${plural(listed + rest, "case")}. The tables contain the same data.`,
   });
   attributes.forEach((path, row) => {
@@ -33,21 +35,60 @@ function heatMap(heat, lines, openCase) {
       if (cell) picture.append(heatCell(cell, column * step + (step - CELL) / 2, row, `${path}\n${columnName(column)}\n${cellText(cell)}`));
     });
   });
+  // The number of the first case in some of the columns.
+  const every = Math.ceil(30 / step);
+  for (let column = 0; column < starts.length; column += column ? every : Math.max(every - 1, 1)) {
+    picture.append(svg("text", { class: "heat-label", x: column * step + step / 2, y: height + AXIS - 3, "text-anchor": "middle" }, whole(starts[column] + 1)));
+  }
+  const cursor = svg("rect", { class: "heat-cursor", width: step, height: CELL, visibility: "hidden" });
+  picture.append(cursor);
   function columnName(column) {
     if (column >= spans.length) return `${plural(rest, "case")} not in the list`;
     const [from, to] = spans[column];
     return to - from === 1 ? String(lines[from][0]) : `cases ${whole(from + 1)} to ${whole(to)} of the list`;
   }
-  picture.addEventListener("click", (event) => {
-    const column = Math.floor((event.clientX - picture.getBoundingClientRect().left) / picture.getBoundingClientRect().width * columns);
-    if (column >= 0 && column < spans.length) openCase(spans[column][0]);
-  });
+  // The cases that a cell counts: one case with its field, or those of the column with a mistake.
+  function hrefOf(row, column) {
+    if (column >= spans.length) return null;
+    const [from, to] = spans[column], attribute = attributes[row];
+    return to - from === 1 ? caseLink(from, { attribute }) : casesHref({ attribute, ranks: `${from + 1}-${to}` });
+  }
+  function place(event) {
+    const box = picture.getBoundingClientRect(), scale = box.width / width;
+    return [Math.floor((event.clientY - box.top) / scale / CELL), Math.floor((event.clientX - box.left) / scale / step)];
+  }
+  function open(row, column) {
+    const href = row >= 0 && row < attributes.length && column >= 0 && column < columns ? hrefOf(row, column) : null;
+    if (href) location.href = href;
+  }
+  picture.addEventListener("click", (event) => open(...place(event)));
+  let at = [0, 0];
+  const status = el("p", { class: "quiet heat-status", role: "status" });
+  const scroller = el("div", { class: "heat-scroll", tabindex: "0", role: "group", "aria-label": "Heat map. The arrow keys select a cell, Enter opens its cases.", on: { keydown: pressed, focus: select, blur: () => cursor.setAttribute("visibility", "hidden") } }, picture);
+  const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -columns], End: [0, columns] };
+  function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter") open(...at);
+    else if (event.key in moves) {
+      const [down, right] = moves[event.key];
+      at = [Math.max(0, Math.min(attributes.length - 1, at[0] + down)), Math.max(0, Math.min(columns - 1, at[1] + right))];
+      select();
+    } else return;
+    event.preventDefault();
+  }
+  function select() {
+    const [row, column] = at, cell = cells[row][column];
+    for (const [name, value] of [["x", column * step], ["y", row * CELL], ["visibility", "visible"]]) cursor.setAttribute(name, value);
+    const left = column * step;
+    if (left < scroller.scrollLeft || left + step > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = left - scroller.clientWidth / 2;
+    replace(status, el("bdi", null, shown(attributes[row])), ", ", el("bdi", null, shown(columnName(column))), `: ${cell ? cellText(cell) : "nothing to compare"}`);
+  }
   const names = el("ul", { class: "heat-names", "aria-hidden": "true" },
-    attributes.map((path) => el("li", { title: path }, el("bdi", null, shown(path)))));
-  const axis = single ? "One column per case, worst first. Select a column to open its case"
-    : `${whole(columns)} columns of several cases each, worst first${rest ? `. The last column combines ${plural(rest, "case")} not in the list` : ""}`;
+    attributes.map((path) => el("li", { title: path }, el("bdi", null, shown(path)))), el("li", { class: "heat-axis" }, "case"));
+  const axis = single ? "One column per case, worst first. Select a cell to open its case"
+    : `${whole(columns)} columns of several cases each, worst first. Select a cell to list its cases${rest ? `. The last column combines ${plural(rest, "case")} not in the list` : ""}`;
   return el("figure", { class: "heat" },
-    el("div", { class: "heat-grid" }, names, el("div", { class: "heat-scroll", tabindex: "0", role: "group", "aria-label": "Heat map" }, picture)),
+    el("div", { class: "heat-grid" }, names, scroller), status,
     el("figcaption", null,
       el("span", { class: "legend" }, HEAT_OUTCOMES.map((outcome) => el("span", null,
         svg("svg", { width: CELL, height: CELL, "aria-hidden": "true" }, svg("path", { class: `heat-${OUTCOMES[outcome].css}`, "fill-rule": "evenodd", d: HEAT_SHAPES[outcome] })),

@@ -17,7 +17,7 @@ const FAILURE_TEXTS = {
 
 function overview(run) {
   return section("overview", "Overview", null,
-    run.method.structural_warnings.map((text) => el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(text)))),
+    warningLine(run.method.structural_warnings),
     verdictPanel(run), tileGrid(run.tiles, run.formula),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
@@ -38,10 +38,10 @@ function verdictPanel(run) {
       el("p", { class: "headline" },
         el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
         el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}`),
-      el("p", { class: "chips" }, mistakeChips(ERROR_NAMES.map((name) => errors[name] || 0), { word: true })),
+      el("p", { class: "chips" }, mistakeLinks(ERROR_NAMES.map((name) => errors[name] || 0), {}, { word: true })),
       el("div", { class: "verdict-bar" },
-        stackedBar([["pass", verdicts.pass || 0, "pass"], ["partial", verdicts.partial || 0, "partial"], ["fail", verdicts.fail || 0, "fail"]], { width: 400, height: 8 }),
-        el("span", { class: "quiet" }, `${whole(verdicts.pass || 0)} pass, ${whole(verdicts.partial || 0)} partial, ${whole(verdicts.fail || 0)} fail`)),
+        stackedBar(["pass", "partial", "fail"].map((name) => [name, verdicts[name] || 0, name, casesHref({ verdict: name })]), { width: 400, height: 8 }),
+        el("span", { class: "quiet" }, ["pass", "partial", "fail"].map((name, place) => [place > 0 && ", ", verdicts[name] ? el("a", { href: casesHref({ verdict: name }) }, `${whole(verdicts[name])} ${name}`) : `0 ${name}`]))),
       leftOut(totals)),
     run.gates.length > 0 && gateList(run.gates));
 }
@@ -91,7 +91,11 @@ function tileNode({ label, value, meaning, interval, most, before, note }, digit
 function errorTypes(run) {
   const lines = ERROR_TYPES.map((outcome, place) => ({ outcome, number: run.errors[ERROR_NAMES[place]] || 0 }))
     .sort((one, two) => two.number - one.number)
-    .map(({ outcome, number }) => ({ name: mark(outcome, { word: true }), parts: [[OUTCOMES[outcome].css, number, OUTCOMES[outcome].word]], number: whole(number) }));
+    .map(({ outcome, number }) => {
+      const href = number ? casesHref({ error: errorFilter(outcome) }) : null;
+      const label = mark(outcome, { word: true });
+      return { name: href ? el("a", { class: "chip-link", href }, label) : label, parts: [[OUTCOMES[outcome].css, number, OUTCOMES[outcome].word, href]], number: whole(number) };
+    });
   return el("div", { class: "panel" }, el("h3", null, "Mistakes by type"), barList(lines));
 }
 
@@ -100,8 +104,8 @@ function domains(run) {
   const lines = wrong.slice(0, 8).map(([name, attributes, fields, ...mistakes]) => {
     const sum = mistakes.reduce((all, number) => all + number, 0);
     return {
-      name: el("bdi", { class: "key", title: name }, shown(name)),
-      parts: ERROR_TYPES.map((outcome, place) => [OUTCOMES[outcome].css, mistakes[place], OUTCOMES[outcome].word]),
+      name: el("a", { href: casesHref({ attribute: `${fieldPath("", name)}.**` }), title: name }, el("bdi", { class: "key" }, shown(name))),
+      parts: ERROR_TYPES.map((outcome, place) => [OUTCOMES[outcome].css, mistakes[place], OUTCOMES[outcome].word, casesHref({ attribute: `${fieldPath("", name)}.**`, error: errorFilter(outcome) })]),
       number: whole(sum), detail: `of ${whole(fields)}`,
     };
   });
@@ -111,30 +115,33 @@ function domains(run) {
     more > 0 && el("p", { class: "quiet" }, `… and ${plural(more, "more domain")} with mistakes`));
 }
 
-function worstFields(run) {
+// `lines` are the cases of the list, and `caseLink` returns the address of one of them by its rank.
+function worstFields(run, caseLink) {
+  const filters = (row) => ({ attribute: row[0], error: errorFilter(row[1]) });
   const table = sortableTable({
     caption: "Most frequent mistakes", step: 10, empty: "No mistakes",
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[2] && el("span", { class: "detail" }, reasonText(row[2]))] },
+      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [el("a", { href: casesHref(filters(row)) }, pathText(row[0])), row[2].length > 0 && el("span", { class: "detail" }, row[2].map(([reason, times]) => `${reasonText(reason)} × ${whole(times)}`).join(", "))] },
       { name: "mistake", label: "Outcome", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
       { name: "times", label: "Mistakes", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
-      { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => whole(row[4]) },
+      { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => el("a", { href: casesHref(filters(row)), "aria-label": `${plural(row[4], "case")}, ${row[0]}` }, whole(row[4])) },
       { name: "example", label: "Example (expected, predicted)", css: "example", cell: exampleCell },
     ],
   });
   table.show(run.mistakes);
-  return section("mistakes", "Worst fields", "Mistakes grouped by attribute, outcome and reason, most frequent first.", repeatedErrors(run.repeated), table.node);
-  function exampleCell([, , , , , rank, expected, candidate]) {
+  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", repeatedErrors(run.repeated), table.node);
+  function exampleCell(row) {
+    const [, , , , , rank, path, expected, candidate] = row;
     if (rank === null || rank === undefined) return DASH;
-    const link = el("a", { href: `#case-${rank + 1}` }, shown(String(run.cases.lines[rank][0])));
+    const link = el("a", { href: caseLink(rank, { ...filters(row), path }) }, shown(String(run.cases.lines[rank][0])));
     if (kindOf(expected) === "hidden") return link;
     const [one, two] = bothValues(expected, candidate);
     return el("div", { class: "stacked" }, el("span", { class: "side" }, one), el("span", { class: "side" }, two), link);
   }
 }
 
-function heatSection(run, openCase) {
+function heatSection(run, caseLink) {
   const shownRows = run.heat.attributes.length, all = run.attributes.length;
   return section("heat", "Heat map", `${shownRows < all ? `Attributes with the most mistakes (${whole(shownRows)} of ${whole(all)})` : "All attributes"}, by case.`,
-    el("div", { class: "panel" }, heatMap(run.heat, run.cases.lines, openCase)));
+    el("div", { class: "panel" }, heatMap(run.heat, run.cases.lines, caseLink)));
 }

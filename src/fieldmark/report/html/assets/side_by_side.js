@@ -34,12 +34,6 @@ function nodeName([key, , , candidate, , members]) {
   return key[0] === null ? `extra ${JSON.stringify(content(candidate, members))}` : `item ${JSON.stringify(key[0])}`;
 }
 
-// The path of a node, as in the results; without values, the key of a node is its path.
-function nodePath(parent, [key, , expected]) {
-  if (key === "" || (!Array.isArray(key) && kindOf(expected) === "hidden")) return key || parent;
-  return fieldPath(parent, key).replace(/^\+/, "");
-}
-
 function countRows(rows) {
   return rows.reduce((all, row) => countRows(row.members).map((number, place) => number + all[place]
     + (row.isField ? [1, Number(row.differs), Number(row.isWrong)][place] : 0)), [0, 0, 0]);

@@ -9,7 +9,7 @@ function sliceTable([key, titles, rows, [slices, spread]]) {
   const table = sortableTable({
     caption: `Slices by ${key}`, step: 25, empty: "No slices.",
     columns: [
-      { name: "slice", label: "Slice", value: (row) => row[0], cell: (row) => [el("bdi", { class: "literal" }, shown(row[0])), [...row[4], ...(row[5] ? ["few cases"] : [])].map((note) => [" ", el("span", { class: "tile-note" }, note)])] },
+      { name: "slice", label: "Slice", value: (row) => row[0], cell: (row) => [el("a", { href: casesHref({ slice: sliceName(key, row[0]) }) }, el("bdi", { class: "literal" }, shown(row[0]))), [...row[4], ...(row[5] ? ["few cases"] : [])].map((note) => [" ", el("span", { class: "tile-note" }, note)])] },
       { name: "cases", label: "Cases", numeric: true, value: (row) => row[1], cell: (row) => whole(row[1]) },
       { ...metric(titles[0], 0), cell: (row) => [el("span", { class: "f1" }, rate(row[2][0])), row[3] && el("span", { class: "interval", title: "95% confidence interval" }, `${rate(row[3][0], 2)}${DASH}${rate(row[3][1], 2)}`)] },
       { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[4].length ? null : row[2][0], row[3]) },

@@ -1,0 +1,45 @@
+"""`fieldmark explain`: why a field of a case has its outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fieldmark.api.explain import explain
+from fieldmark.api.runs import find_run
+from fieldmark.cli.help import make_command
+from fieldmark.cli.options import output_options, root_option
+from fieldmark.cli.output import OutputOptions, OutputViews
+
+__all__ = ["command"]
+
+
+@make_command(
+    examples=(
+        "fieldmark explain latest invoice-17 total",
+        "fieldmark explain latest invoice-17 'items[2].price' --format json",
+    ),
+)
+@click.argument("run")
+@click.argument("case")
+@click.argument("path")
+@root_option
+@output_options
+def command(run: str, case: str, path: str, *, root: Path, output: OutputOptions) -> None:
+    """Explain the outcome of the field PATH of a CASE of RUN.
+
+    Shows the attribute and the aligned items of the field, the comparator with its options and
+    where its rule comes from, the similarity and the threshold, the outcome, and what it costs
+    under the convention. Nothing is compared again, and what the run does not contain is named. RUN
+    is a directory, an id or the start of an id, a tag, or `latest`.
+    """
+    found = explain(find_run(run, root), case, path)
+    from fieldmark.report import explain_view as view
+
+    OutputViews(
+        json=found.to_dict,
+        table=lambda: view.explain_view(found),
+        markdown=lambda: view.explain_markdown(found),
+        csv=lambda: view.explain_csv(found),
+    ).print(output)

@@ -1,0 +1,83 @@
+// Links from a figure to the cases that it counts, and from a case to one of its fields. The report
+// has its state after the hash, the web application in the query.
+
+const CASE_FILTERS = ["text", "verdict", "error", "attribute", "tag", "slice", "pattern", "expected", "found", "ranks", "sort"];
+const IN_REPORT = document.getElementById("opened") !== null;
+const COUNT_WORDS = { tp: "true positive", tn: "true negative", fp: "false positive", fn: "false negative" };
+
+// Filters as a query with a question mark; those without a value are left out.
+function filterQuery(values) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== null && value !== undefined && value !== "" && value !== false) parameters.set(name, value);
+  }
+  const text = parameters.toString();
+  return text ? `?${text}` : "";
+}
+
+function filtersIn(text) {
+  const found = new URLSearchParams(text);
+  return Object.fromEntries(CASE_FILTERS.map((name) => [name, found.get(name) || ""]));
+}
+
+function casesHref(filters) {
+  const text = filterQuery(filters);
+  return IN_REPORT ? `#cases${text}` : `${text || "?"}#cases`;
+}
+
+// The name of the section or case in the hash of a report, and the query after it.
+function hashParts() {
+  const [, name, text] = /^#([^?]*)(?:\?(.*))?$/.exec(location.hash) || [null, "", ""];
+  return { name, text: text || "" };
+}
+
+// The value of the `error` filter for the number of an outcome.
+function errorFilter(outcome) {
+  return outcome === ERROR ? "error" : ERROR_NAMES[ERROR_TYPES.indexOf(outcome)];
+}
+
+function errorWord(name) {
+  return COUNT_WORDS[name] || (name === "error" ? "error" : OUTCOMES[ERROR_TYPES[ERROR_NAMES.indexOf(name)]].word);
+}
+
+// Chips for the types of mistakes that occur, as links to their cases.
+function mistakeLinks(counts, filters, options) {
+  const chips = mistakeChips(counts, options);
+  ERROR_TYPES.map((outcome, place) => [outcome, counts[place]]).filter(([, count]) => count).sort((one, two) => two[1] - one[1])
+    .forEach(([outcome], place) => {
+      const chip = chips.children[place];
+      const link = el("a", { class: "chip-link", href: casesHref({ ...filters, error: errorFilter(outcome) }) });
+      chip.replaceWith(link);
+      link.append(chip);
+    });
+  return chips;
+}
+
+// A state of the page in its URL, such as the order of a table: {read(), write(value)}.
+function stateInUrl(name, section) {
+  return {
+    read: () => new URLSearchParams(IN_REPORT ? hashParts().text : location.search).get(name) || "",
+    write(value) {
+      const parameters = new URLSearchParams(IN_REPORT ? hashParts().text : location.search);
+      if (value) parameters.set(name, value);
+      else parameters.delete(name);
+      const text = parameters.toString() && `?${parameters}`;
+      history.replaceState(null, "", IN_REPORT ? `#${section}${text}` : `${location.pathname}${text}${location.hash}`);
+    },
+  };
+}
+
+// Whether an attribute is selected by a filter; `vendor.**` selects all below a key.
+function selectsAttribute(filter, path) {
+  if (!filter.endsWith(".**")) return path === filter;
+  const above = filter.slice(0, -3);
+  return path === above || (path.startsWith(above) && [".", "["].includes(path[above.length]));
+}
+
+// Warnings as one line that can be opened.
+function warningLine(texts) {
+  if (!texts || !texts.length) return null;
+  return el("details", { class: "notice warnings" },
+    el("summary", null, el("strong", null, plural(texts.length, "warning")), " ", el("bdi", { class: "warning-start" }, shown(texts[0]))),
+    el("ul", null, texts.map((text) => el("li", null, el("bdi", { class: "literal" }, shown(text))))));
+}

@@ -1,0 +1,26 @@
+// The worst fields, values and heat map of a run; of a large run on request.
+
+import { query, request } from "./api.js";
+import { button, el, heatSection, replace, section, valueTableSection, worstFields } from "./report.js";
+import { problem } from "./page.js";
+
+const MANY = 2000;
+
+export function runMistakes(run, page) {
+  const place = el("div", { id: "run-mistakes" });
+  async function load() {
+    replace(place, el("p", { class: "quiet", role: "status" }, "Reading all mistakes…"));
+    try {
+      const found = await request(`/api/runs/${run}/mistakes`);
+      const numbers = new Map(found.cases.map(([rank, number]) => [rank, number]));
+      const view = { ...page, ...found, cases: { lines: Object.fromEntries(found.cases.map(([rank, , id]) => [rank, [id]])) } };
+      const link = (rank, filters) => `/runs/${run}/cases/${numbers.get(rank)}${query(filters)}`;
+      replace(place, worstFields(view, link), found.value_tables.length > 0 && valueTableSection(view), heatSection(view, link));
+    } catch (error) {
+      replace(place, problem(error));
+    }
+  }
+  if (page.totals.total <= MANY) load();
+  else replace(place, section("mistakes", "Worst fields", "Mistakes by attribute with examples, tables of values and the heat map. All cases are read for it.", button("Show worst fields", load, { id: "show-mistakes" })));
+  return place;
+}
