@@ -242,6 +242,7 @@ def _resolve(schema, schemas):
 def test_every_example_of_the_api_reference_works(read_only_server):  # noqa: F811
     document = read_only_server.client.get("/api/openapi.json").json()
     schemas = document["components"]["schemas"]
+    run = read_only_server.run()
     tried = 0
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -250,6 +251,8 @@ def test_every_example_of_the_api_reference_works(read_only_server):  # noqa: F8
                 continue
             schema = _resolve(body["content"]["application/json"]["schema"], schemas)
             for example in schema["examples"]:
+                if "runs" in example:  # the ids of an example are not those of this server
+                    example["runs"] = [run for _ in example["runs"]]
                 response = read_only_server.client.request(method, path, json=example)
                 assert response.status_code in {200, 202, 403}, (path, response.text)
                 tried += 1
