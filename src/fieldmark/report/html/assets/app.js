@@ -8,7 +8,7 @@ function start() {
   const sections = [
     ["overview", "Overview", () => overview(run)],
     ["charts", "Charts", () => chartSection(run, { scores: run.scores, attributeHref: (attribute) => hashAddress("cases", { attribute }) })],
-    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, before)]] : []),
+    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, opened, before)]] : []),
     ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
