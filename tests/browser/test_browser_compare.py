@@ -89,7 +89,8 @@ def check_accessibility(page, *schemes):
 def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     url = f"{server.url}/diff?a=first&b=second"
     goto(page, url, "document.querySelector('#changed tbody a')")
-    assert page.text("#conclusion").startswith("Better · macro F1 by attribute 0.")
+    assert page.text("#conclusion").startswith("Better overall: total is better (0.")
+    assert " · macro F1 by attribute 0." in page.text("#conclusion")
     assert "95% CI +0." in page.text("#conclusion")
     check_accessibility(page, "dark")
     # The chart names every changed attribute; a thick line is significant.
@@ -113,6 +114,13 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     page.press("Enter", 13)
     page.wait("location.hash === '#changed' && document.querySelector('#changed tbody a')")
     assert page.run("document.querySelector('#changed-attribute').value") == attribute
+    page.settle()
+    assert 0 <= page.run("document.querySelector('#changed').getBoundingClientRect().top") < 200
+    # The attributes of the headline are links as well; rows show the values of changed fields.
+    page.click("#conclusion a")
+    page.wait("location.search.endsWith('attribute=total&direction=improved')")
+    page.wait("document.querySelector('#changed .changed-values')")
+    assert page.text("#changed .changed-values").split()[::2] == ["expected", "before", "after"]
     page.choose("#changed-attribute", "vendor.name")
     page.wait("document.querySelector('#changed [role=status]').textContent === '7 changed cases'")
     page.choose("#changed-direction", "worse")

@@ -67,19 +67,20 @@ def test_equal_runs_have_no_difference(runs, command, other):
 def test_all_formats_have_the_same_results(runs, command):
     table = command("diff", "bad", "good").out
     assert (
-        "Better: macro F1 by attribute 0.750 → 0.958 (+0.208, 95% CI +0.142 to +0.275, p <0.001)"
-        in table
+        "Better overall: total is better (0.500 → 0.917); macro F1 by attribute 0.750 → 0.958"
+        " (+0.208, 95% CI +0.142 to +0.275, p <0.001)" in table
     )
-    assert "attributes: 1 better\n" in table
     assert "over 60 cases: 25 improved, 0 worse, 35 unchanged" in table
     assert "convention confusion; score of a case: macro F1 by attribute\n" in table
     assert "cases that now pass: 25; no longer pass: 0 (p <0.001)\n" in table
-    assert "25 cases improved:\n  30  0.500 → 1.000  total: wrong value → match\n" in table
+    changed = "30  0.500 → 1.000  total: wrong value → match"
+    assert f"25 cases improved:\n  {changed} (expected 30: -1 → 30)\n" in table
     assert "  … and 15 more cases; --format json lists all\n" in table
     assert "fields: wrong value → match 25\n" in table
     assert "worse:" not in table
     markdown = command("diff", "bad", "good", "--format", "markdown").out
     assert "| total | 0.500 | 0.917 | **+0.417** |" in markdown
+    assert f"- {changed}\n" in markdown  # no values of documents in a pull request
     listed = list(
         csv.DictReader(io.StringIO(command("diff", "bad", "good", "--format", "csv").out))
     )
@@ -114,7 +115,9 @@ def test_five_of_five_changed_cases_are_too_few_to_tell(folder, command, improve
 
 def test_every_case_that_got_worse_is_listed_with_its_fields(runs, command):
     table = command("diff", "good", "bad").out
-    assert "25 cases worse:\n  30  1.000 → 0.500  total: match → wrong value\n" in table
+    assert (
+        "25 cases worse:\n  30  1.000 → 0.500  total: match → wrong value (expected 30: " in table
+    )
     worse = command("diff", "good", "bad", "--format", "json").summary["worse"]
     assert [case["case_id"] for case in worse] == [str(n) for n in range(30, 55)]
     assert {json.dumps(case["fields"]) for case in worse} == {
@@ -279,7 +282,7 @@ def test_structural_warnings_of_both_runs_come_first(folder, command):
     assert both == [f"warning: both runs: {text}"]
     table = " ".join(command("diff", "wrapped", "good").out.split())
     assert table.startswith("warning: wrapped: ")
-    assert table.index("warning: wrapped: ") < table.index("Better: ")
+    assert table.index("warning: wrapped: ") < table.index("Better overall")
     markdown = command("diff", "wrapped", "good", "--format", "markdown").out
     assert markdown.startswith("> warning: wrapped: ")
     assert command("diff", "wrapped", "good", "--format", "csv").err.startswith(
@@ -554,10 +557,11 @@ def test_the_primary_metric_of_the_convention_leads_and_decides(profiles, comman
     assert "safety" not in result["metrics"]
     assert result["attributes"]["mood"]["word"] == "better"
     table = command("diff", "extra", "fewer").out
-    assert table.startswith("Worse: RQS 0.800 → 0.725 (-0.075, p <0.001) over 20 cases: ")
+    assert table.startswith("Worse overall: age is worse (1.000 → 0.000), but mood is better ")
+    assert "; RQS 0.800 → 0.725 (−0.075, p <0.001) over 20 cases: " in table  # noqa: RUF001
     assert table.partition("Metric")[2].splitlines()[1].startswith("RQS ")
     markdown = command("diff", "extra", "fewer", "--format", "markdown").out
-    assert "| hallucination | 0.333 | 0.000 | **-0.333** |" in markdown
+    assert "| hallucination | 0.333 | 0.000 | **−0.333** |" in markdown  # noqa: RUF001
 
 
 def test_quality_metrics_of_other_conventions_are_neither_better_nor_worse(profiles, command):

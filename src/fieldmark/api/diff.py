@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +16,10 @@ from fieldmark.api.recount import (
     paired_cases,
     stored_run,
 )
-from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.errors import ConfigError, DataError, OptionError, Problem
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
+    CaseChange,
     CaseInRun,
     MetricDifference,
     PairedCases,
@@ -26,6 +27,7 @@ from fieldmark.metrics.difference import (
     paired_metrics,
     paired_slices,
 )
+from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -36,7 +38,7 @@ from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import target_change
-from fieldmark.wire.run_diff import RunDiff, RunName
+from fieldmark.wire.run_diff import ChangedValues, RunDiff, RunName, field_values
 from fieldmark.wire.summary import summary_to_json
 
 if TYPE_CHECKING:
@@ -175,16 +177,42 @@ def diff(
         primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
         only_before=gathered.only[0],
         only_after=gathered.only[1],
+        new_errors=gathered.repeated[1].not_in(gathered.repeated[0]),
+        fixed_errors=gathered.repeated[0].not_in(gathered.repeated[1]),
         gates=check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop),
         warnings=tuple(_structural_warnings(old, new)),
         notes=(*notes, *gathered.notes(old.path.name, new.path.name)),
+        values_of=lambda changes: _changed_values(old, new, changes),
     )
+
+
+def _changed_values(
+    before: StoredRun, after: StoredRun, changes: Sequence[CaseChange]
+) -> ChangedValues:
+    """Read the values of the changed fields of some cases, unless a run has been deleted."""
+    wanted = {change.case_id: change for change in changes}
+    if not wanted:
+        return {}
+    try:
+        old, new = ({case.id: case for case in run.find_all(wanted)} for run in (before, after))
+    except (OSError, DataError):
+        return {}
+    return {
+        case_id: values
+        for case_id, change in wanted.items()
+        if case_id in old
+        and case_id in new
+        and (values := field_values(change, old[case_id], new[case_id]))
+    }
 
 
 @dataclass(slots=True)
 class _GatheredCases:
-    """The numbers of cases that were not paired, or have different ground truth."""
+    """The cases that were not paired or have different ground truth, and repeated errors."""
 
+    repeated: tuple[RepeatedErrors, RepeatedErrors] = field(
+        default_factory=lambda: (RepeatedErrors(), RepeatedErrors())
+    )
     only: list[int] = field(default_factory=lambda: [0, 0])
     other_truth: int = 0
     failed: int = 0
@@ -281,6 +309,10 @@ def _gather(
             first.add(old)
             second.add(new)
             pairs.add(old.id, case_in_run(old, first), case_in_run(new, second))
+            # Other rules find other errors in the same values.
+            if pairs.comparable and old.has_values and new.has_values:
+                gathered.repeated[0].add(old.outcomes, first.table, old.case)
+                gathered.repeated[1].add(new.outcomes, second.table, new.case)
             if sliced.keys:
                 sliced.add(old, new)
         elif (old is not None and old.id in second.failed) or (

@@ -159,12 +159,15 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
 
 
 def _without_values(compared: DiffResult) -> DiffResult:
-    """Return a comparison without warnings and slices, which may quote values, except tags."""
+    """Return a comparison without values, and warnings and slices that may quote them."""
     tags = f"{TAG}="
     slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
     return replace(
         compared,
         warnings=(),
+        new_errors=(),
+        fixed_errors=(),
+        values_of=lambda _: {},
         metrics=replace(compared.metrics, slices=slices),
         sliced={name: each for name, each in compared.sliced.items() if name in slices},
     )

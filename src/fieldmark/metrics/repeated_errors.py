@@ -31,6 +31,7 @@ from fieldmark.values.text import plural
 __all__ = ["RepeatedError", "RepeatedErrors", "RepeatedKind", "repeated_in_case"]
 
 _LAST_KEY: Final = re.compile(r'(?:\.?[^.\[\]"]+|\["(?:[^"\\]|\\.)*"\])\Z')
+_NUMERIC_DATE: Final = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})(\2.*)", re.DOTALL)
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _IN_CASE, _IN_RUN = 2, 3
@@ -179,6 +180,17 @@ class RepeatedErrors:
         self._count()
         return _sorted(self._found.errors(_IN_RUN))
 
+    def not_in(self, other: RepeatedErrors) -> tuple[RepeatedError, ...]:
+        """Return the errors that are not repeated in another run, those of most values first."""
+        theirs = other._found.findings
+        found = []
+        for error in self.errors():
+            times = theirs[_Finding(error.kind, error.attributes, error.factor)]
+            # A few values more than before are no other error.
+            if times < _IN_RUN and 2 * times <= error.values:
+                found.append(error)
+        return tuple(found)
+
     def _count(self) -> None:
         if self._table is not None:
             self._found.count(self._cells, self._table)
@@ -243,11 +255,21 @@ def _find(block: Outcomes, places: Sequence[_Place], case: Case, found: _Found) 
         found.wrong[pair.attribute] += 1
         if (factor := scale_factor(pair.expected, pair.candidate)) is not None:
             found.findings[_Finding(RepeatedKind.SCALE, (pair.attribute,), factor)] += 1
-        elif isinstance(pair.candidate, str) and is_date_swapped(pair.expected, pair.candidate):
+        elif _is_swapped(pair.expected, pair.candidate):
             found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (pair.attribute,))] += 1
     for members in by_parent.values():
         if len(members) > 1:
             found.findings.update(_moved(members))
+
+
+def _is_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
+    """Return whether day and month are swapped, also if that is no date: 18/02/2024, 02/18/2024."""
+    if not isinstance(expected, str) or not isinstance(candidate, str):
+        return False
+    ours, theirs = map(_NUMERIC_DATE.fullmatch, (expected, candidate))
+    if ours and theirs:
+        return (ours[3], ours[2], ours[1], ours[4]) == theirs.groups()
+    return is_date_swapped(expected, candidate)
 
 
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:

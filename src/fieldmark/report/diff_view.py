@@ -12,21 +12,23 @@ from rich.text import Text
 from fieldmark.metrics.difference import CaseChange, DiffVerdict, MetricDifference
 from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.slices import slice_text
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonValue, Missing
 from fieldmark.report.diff_words import (
     conclusion,
     explanation,
     interval_text,
     named_p,
     p_value,
+    repeated_lines,
     signed,
 )
+from fieldmark.report.exports.common import json_text
 from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
-from fieldmark.values.text import plural
-from fieldmark.wire.run_diff import RunDiff
+from fieldmark.values.text import plural, shorten
+from fieldmark.wire.run_diff import FieldValues, RunDiff
 
 __all__ = ["diff_csv", "diff_markdown", "diff_view"]
 
@@ -46,6 +48,7 @@ _MAX_NAMES: Final = 10
 _MAX_CASES: Final = {"worse": 100, "improved": 10}
 """Cases that are listed: those that got worse decide about a release."""
 _MAX_FIELDS: Final = 3
+_MAX_VALUE: Final = 40
 
 
 def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
@@ -59,6 +62,7 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
         *(one_line(f"· {note}", "dim") for note in diff.notes),
         one_line(conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
         *([one_line(explanation(diff), "dim")] if explanation(diff) else []),
+        *map(one_line, repeated_lines(diff)),
         one_line(_conventions(diff), "dim"),
         Text(),
         metrics,
@@ -82,14 +86,19 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
 
 
 def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
-    """Return a summary for a pull request: conclusion, gates, metrics and changed cases."""
+    """Return a summary for a pull request: conclusion, gates, metrics and changed cases.
+
+    It has no values of documents, which may be confidential.
+    """
     gates = [f"- {visible(gate_line(gate))}" for gate in diff.gates]
     ranked = _ranked(diff.attributes)
     lines = [
         *(f"> warning: {for_markdown(text)}\n" for text in diff.warnings),
-        conclusion(diff),
+        conclusion(diff, for_markdown),
         "",
         *([explanation(diff), ""] if explanation(diff) else []),
+        *(f"- {for_markdown(text)}" for text in repeated_lines(diff)),
+        *([""] if repeated_lines(diff) else []),
         _conventions(diff),
         "",
         *gates,
@@ -226,7 +235,10 @@ def _mistakes(diff: RunDiff) -> Table:
     for name, (before, after) in diff.mistakes.items():
         change = after - before
         table.add_row(
-            outcome_text(name), str(before), str(after), f"{change:+d}" if change else "·"
+            outcome_text(name),
+            str(before),
+            str(after),
+            f"{change:+d}".replace("-", "−") if change else "·",  # noqa: RUF001 - a minus
         )
     return table
 
@@ -243,7 +255,9 @@ def _changes(diff: RunDiff) -> Iterator[Text]:
             continue
         yield one_line(f"{plural(len(changes), 'case')} {title}:", style)
         most = _MAX_CASES[title]
-        yield from (one_line(f"  {_case_line(each)}") for each in changes[:most])
+        values = diff.values_of(changes[:most])
+        for each in changes[:most]:
+            yield one_line(f"  {_case_line(each, values.get(each.case_id, ()))}")
         if len(changes) > most:
             more = plural(len(changes) - most, "more case")
             yield one_line(f"  … and {more}; --format json lists all", "dim")
@@ -254,16 +268,23 @@ def _changes(diff: RunDiff) -> Iterator[Text]:
         yield one_line(f"fields: {_first(shifts)}")
 
 
-def _case_line(change: CaseChange) -> str:
-    """Return a case with its scores and the first of its changed fields."""
+def _case_line(change: CaseChange, values: Sequence[FieldValues] = ()) -> str:
+    """Return a case with its scores and the first of its changed fields, with given values."""
     fields = [
         f"{visible(path)}: {outcome_text(before)} → {outcome_text(after)}"
         for path, before, after in change.fields[:_MAX_FIELDS]
     ]
+    for place, each in enumerate(values[:_MAX_FIELDS]):
+        expected, before, after = (visible(_value_text(value)) for value in each)
+        fields[place] += f" (expected {expected}: {before} → {after})"
     if len(change.fields) > _MAX_FIELDS:
         fields.append(f"… and {plural(len(change.fields) - _MAX_FIELDS, 'more field')}")
     scores = f"{number(change.before)} → {number(change.after)}"
     return f"{visible(change.case_id)}  {scores}  {'; '.join(fields)}".rstrip()
+
+
+def _value_text(value: JsonValue | Missing) -> str:
+    return "absent" if isinstance(value, Missing) else shorten(json_text(value), _MAX_VALUE)
 
 
 def _first(names: Sequence[str]) -> str:

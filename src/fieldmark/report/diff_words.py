@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
-from fieldmark.metrics.difference import DiffVerdict, Direction
+from fieldmark.metrics.difference import DiffVerdict, Direction, MetricDifference
 from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.repeated_errors import RepeatedError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import number
+from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 from fieldmark.wire.run_diff import RunDiff
 
@@ -21,31 +23,95 @@ __all__ = [
     "interval_text",
     "named_p",
     "p_value",
+    "repeated_lines",
     "signed",
 ]
 
 _SMALLEST_P: Final = 0.001
+_MAX_NAMED: Final = 3
+"""The number of attributes of each direction that a headline names."""
+_MAX_REPEATED: Final = 5
+_DIRECTIONS: Final = {DiffVerdict.WORSE: Direction.WORSE, DiffVerdict.BETTER: Direction.IMPROVED}
 
 
-def conclusion(diff: RunDiff) -> str:
-    """Return the headline, the numbers of changed cases, and the attributes that changed."""
+class _Part(NamedTuple):
+    """A part of the headline; the name of an attribute is a link to the cases that changed."""
+
+    text: str
+    attribute: str | None = None
+    direction: str | None = None
+
+
+def conclusion(diff: RunDiff, escape: Callable[[str], str] = visible) -> str:
+    """Return the headline and the numbers of changed cases; names of attributes are escaped."""
     if not diff.comparable:
-        return headline(diff)
+        return headline(diff, escape)
     counts = ", ".join(
         f"{count} {way.replace('_', ' ')}"
         for way, count in diff.case_counts.items()
         if count or way != Direction.NOT_SCORED
     )
-    words = Counter(each.word for each in diff.attributes.values())
-    significant = (DiffVerdict.WORSE, DiffVerdict.BETTER)
-    changed = [f"{words[word]} {word.value}" for word in significant if word in words]
-    attributes = f"; attributes: {', '.join(changed)}" if changed else ""
-    return f"{headline(diff)}: {counts}{attributes}"
+    return f"{headline(diff, escape)}: {counts}"
 
 
-def headline(diff: RunDiff) -> str:
-    """Return the verdict with the difference of the first metric and its interval."""
-    return f"{_capitalized(diff.word)}: {_evidence(diff)}"
+def headline(diff: RunDiff, escape: Callable[[str], str] = visible) -> str:
+    """Return the verdict, the attributes that changed, and the difference of the first metric."""
+    changed = "".join(
+        escape(part.text) if part.attribute else part.text for part in _changed_attributes(diff)
+    )
+    return f"{_capitalized(diff.word)}{changed}{';' if changed else ':'} {_evidence(diff)}"
+
+
+def _changed_attributes(diff: RunDiff) -> Iterator[_Part]:
+    """Yield what the headline says after the verdict about attributes that changed significantly.
+
+    The averages of a metric can hide them: one attribute is better, and another one worse.
+    """
+    groups = {
+        word: sorted(
+            (item for item in diff.attributes.items() if item[1].word is word),
+            key=lambda item: (-abs(item[1].delta or 0.0), item[0]),
+        )
+        for word in _DIRECTIONS
+    }
+    groups = {word: found for word, found in groups.items() if found}
+    agrees = next(iter(groups), None) is diff.word
+    if groups:
+        yield _Part(" overall: " if agrees else " overall, but ")
+    for place, (word, found) in enumerate(groups.items()):
+        if place and agrees:
+            yield _Part(", but ")
+        elif place:
+            yield _Part(" and " if all(len(each) == 1 for each in groups.values()) else ", and ")
+        yield from _changed_group(word, found)
+
+
+def _changed_group(word: DiffVerdict, found: list[tuple[str, MetricDifference]]) -> Iterator[_Part]:
+    for place, (name, each) in enumerate(found[:_MAX_NAMED]):
+        if place:
+            yield _Part(" and " if place + 1 == len(found) else ", ")
+        yield _Part(name, name, _DIRECTIONS[word].value)
+        if len(found) == 1:
+            yield _Part(f" is {word.value}")
+        yield _Part(f" ({number(each.before)} → {number(each.after)})")
+    if len(found) > _MAX_NAMED:
+        yield _Part(f" and {len(found) - _MAX_NAMED} more")
+    if len(found) > 1:
+        yield _Part(f" are {word.value}")
+
+
+def repeated_lines(diff: RunDiff) -> list[str]:
+    """Return the repeated errors that only the second run has, and those that only the first has.
+
+    Those of most values come first.
+    """
+    return [*_repeated("New", diff.new_errors), *_repeated("Fixed", diff.fixed_errors)]
+
+
+def _repeated(title: str, errors: tuple[RepeatedError, ...]) -> Iterator[str]:
+    yield from (f"{title}: {each.text}" for each in errors[:_MAX_REPEATED])
+    if len(errors) > _MAX_REPEATED:
+        yield f"{title}: {plural(len(errors) - _MAX_REPEATED, 'more repeated error')}"
 
 
 def explanation(diff: RunDiff) -> str:
@@ -72,6 +138,8 @@ def conclusion_to_json(diff: RunDiff) -> JsonObject:
         "verdict": _capitalized(diff.word),
         "evidence": _evidence(diff),
         "explanation": f"{_capitalized(text)}." if text else "",
+        "changed": [list(part) for part in _changed_attributes(diff)],
+        "repeated": list(repeated_lines(diff)),
     }
 
 
@@ -106,9 +174,17 @@ def p_value(p: float) -> str:
 
 def signed(value: float | None) -> str:
     """Return a difference with its sign; a dot for no difference."""
-    return number(None) if value is None else f"{value:+.3f}" if value else "·"
+    return number(None) if value is None else _with_sign(value) if value else "·"
 
 
 def interval_text(interval: Interval | None) -> str:
     """Return the confidence interval of a difference."""
-    return number(None) if interval is None else f"{interval[0]:+.3f} to {interval[1]:+.3f}"
+    if interval is None:
+        return number(None)
+    return f"{_with_sign(interval[0])} to {_with_sign(interval[1])}"
+
+
+def _with_sign(value: float) -> str:
+    """Return a number with its sign, if it is not zero after rounding."""
+    text = f"{value:+.3f}"
+    return text[1:] if not float(text) else text.replace("-", "−")  # noqa: RUF001 - a minus

@@ -601,7 +601,7 @@ class DiffCasesQuery(_Paged):
     ] = None
     attribute: Annotated[str, Field(max_length=2000)] | None = None
     slice: Annotated[str, Field(max_length=2000, description="As `KEY=VALUE`.")] | None = None
-    text: Annotated[_Short, Field(description="Part of a case id.")] = ""
+    text: Annotated[_Short, Field(description="Text in an id, tag, path or value.")] = ""
     force: bool = False
     rescore: bool = False
 

@@ -46,15 +46,14 @@ class RunDiffs:
         direction: Direction | None,
         attribute: str | None,
         within: str | None,
-        text: str,
     ) -> list[tuple[Direction, CaseChange]]:
         """Return the changed cases that match filters; the lists of the last filters are cached."""
-        key = (id(found), direction, attribute, within, text)
+        key = (id(found), direction, attribute, within)
         with self._lock:
             selected = self._selected.pop(key, None)
             if selected is None:
                 selected = found.changed_cases(
-                    direction=direction, attribute=attribute, within=within, text=text
+                    direction=direction, attribute=attribute, within=within
                 )
             self._selected[key] = selected
             _drop_oldest(self._selected)

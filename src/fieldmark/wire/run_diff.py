@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from fieldmark.metrics.difference import (
     CaseChange,
@@ -15,12 +16,52 @@ from fieldmark.metrics.difference import (
     PairedMetrics,
 )
 from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.repeated_errors import RepeatedError
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.improvement import repeated_error_to_json
 from fieldmark.wire.summary import gate_to_json
 
-__all__ = ["RunDiff", "RunName", "case_to_json"]
+__all__ = ["ChangedValues", "FieldValues", "RunDiff", "RunName", "case_to_json", "field_values"]
+
+
+class FieldValues(NamedTuple):
+    """The expected value of a changed field, and what the runs predicted."""
+
+    expected: JsonValue | Missing = MISSING
+    before: JsonValue | Missing = MISSING
+    after: JsonValue | Missing = MISSING
+
+
+ChangedValues: TypeAlias = Mapping[str, Sequence[FieldValues]]
+"""The values of changed fields by case id; cases without values are absent."""
+
+
+def field_values(change: CaseChange, before: CaseResult, after: CaseResult) -> list[FieldValues]:
+    """Return the values of the changed fields of a case; none if a run was saved without them."""
+    if not (before.has_values and after.has_values):
+        return []
+    wanted = {each.path for each in change.fields}
+    # An extra field may have the path of an expected one, but not the same outcome.
+    old, new = (
+        {(each.path, each.outcome): each for each in case.iter_fields() if each.path in wanted}
+        for case in (before, after)
+    )
+    found = []
+    for path, *outcomes in change.fields:
+        one, other = old.get((path, outcomes[0])), new.get((path, outcomes[1]))
+        sides = [each for each in (one, other) if each is not None]
+        expected = [each.expected for each in sides if each.expected is not MISSING]
+        found.append(
+            FieldValues(
+                expected[0] if expected else MISSING,
+                MISSING if one is None else one.candidate,
+                MISSING if other is None else other.candidate,
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +81,9 @@ class RunDiff:
     Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
     better or worse, and `different` names what differs. `primary` is the score of a case, whose
     mean is the mean score. The first metric is the primary one of the convention, or the mean score
-    if evaluators score the cases. `sliced` are the cases of every slice. `warnings` are the
-    structural warnings of the runs.
+    if evaluators score the cases. `sliced` are the cases of every slice. `new_errors` are the
+    repeated errors that only the second run has, and `fixed_errors` those that only the first has.
+    `warnings` are the structural warnings of the runs.
     """
 
     before: RunName
@@ -54,9 +96,15 @@ class RunDiff:
     primary: str = ""
     only_before: int = 0
     only_after: int = 0
+    new_errors: tuple[RepeatedError, ...] = ()
+    fixed_errors: tuple[RepeatedError, ...] = ()
     gates: tuple[GateResult, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    values_of: Callable[[Sequence[CaseChange]], ChangedValues] = field(
+        default=lambda _: {}, repr=False, compare=False
+    )
+    """Reads the values of the changed fields of some cases."""
 
     @property
     def metric(self) -> str:
@@ -132,12 +180,11 @@ class RunDiff:
         direction: Direction | None = None,
         attribute: str | None = None,
         within: str | None = None,
-        text: str = "",
     ) -> list[tuple[Direction, CaseChange]]:
         """Return the cases that changed, those that got worse first, largest change first.
 
         With an `attribute`, these are the cases with more or fewer mistakes in it, and `direction`
-        refers to the attribute. `within` is the name of a slice, and `text` a part of the case id.
+        refers to the attribute. `within` is the name of a slice.
         """
         pairs = self.pairs
         if within is not None:
@@ -148,12 +195,7 @@ class RunDiff:
             of_attribute = [(each.attributes.get(attribute, 0), each) for _, each in found]
             found = [(signs[1 if n > 0 else -1], each) for n, each in of_attribute if n]
             found.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
-        part = text.lower()
-        return [
-            (way, each)
-            for way, each in found
-            if direction in {None, way} and part in each.case_id.lower()
-        ]
+        return [(way, each) for way, each in found if direction in {None, way}]
 
     @property
     def case_counts(self) -> Mapping[str, int | None]:
@@ -234,6 +276,10 @@ class RunDiff:
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()
+            },
+            "repeated_errors": {
+                "new": [repeated_error_to_json(each) for each in self.new_errors],
+                "fixed": [repeated_error_to_json(each) for each in self.fixed_errors],
             },
             "shifts": [{"before": a, "after": b, "fields": n} for a, b, n in self.shifts],
             "verdicts": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
+from fieldmark.report.diff_words import conclusion_to_json, headline
 from fieldmark.server import run_diffs
 from unit.server.live_server import error_code, live
 
@@ -61,6 +62,9 @@ def listed(server, **query):
         pytest.param({"slice": "kind=a"}, [("c0", "improved"), ("c4", "worse")], id="slice"),
         pytest.param({"slice": "kind=z"}, [], id="unknown-slice"),
         pytest.param({"text": "C4"}, [("c4", "worse")], id="text"),
+        pytest.param({"text": "-1", "attribute": "y"}, [("c1", "worse"), ("c3", "improved")], id="text-in-values"),
+        pytest.param({"text": "kin", "direction": "worse"}, [("c4", "worse")], id="text-in-paths"),
+        pytest.param({"text": "nowhere"}, [], id="text-not-found"),
         pytest.param({"text": "C4", "slice": "kind=b"}, [], id="all-filters-apply"),
     ],
 )  # fmt: skip
@@ -85,6 +89,47 @@ def test_changed_cases_are_those_of_the_library(server):
     assert "worse" not in short
     assert short["conclusion"]["verdict"] == "Too few cases to tell"
     assert short["conclusion"]["evidence"].startswith("macro F1 by attribute 0.889 → 0.889")
+
+
+def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server):
+    [row] = get(server, "/api/diff/cases", a="first", b="second", direction="worse")["cases"]
+    assert row["fields"] == [
+        {"path": "x", "before": "match", "after": "wrong_value", "values": [4, 4, -1]}
+    ]
+    fm.score(TRUTH, RUNS["first"], store="counts", out=server.options.runs / "bare")
+    for row in get(server, "/api/diff/cases", a="bare", b="second")["cases"]:
+        assert all("values" not in each for each in row["fields"])
+
+
+def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
+    truth = [{"id": str(n), "p": f"{n}.25", "q": f"{n % 12 + 1:02}/27/2024"} for n in range(60)]
+    lost = [{**row, "p": row["p"].replace(".", "")} for row in truth]
+    swapped = [{**row, "q": f"27/{row['q'][:2]}/2024"} for row in truth]
+    for name, rows in (("before", swapped), ("after", lost)):
+        fm.score(truth, rows, out=tmp_path / name)
+    found = fm.diff(tmp_path / "before", tmp_path / "after")
+    view = conclusion_to_json(found)
+    assert view["verdict"] + "".join(part[0] for part in view["changed"]) == (
+        "Too few cases to tell overall, but p is worse (1.000 → 0.000)"
+        " and q is better (0.000 → 1.000)"
+    )
+    assert [part[1:] for part in view["changed"] if part[1]] == [["p", "worse"], ["q", "improved"]]
+    assert view["repeated"] == [
+        "New: p: all 60 values × 100",
+        "Fixed: q: day and month swapped in all 60 values",
+    ]
+    same = fm.diff(tmp_path / "after", tmp_path / "after")
+    assert (same.new_errors, same.fixed_errors) == ((), ())
+
+
+def test_a_headline_names_three_attributes_of_each_direction(tmp_path):
+    truth = [{"id": str(n), **dict.fromkeys("pqrst", n)} for n in range(60)]
+    wrong_rows = [{**row, **dict.fromkeys("pqrst", -1)} for row in truth]
+    for name, rows in (("good", truth), ("bad", wrong_rows)):
+        fm.score(truth, rows, out=tmp_path / name)
+    text = headline(fm.diff(tmp_path / "good", tmp_path / "bad"))
+    one = "(1.000 → 0.000)"
+    assert text.startswith(f"Worse overall: p {one}, q {one}, r {one} and 2 more are worse; ")
 
 
 def test_a_comparison_is_computed_once_until_a_run_changes(server, monkeypatch):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.diff_words import conclusion_to_json
 from fieldmark.report.html.metrics import tiles
-from fieldmark.wire.run_diff import RunDiff, case_to_json
+from fieldmark.report.html.value_encoding import encode_value
+from fieldmark.values.text import shorten
+from fieldmark.wire.run_diff import FieldValues, RunDiff, case_to_json
 
-__all__ = ["comparison_view", "listed_changes"]
+__all__ = ["change_lines", "comparison_view", "listed_changes"]
 
 _MAX_CASES: Final = 250
 """The number of cases of each direction that are listed."""
 _MAX_FIELDS: Final = 20
+_MAX_TEXT: Final = 80
+"""The number of characters of a value in a list."""
 _NAMES: Final = {
     Direction.WORSE: "worse",
     Direction.IMPROVED: "improved",
@@ -28,13 +32,43 @@ def listed_changes(diff: RunDiff) -> list[tuple[Direction, CaseChange]]:
     return [(way, change) for way in _NAMES for change in diff.pairs.changed(way)[:_MAX_CASES]]
 
 
+def change_lines(
+    diff: RunDiff, changes: Sequence[tuple[Direction, CaseChange]]
+) -> list[JsonObject]:
+    """Return changed cases with the first of their fields, and their values if they were saved."""
+    values = diff.values_of([change for _, change in changes])
+    lines = []
+    for way, change in changes:
+        line = case_to_json(change, _MAX_FIELDS)
+        fields = cast("list[JsonObject]", line["fields"])
+        for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
+            each["values"] = _encoded(found)
+        lines.append({"direction": _NAMES[way], **line})
+    return lines
+
+
+def _encoded(values: FieldValues) -> list[JsonValue]:
+    """Encode the values of a field, shortened for a list."""
+    encoded = map(encode_value, values)
+    return [
+        {"t": each[:_MAX_TEXT], "n": len(each)}
+        if isinstance(each, str) and len(each) > _MAX_TEXT
+        else {"j": shorten(str(each["j"]), _MAX_TEXT)}
+        if isinstance(each, dict) and "j" in each
+        else {**each, "t": str(each["t"])[:_MAX_TEXT]}
+        if isinstance(each, dict) and "t" in each
+        else each
+        for each in encoded
+    ]
+
+
 def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
     """Return metrics, attributes and changed cases of both runs; `ranks` are those of cases.
 
     Lists are limited to the largest changes; the numbers of all changes are given too.
     """
     before, after = ({tile.label: tile for tile in tiles(each)} for each in diff.summaries)
-    overview = diff.overview()
+    overview, listed = diff.overview(), listed_changes(diff)
     slices_of: dict[str, list[JsonValue]] = {}
     for name, pairs in diff.sliced.items():
         for changes in pairs.changes.values():
@@ -62,13 +96,12 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
         },
         "changes": [
             {
-                **case_to_json(change, _MAX_FIELDS),
-                "direction": _NAMES[way],
+                **line,
                 "attributes": [list(each) for each in change.attributes.items()],
                 "rank": ranks.get(change.case_id),
                 "slices": slices_of.get(change.case_id, []),
             }
-            for way, change in listed_changes(diff)
+            for (_, change), line in zip(listed, change_lines(diff, listed), strict=True)
         ],
         "changed": sum(map(len, diff.pairs.changes.values())),
     }

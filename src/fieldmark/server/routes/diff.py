@@ -8,13 +8,16 @@ from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
 
+from fieldmark.api.diff import DiffResult
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.diff_words import conclusion_to_json
+from fieldmark.report.html.comparison import change_lines
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
+from fieldmark.server.case_filter import SelectedCases
 from fieldmark.server.case_index import CaseHead
-from fieldmark.server.request_models import DiffCaseQuery, DiffCasesQuery, DiffQuery
+from fieldmark.server.request_models import CaseQuery, DiffCaseQuery, DiffCasesQuery, DiffQuery
 from fieldmark.server.response_models import (
     DiffCaseResponse,
     DiffCasesResponse,
@@ -24,19 +27,16 @@ from fieldmark.server.response_models import (
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import case_documents
 from fieldmark.store.reader import is_older
-from fieldmark.wire.run_diff import case_to_json
 
 __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 
-_MAX_FIELDS: Final = 20
 _DIRECTIONS: Final[Mapping[str, Direction]] = {
     "worse": Direction.WORSE,
     "improved": Direction.IMPROVED,
     "mixed": Direction.UNCHANGED,
 }
-_NAMES: Final = {way: name for name, way in _DIRECTIONS.items()}
 
 
 @router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
@@ -75,12 +75,9 @@ def _changed_cases(query: DiffCasesQuery, state: AppState) -> JsonValue:
     page = slice(query.offset, query.offset + query.limit)
     rows: list[JsonValue]
     if len(query.b) == 1:
-        changes = _changes(query, state)
+        found, changes = _changes(query, state)
         total = len(changes)
-        rows = [
-            {"direction": _NAMES[way], **case_to_json(change, _MAX_FIELDS)}
-            for way, change in changes[page]
-        ]
+        rows = [*change_lines(found, changes[page])]
     else:
         differing = _differing_cases(query, state)
         total = len(differing)
@@ -100,7 +97,7 @@ def _case_of_runs(query: DiffCaseQuery, state: AppState) -> JsonValue:
     if not any(run["number"] for run in runs):
         raise ApiError(ErrorCode.NOT_FOUND, "None of the runs has this case.")
     if len(query.b) == 1:
-        ids = [change.case_id for _, change in _changes(query, state)]
+        ids = [change.case_id for _, change in _changes(query, state)[1]]
     else:
         ids = [heads[0].id for heads in _differing_cases(query, state)]
     place = ids.index(query.case) if query.case in ids else None
@@ -124,16 +121,29 @@ def _case_of_run(run: str, case_id: str, state: AppState) -> JsonObject:
     return {"run": run, **head.to_dict(), "documents": case_documents(case)}
 
 
-def _changes(query: DiffCasesQuery, state: AppState) -> list[tuple[Direction, CaseChange]]:
+def _changes(
+    query: DiffCasesQuery, state: AppState
+) -> tuple[DiffResult, list[tuple[Direction, CaseChange]]]:
+    """Return the comparison of two runs, and its changed cases that match the filters."""
     before, after = state.catalog.open(query.a), state.catalog.open(query.b[0])
     found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
-    return state.diffs.changed_cases(
+    changes = state.diffs.changed_cases(
         found,
         direction=None if query.direction is None else _DIRECTIONS[query.direction],
         attribute=query.attribute,
         within=query.slice,
-        text=query.text,
     )
+    if query.text.strip():
+        ids = _ids_with_text(query, state)
+        changes = [(way, change) for way, change in changes if change.case_id in ids]
+    return found, changes
+
+
+def _ids_with_text(query: DiffCasesQuery, state: AppState) -> set[str]:
+    """Return the cases with the text in an id, tag, path or value of one of the runs."""
+    wanted = CaseQuery(text=query.text.strip())
+    indexes = (state.catalog.cases(run) for run in (query.a, *query.b))
+    return {head.id for index in indexes for head in SelectedCases(index, wanted, whole=True).heads}
 
 
 def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHead]]:
@@ -146,10 +156,12 @@ def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHe
         raise ApiError(ErrorCode.INVALID_REQUEST, message)
     indexes = [state.catalog.cases(run) for run in (query.a, *query.b)]
     by_id = [{head.id: head for head in index.heads} for index in indexes]
-    part = query.text.lower()
+    ids = _ids_with_text(query, state) if query.text.strip() else None
     found: list[tuple[float, list[CaseHead]]] = []
     for case_id, first in by_id[0].items():
-        if part not in case_id.lower() or not all(case_id in heads for heads in by_id[1:]):
+        if not all(case_id in heads for heads in by_id[1:]) or (
+            ids is not None and case_id not in ids
+        ):
             continue
         heads = [first, *(heads[case_id] for heads in by_id[1:])]
         wrong = [index.wrong_attributes(head) for index, head in zip(indexes, heads, strict=True)]

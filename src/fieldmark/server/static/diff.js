@@ -59,13 +59,18 @@ async function draw() {
   replace(output, el("p", { class: "quiet", role: "status" }, "Comparing…"));
   try {
     replace(output, others.length > 1 ? await several() : await two());
-    if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    scrollToHash();
   } catch (error) {
     replace(output, problem(error), error.status === 422 && others.length === 1 && el("p", { class: "bar-actions" },
       button("Compare anyway", () => retry({ force: "true" }), { id: "force" }),
       button("Rescore the second run with the convention of the first", () => retry({ rescore: "true" }), { id: "rescore" })));
   }
   return null;
+}
+
+// Also after the list has been loaded, which moves what is below it.
+function scrollToHash() {
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 function cancelled() {
@@ -103,7 +108,8 @@ async function two() {
     slice: (slice, direction) => `/diff?${runsText({ ...options, slice, direction })}#changed`,
   };
   window.onpopstate = () => { Object.assign(state, address(CHANGE_FILTERS)); list.show(filters()); };
-  return [comparisonHead(shown), comparisonParts(shown, links, list.node).map(({ id, title, lead, node }) => section(id, title, lead, node))];
+  list.ready.then(scrollToHash);
+  return [comparisonHead(shown, links), comparisonParts(shown, links, list.node).map(({ id, title, lead, node }) => section(id, title, lead, node))];
 }
 
 function pick({ attribute, direction, slice, text }) {

@@ -7,7 +7,7 @@ function start() {
   const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
   const sections = [
     ["overview", "Overview", () => overview(run)],
-    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, before)]] : []),
+    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, opened, before)]] : []),
     ["mistakes", "Worst fields", () => worstFields(run, caseLink)],
     ...(run.advice ? [["advice", "Recommendations", () => adviceSection(run)]] : []),
     ["attributes", "Attributes", () => attributeSection(run)],

@@ -7,13 +7,16 @@ const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improv
 const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
 const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
 
-function comparisonHead(found) {
+// `links.attribute(name, direction)` is the address of the changed cases of an attribute.
+function comparisonHead(found, links) {
   const { conclusion, cases, comparable, before, after, notes } = found;
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
-    el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, conclusion.verdict, " ", el("span", { class: "quiet" }, `· ${conclusion.evidence}`)),
+    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
+      (attribute === null ? text : el("a", { class: DIRECTIONS[direction][2], href: links.attribute(attribute, direction) }, pathText(text)))), " ", el("span", { class: "quiet" }, `· ${conclusion.evidence}`)),
     conclusion.explanation && el("p", { id: "explanation" }, conclusion.explanation),
+    conclusion.repeated.length > 0 && el("ul", { class: "repeated-changes", "aria-label": "Repeated errors that are new or fixed" }, conclusion.repeated.map((text) => el("li", null, shown(text)))),
     el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
       comparable && `: ${counts.map(([number, name]) => `${whole(number)} ${name}`).join(", ")}`,
       cases.not_scored > 0 && `, ${whole(cases.not_scored)} not scored in one of the runs`,
@@ -63,7 +66,8 @@ function changeClass(word) {
 
 function changeText(value, css) {
   if (value === null || value === undefined) return DASH;
-  return el("span", { class: `change ${css}` }, `${value < 0 ? "▼" : value > 0 ? "▲" : "="} ${signed(value)}`);
+  const text = signed(value);
+  return el("span", { class: `change ${css}` }, `${Number(text) === 0 ? "=" : value < 0 ? "▼" : "▲"} ${text}`);
 }
 
 function metricLabel(name) {
@@ -82,7 +86,7 @@ function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
       { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
-      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? rate(p(row)) : row.word === "not comparable" ? DASH : "too few") },
+      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
       ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
       { name: "word", label: "Conclusion", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
     ],
@@ -148,9 +152,10 @@ function pagedCases({ state, filters, load, save, table, noun }) {
     return box;
   };
   const controls = el("div", { class: "controls" },
-    search("Search", "Part of a case id", set("text"), { id: "changed-text", value: state.text }), filters.map(filter), number);
-  draw();
+    search("Search", "Id, tag, path or value", set("text"), { id: "changed-text", value: state.text }), filters.map(filter), number);
+  const ready = draw();
   return {
+    ready,
     node: el("div", null, controls, list, pages),
     show(wanted) {
       Object.assign(state, wanted);
@@ -201,9 +206,19 @@ function changedFields(row, href) {
   const { fields, field_count: total = fields.length } = row;
   const outcome = (name) => CHANGED_OUTCOMES[name] || name.replaceAll("_", " ");
   const name = (path) => { const target = href(row, path); return target ? el("a", { href: target }, pathText(path)) : pathText(path); };
-  const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after }) => el("li", null, name(path), `: ${outcome(before)} → ${outcome(after)}`)));
+  const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after, values }) =>
+    el("li", null, name(path), `: ${outcome(before)} → ${outcome(after)}`, values && changedValues(values))));
   const rest = fields.slice(MAX_FIELDS);
   return [list(fields.slice(0, MAX_FIELDS)),
     rest.length > 0 && el("details", null, el("summary", null, `${plural(total - MAX_FIELDS, "more field")}`), list(rest)),
     fields.length < total && el("p", { class: "quiet" }, `${whole(fields.length)} of ${whole(total)} fields are listed.`)];
+}
+
+// The expected value of a field and both predictions, with differing characters marked.
+function changedValues([expected, before, after]) {
+  const [ours, second] = bothValues(expected, after);
+  return el("span", { class: "changed-values" },
+    el("span", null, el("span", { class: "kind" }, "expected"), " ", ours), " ",
+    el("span", null, el("span", { class: "kind" }, "before"), " ", bothValues(expected, before)[1]), " ",
+    el("span", null, el("span", { class: "kind" }, "after"), " ", second));
 }

@@ -61,6 +61,10 @@ function rate(value, digits = 3) {
   return value === null || value === undefined ? DASH : value.toFixed(digits);
 }
 
+function pValue(value) {
+  return value !== null && value !== undefined && value < 0.001 ? "<0.001" : rate(value);
+}
+
 function signed(value, digits = 3) {
   if (value === null || value === undefined) return DASH;
   const text = Math.abs(value).toFixed(digits);

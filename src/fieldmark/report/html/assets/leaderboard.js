@@ -64,7 +64,7 @@ function isTold(pair) {
 }
 
 function pText(pair) {
-  return pair.word === "too few cases to tell" && !pair.interval ? "too few" : pair.p_adjusted < 0.001 ? "<0.001" : rate(pair.p_adjusted);
+  return pair.word === "too few cases to tell" && !pair.interval ? "too few" : pValue(pair.p_adjusted);
 }
 
 function money(value) {

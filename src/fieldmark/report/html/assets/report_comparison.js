@@ -1,14 +1,18 @@
 // The comparison in the report: the cases that changed are in the file, up to a limit.
 
-function comparisonSection(run, before) {
+function comparisonSection(run, opened, before) {
   const found = run.comparison, state = hashFilters(CHANGE_FILTERS);
   const cases = found.changes;
-  const matches = ({ direction, attributes, slices, case_id: id }, wanted) => {
+  // Paths and values of changed fields, and those of the documents that the report includes.
+  const textOfChange = (fields, id, rank) => [id, ...(rank === null ? [] : run.cases.lines[rank][5]),
+    ...fields.flatMap(({ path, values = [] }) => [path, ...values.filter((slot) => !["missing", "hidden"].includes(kindOf(slot))).map(textOf)]),
+    ...[opened[rank], before[rank]].flatMap((view) => (view ? treeTexts(view.tree) : []))].join("\n").toLowerCase();
+  const matches = ({ direction, attributes, slices, fields, rank, case_id: id }, wanted) => {
     const own = wanted.attribute && attributes.find(([path]) => path === wanted.attribute);
     if (wanted.attribute && !own) return false;
     const way = own ? (own[1] > 0 ? "improved" : "worse") : direction;
     return (!wanted.direction || way === wanted.direction) && (!wanted.slice || slices.includes(wanted.slice))
-      && id.toLowerCase().includes(wanted.text.trim().toLowerCase());
+      && textOfChange(fields, id, rank).includes(wanted.text.trim().toLowerCase());
   };
   const list = changedCaseList({
     state, attributes: found.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name), slices: found.slices.map(({ name }) => name),
@@ -27,7 +31,7 @@ function comparisonSection(run, before) {
     slice: (slice, direction) => hashAddress("comparison-changed", { slice, direction }),
   };
   return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.name)))],
-    comparisonHead(found), tileGrid(found.tiles),
+    comparisonHead(found, links), tileGrid(found.tiles),
     comparisonParts(found, links, [
       cases.length < found.changed && el("p", { class: "notice" }, `The ${whole(cases.length)} of ${whole(found.changed)} cases with the largest changes are listed. fieldmark diff --format json lists all.`), list.node,
     ]).map(({ id, title, lead, node }) =>

@@ -18,17 +18,28 @@ function textDiff(expected, candidate) {
   const inTheirs = new Set(shared.map(([, place]) => place + start));
   const share = (start + end + shared.length) * 2 / (ours.length + theirs.length);
   if (share < 0.4) return null;
-  return [segments(ours, inOurs, start, end), segments(theirs, inTheirs, start, end)];
+  // Where one side lacks characters of the other.
+  const gaps = [new Set(), new Set()];
+  let last = [start, start];
+  for (const [one, two] of [...shared.map((pair) => pair.map((place) => place + start)), [ours.length - end, theirs.length - end]]) {
+    if (one === last[0] && two > last[1]) gaps[0].add(one);
+    if (two === last[1] && one > last[0]) gaps[1].add(two);
+    last = [one + 1, two + 1];
+  }
+  return [segments(ours, inOurs, start, end, gaps[0]), segments(theirs, inTheirs, start, end, gaps[1])];
 }
 
-function segments(text, shared, start, end) {
+// A place where characters are missing is a change without text.
+function segments(text, shared, start, end, gaps) {
   const found = [];
   text.forEach((character, place) => {
+    if (gaps.has(place)) found.push([false, ""]);
     const same = place < start || place >= text.length - end || shared.has(place);
     const last = found[found.length - 1];
     if (last && last[0] === same) last[1] += character;
     else found.push([same, character]);
   });
+  if (gaps.has(text.length)) found.push([false, ""]);
   return mergeShortSegments(found);
 }
 

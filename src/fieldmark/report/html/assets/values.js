@@ -73,6 +73,7 @@ function segmentNodes(found, changed) {
     letters = "";
   }
   for (const [same, text] of found) {
+    if (!text) word.push(el("span", { class: "gap" }));
     for (const part of text.split(/(\s+)/).filter(Boolean)) {
       const node = same ? shown(part) : el(changed, null, shown(part));
       if (/^\s/.test(part)) {
