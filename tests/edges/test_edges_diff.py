@@ -558,10 +558,10 @@ def test_the_primary_metric_of_the_convention_leads_and_decides(profiles, comman
     assert result["attributes"]["mood"]["word"] == "better"
     table = command("diff", "extra", "fewer").out
     assert table.startswith("Worse overall: age is worse (1.000 → 0.000), but mood is better ")
-    assert "; RQS 0.800 → 0.725 (−0.075, p <0.001) over 20 cases: " in table  # noqa: RUF001
+    assert "; RQS 0.800 → 0.725 (−0.075, p <0.001) over 20 cases: " in table
     assert table.partition("Metric")[2].splitlines()[1].startswith("RQS ")
     markdown = command("diff", "extra", "fewer", "--format", "markdown").out
-    assert "| hallucination | 0.333 | 0.000 | **−0.333** |" in markdown  # noqa: RUF001
+    assert "| hallucination | 0.333 | 0.000 | **−0.333** |" in markdown
 
 
 def test_quality_metrics_of_other_conventions_are_neither_better_nor_worse(profiles, command):
