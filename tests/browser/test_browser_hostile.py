@@ -48,6 +48,7 @@ SHOWN_CASES = """
     found.push({
       id: texts("#case-title")[0], keys: texts(".key"), literals: texts(".literal"), tags: texts(".tag"),
       judges: texts(".judge h3"), details: texts(".judge pre"),
+      blanks: texts(".blank .kind"),
     });
   }
   return found;
@@ -110,7 +111,9 @@ def test_every_string_is_shown_unchanged(open_page, hostile):
         assert each["judges"] == [text]
         assert json.loads(each["details"][0]) == {text: text}
         # A field on both sides, another on one side, the reasoning, a hit and a miss.
-        assert each["literals"].count(text) >= 6
+        # Blank values are named.
+        assert each["literals"].count(text) + len(each["blanks"]) >= 6
+        assert not (text.strip() and each["blanks"])
     warnings = page.run(
         "[...document.querySelectorAll('#method .notice')].map((n) => n.textContent)"
     )

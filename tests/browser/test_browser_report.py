@@ -25,7 +25,7 @@ def column(page, table, place):
 
 def test_all_sections_are_shown(open_page, compared):
     assert titles(open_page(compared)) == [
-        "Overview", "Charts", "Comparison", "Quality", "Worst fields", "Recommendations", "Attributes",
+        "Overview", "Comparison", "Worst fields", "Recommendations", "Attributes", "Charts", "Quality",
         "Expected and found values", "Heat map", "Cases", "Method",
     ]  # fmt: skip
 

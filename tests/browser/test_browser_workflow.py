@@ -144,7 +144,6 @@ def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
     page.click("#downloads [data-export=csv-cases]")
     assert eventually(lambda: page.completed_downloads == before + 1)
     assert b'"quality_rqs"' in (tmp_path / "first.cases.csv").read_bytes()
-    page.click("#improve")
     page.wait("document.querySelector('#advice .advice, #advice .empty')")
     page.click("#more summary")
     page.click("#archive")

@@ -12,6 +12,7 @@ import fieldmark as fm
 from edges.llm_server import Exchange, serving, status
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.rate_limiter import Clock
+from interrupted_runs import interrupted_at_segment
 from page_files import pdf
 
 SCHEMA = {
@@ -357,14 +358,6 @@ def test_budget_limits_the_calls_of_a_run(evaluated, server, folder, budget, mes
     assert all(message in row["note"] for row in failed)
 
 
-class InterruptedRunError(Exception):
-    """Raised by the progress callback to interrupt a run."""
-
-
-def interrupting(*_):
-    raise InterruptedRunError
-
-
 def many_cases(folder, url, **chat):
     rows = [{"id": str(n), "input": str(n), "expected": {"total": str(n)}} for n in range(80)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -375,8 +368,8 @@ def many_cases(folder, url, **chat):
 
 def test_interrupted_run_pays_for_every_case_once(folder, server):
     many_cases(folder, server.url)
-    with pytest.raises(InterruptedRunError):
-        fm.evaluate("t.eval.json", out="run", progress=interrupting)
+    with interrupted_at_segment(1):
+        fm.evaluate("t.eval.json", out="run")
     before = server.attempts
     summary = fm.evaluate("t.eval.json", out="run", resume=True).summary
     assert summary.cases.perfect == 80
@@ -397,8 +390,8 @@ def test_interrupted_run_pays_for_every_case_once(folder, server):
 )
 def test_resumed_run_continues_with_the_rest_of_its_budget(folder, server, budget, least, most):
     many_cases(folder, server.url, cache=False, max_reply_tokens=10, **budget)
-    with pytest.raises(InterruptedRunError):
-        fm.evaluate("t.eval.json", out="run", progress=interrupting)
+    with interrupted_at_segment(1):
+        fm.evaluate("t.eval.json", out="run")
     before = server.attempts
     summary = fm.evaluate("t.eval.json", out="run", resume=True).summary
     # Of both threads, the request may have been cut off when the run was interrupted; it counts.
@@ -410,8 +403,8 @@ def test_resumed_run_continues_with_the_rest_of_its_budget(folder, server, budge
 
 def test_run_is_not_resumed_with_another_prompt(folder, server, command):
     many_cases(folder, server.url)
-    with pytest.raises(InterruptedRunError):
-        fm.evaluate("t.eval.json", out="run", progress=interrupting)
+    with interrupted_at_segment(1):
+        fm.evaluate("t.eval.json", out="run")
     (folder / "prompt.txt").write_text("The total of {{input}}", "utf-8")
     refused = command("eval", "--resume", "run")
     assert refused.code == 2
@@ -427,8 +420,8 @@ def test_other_targets_are_compared_by_their_hash_when_a_run_is_resumed(folder, 
     write_eval(
         folder, cases="rows.jsonl", target={"python": "extract.py:run", "config": {"k": "v"}}
     )
-    with pytest.raises(InterruptedRunError):
-        fm.evaluate("t.eval.json", out="run", progress=interrupting)
+    with interrupted_at_segment(1):
+        fm.evaluate("t.eval.json", out="run")
     target = read(folder, "manifest")["target"]
     assert (sorted(target), target["name"]) == (["name", "sha256", "type"], "extract.py:run")
     with (folder / "extract.py").open("a", encoding="utf-8") as file:
@@ -558,8 +551,8 @@ def test_run_of_one_of_several_targets_is_resumed(folder, server, command):
     many_cases(folder, server.url)
     spec = json.loads((folder / "t.eval.json").read_text("utf-8"))
     write_eval(folder, cases=spec["cases"], target=spec["target"], targets=["m", "other"])
-    with pytest.raises(InterruptedRunError):
-        fm.evaluate("t.eval.json", target="other", out="run", progress=interrupting)
+    with interrupted_at_segment(1):
+        fm.evaluate("t.eval.json", target="other", out="run")
     done = command("eval", "--resume", "run")
     assert done.code == 0, done.err
     assert {request["model"] for request in server.requests} == {"other"}

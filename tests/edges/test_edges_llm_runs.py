@@ -13,6 +13,7 @@ from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.rate_limiter import Clock
+from interrupted_runs import interrupted_at_segment
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}
 RULES = {"provider": OPENAI, "fields": [{"path": "note", "match": "semantic"}]}
@@ -342,10 +343,6 @@ def test_fuzzy_compares_letters_with_other_providers():
 # --- interrupted runs -------------------------------------------------------------------------------
 
 
-class InterruptedRunError(Exception):
-    """Raised by the progress callback to interrupt a run."""
-
-
 def write_rows(folder, number):
     """Write rows with different texts, so that every row requires its own call."""
     rows = [
@@ -357,14 +354,6 @@ def write_rows(folder, number):
         for n in range(number)
     ]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-
-
-def interrupting(after):
-    def report(done, *_):
-        if done >= after:
-            raise InterruptedRunError
-
-    return report
 
 
 def written_responses(folder):
@@ -380,8 +369,8 @@ def test_cached_response_that_both_attempts_use_counts_once(folder):
     (folder / "rows.jsonl").write_text("".join(lines), "utf-8")
     with serving() as server:
         rules_file(folder, server.url)
-        with pytest.raises(InterruptedRunError):
-            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(600))
+        with interrupted_at_segment(2):
+            fm.score("rows.jsonl", rules="rules.yaml", out="run")
         assert sum(written_responses(folder).values()) == 1
         summary = fm.score("rows.jsonl", rules="rules.yaml", out="run", resume=True).summary
     assert server.attempts == summary.usage["calls"] == summary.spent["requests"] == 1
@@ -392,8 +381,8 @@ def test_resumed_evaluation_counts_previous_usage(folder):
     write_rows(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
-        with pytest.raises(InterruptedRunError):
-            fm.evaluate("a.eval.yaml", out="run", progress=interrupting(33))
+        with interrupted_at_segment(2):
+            fm.evaluate("a.eval.yaml", out="run")
         assert written_responses(folder)["llm_judge"] == 32
         usage = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage
     assert usage["calls"] == server.attempts
@@ -406,8 +395,8 @@ def test_resumed_score_run_counts_previous_usage(folder):
     write_rows(folder, 520)
     with serving() as server:
         rules_file(folder, server.url)
-        with pytest.raises(InterruptedRunError):
-            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(512))
+        with interrupted_at_segment(1):
+            fm.score("rows.jsonl", rules="rules.yaml", out="run")
         before = server.attempts
         usage = fm.score("rows.jsonl", rules="rules.yaml", out="run", resume=True).summary.usage
     assert usage["calls"] == server.attempts > before > 1
@@ -429,8 +418,8 @@ def test_resumed_run_continues_with_the_rest_of_its_budget(folder, budget, least
         options |= {"input_price": 1_000_000, "output_price": 0, **budget}
         judge = {"type": "llm_judge", "rubric": "Is it right?", **options}
         spec = {"cases": "rows.jsonl", "evaluators": [judge]}
-        with pytest.raises(InterruptedRunError):
-            fm.evaluate(spec, out="run", progress=interrupting(1))
+        with interrupted_at_segment(1):
+            fm.evaluate(spec, out="run")
         before = server.attempts
         summary = fm.evaluate(spec, out="run", resume=True).summary
     assert 32 <= before < server.attempts
@@ -460,8 +449,8 @@ def test_response_that_an_earlier_attempt_paid_for_is_not_counted_as_replayed(fo
     write_rows(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
-        with pytest.raises(InterruptedRunError):
-            fm.evaluate("a.eval.yaml", out="run", progress=interrupting(33))
+        with interrupted_at_segment(2):
+            fm.evaluate("a.eval.yaml", out="run")
         spent = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.spent
     assert (spent["requests"], spent["replayed_calls"]) == (server.attempts, 0)
     assert spent["cost"] == 100.0 * server.attempts
@@ -471,8 +460,8 @@ def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
     write_rows(folder, 1_030)
     with serving() as server:
         rules_file(folder, server.url)
-        with pytest.raises(InterruptedRunError):
-            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=interrupting(600))
+        with interrupted_at_segment(2):
+            fm.score("rows.jsonl", rules="rules.yaml", out="run")
         before, used = server.attempts, sum(written_responses(folder).values())
         (folder / "rules.yaml").write_text(
             (folder / "rules.yaml").read_text().replace("model: m", "model: n"), "utf-8"
@@ -495,8 +484,8 @@ def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
     write_rows(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
-        with pytest.raises(InterruptedRunError):
-            fm.evaluate("a.eval.yaml", out="run", progress=interrupting(33))
+        with interrupted_at_segment(2):
+            fm.evaluate("a.eval.yaml", out="run")
         with (folder / "run" / "spent.jsonl").open("ab") as log:
             log.write(damage)
         usage = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage

@@ -101,7 +101,7 @@ def test_exports(run, command, folder, kind):
 
 def test_responses(run, folder):
     with live(folder) as server:
-        for address in ("cases/1", "outcomes", "report.html"):
+        for address in ("cases/1", "outcomes", "exports/html"):
             reply = server.client.get(f"/api/runs/run/{address}").text
             check(reply, NUMBER, OTHER, SAFE, SAFE + 1)
         for address in ("", "/cases", "/improve", "/attributes"):

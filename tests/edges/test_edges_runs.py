@@ -283,11 +283,11 @@ def test_run_is_named_and_archived(folder, command):
     command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/b", "--min", "micro_f1=1.1")
     assert command("runs", "a", "--name", " prompt 1 ", "--quiet").code == 0
     listed = command("runs").out
-    assert "gates passed prompt 1" in listed
+    assert "passed prompt 1" in listed
     assert "failed" in listed
     assert command("runs", "a", "--archive", "--quiet").code == 0
     assert "prompt 1" not in command("runs").out
-    assert "gates passed archived prompt 1" in command("runs", "--archived").out
+    assert "passed archived prompt 1" in command("runs", "--archived").out
     assert command("runs", "a", "--unarchive", "--name", "", "--quiet").code == 0
     stored = {
         each["id"]: each for each in json.loads(command("runs", "--format", "json").out)["runs"]

@@ -12,8 +12,10 @@ from fieldmark.api.recount import RunLike, stored_run
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, find_weak_slices
 from fieldmark.metrics.slices import METADATA, TAG, value_texts
+from fieldmark.metrics.taxonomy import ERROR_TABLE
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.run.result import RunResult
 from fieldmark.values.paths import join
 from fieldmark.values.text import plural
@@ -78,7 +80,7 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
         without_values += not case.has_values
         place = len(kept) if len(kept) < _SEARCHED else chance.randrange(searched)
         if place < _SEARCHED:
-            kept[place : place + 1] = [SearchedCase(_features(case), case.counts, f1)]
+            kept[place : place + 1] = [SearchedCase(_features(case), case.counts, f1, _wrong(case))]
     found = find_weak_slices(kept, min_cases=min_cases)
     notes: list[str] = []
     if searched > len(kept):
@@ -94,6 +96,15 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
         cases=len(kept),
         tested=found.tested,
         notes=tuple(notes),
+    )
+
+
+def _wrong(case: CaseResult) -> frozenset[str]:
+    """Return the attributes with mistakes in a case."""
+    known = case.attributes.attributes
+    cells = set(case.outcomes.cells)
+    return frozenset(
+        known[cell >> CELL_BITS].path for cell in cells if any(ERROR_TABLE[cell & FACT_MASK])
     )
 
 

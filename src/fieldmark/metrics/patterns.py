@@ -174,6 +174,7 @@ _SEPARATORS: Final = (",", ".", "'", "\u00a0", "\u202f", " ")
 _GROUPS: Final = frozenset(Decimal(1000) ** power for power in range(4))
 _POWERS: Final = frozenset(Decimal(10) ** power for power in range(1, 13))
 _MAX_DECIMALS: Final = 30
+_NUMERIC_DATE: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})[/.\- ]([0-9]{2,4})\Z")
 _NO_YEAR: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})\.?\Z")
 _PLACEHOLDERS: Final = frozenset(
     {"-", "--", "n/a", "na", "nan", "nil", "none", "null", "tbd", "undefined", "unknown"}
@@ -206,6 +207,9 @@ def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
             for day in expected.days
             for other in candidate.days
         )
+    ours, theirs = (_NUMERIC_DATE.match(each.text.strip()) for each in (expected, candidate))
+    if ours and theirs and ours[1] != ours[2] and ours.group(2, 1, 3) == theirs.group(1, 2, 3):
+        return expected.has_days and candidate.has_days
     # Otherwise, the dates are equal only if one is read day first and the other month first.
     first, other = expected.first_day, candidate.first_day
     return bool(expected.days & candidate.days) and None not in {first, other} and first != other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -14,12 +15,27 @@ from fieldmark.model.counts import Counts
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Floats
 
-__all__ = ["MIN_CASES", "FoundSlices", "SearchedCase", "WeakSlice", "find_weak_slices"]
+__all__ = [
+    "MIN_CASES",
+    "FoundSlices",
+    "SearchedCase",
+    "WeakAttribute",
+    "WeakSlice",
+    "find_weak_slices",
+]
 
 MIN_CASES: Final = 20
 """The default minimum number of cases of a slice."""
 _MAX_SLICES: Final = 300
 """The maximum number of single slices; the largest are searched."""
+
+_MAX_ATTRIBUTES: Final = 200
+"""The maximum number of attributes whose mistakes are counted by slice."""
+_NAMED_ATTRIBUTES: Final = 2
+_MIN_DROP: Final = 0.05
+"""The smallest difference between the shares of cases with mistakes in a weak attribute."""
+_MIN_OVERLAP: Final = 0.9
+"""The smallest share of the cases of a slice that make it another name for a weaker slice."""
 
 Condition: TypeAlias = tuple[str, str]
 """A key and a value."""
@@ -34,13 +50,24 @@ class SearchedCase(NamedTuple):
     features: Mapping[str, Sequence[str]]
     counts: Counts
     f1: float
+    wrong: frozenset[str] = frozenset()
+    """The attributes with mistakes."""
+
+
+class WeakAttribute(NamedTuple):
+    """The shares of the cases of a slice, and of the others, that have mistakes in an attribute."""
+
+    attribute: str
+    wrong: float
+    others: float
 
 
 class WeakSlice(NamedTuple):
     """A slice that is significantly worse than the other cases.
 
     `f1` and `others` are the micro F1 of its cases and of all others. `same` are other slices with
-    exactly the same cases.
+    exactly the same cases. `attributes` are those with the largest drop against the other cases.
+    `overlap` is a slice earlier in the list that has nearly all of its cases, and their number.
     """
 
     conditions: tuple[Condition, ...]
@@ -50,6 +77,8 @@ class WeakSlice(NamedTuple):
     p: float
     adjusted: float
     same: tuple[tuple[Condition, ...], ...] = ()
+    attributes: tuple[WeakAttribute, ...] = ()
+    overlap: tuple[Condition, int] | None = None
 
 
 class FoundSlices(NamedTuple):
@@ -104,23 +133,71 @@ def find_weak_slices(
         pairs = zip(first.tolist(), second.tolist(), strict=True)
         p |= dict(zip(pairs, weakest.tolist(), strict=True))
     found: list[WeakSlice] = []
+    places: dict[tuple[Condition, ...], int] = {}
+    drops = _AttributeDrops(cases)
     for (one, other), adjusted in holm(p).items():
         if adjusted > alpha or not inside[one, other] < outside[one, other]:
             continue
         single = one == other
+        conditions = (names[one],) if single else (names[one], names[other])
+        places[conditions] = one
         found.append(
             WeakSlice(
-                conditions=(names[one],) if single else (names[one], names[other]),
+                conditions=conditions,
                 cases=int(size[one, other]),
                 f1=float(inside[one, other]),
                 others=float(outside[one, other]),
                 p=p[one, other],
                 adjusted=adjusted,
                 same=tuple((name,) for name in masks[names[one]][1]) if single else (),
+                attributes=drops.largest(member[:, one] * member[:, other]),
             )
         )
     found.sort(key=lambda each: (sortable(each.f1), each.conditions))
+    singles_before: list[int] = []
+    for place, each in enumerate(found):
+        if len(each.conditions) > 1:
+            continue
+        own = places[each.conditions]
+        for before in singles_before:
+            shared = int(size[own, before])
+            if shared >= _MIN_OVERLAP * each.cases:
+                found[place] = each._replace(overlap=(names[before], shared))
+                break
+        singles_before.append(own)
     return FoundSlices(tuple(found), len(p))
+
+
+class _AttributeDrops:
+    """The cases with mistakes by attribute, of which those of a slice are counted."""
+
+    def __init__(self, cases: Sequence[SearchedCase]) -> None:
+        import numpy as np
+
+        times = Counter(path for each in cases for path in each.wrong)
+        self._paths = [path for path, _ in times.most_common(_MAX_ATTRIBUTES)]
+        places = {path: place for place, path in enumerate(self._paths)}
+        self._wrong = np.zeros((len(cases), len(self._paths)))
+        for row, each in enumerate(cases):
+            self._wrong[row, [places[path] for path in each.wrong if path in places]] = 1
+        self._sums = self._wrong.sum(axis=0)
+
+    def largest(self, mask: Floats) -> tuple[WeakAttribute, ...]:
+        """Return the attributes whose mistakes are most concentrated in the cases of a slice."""
+        inside, size = mask @ self._wrong, mask.sum()
+        shares = zip(
+            self._paths,
+            (inside / size).tolist(),
+            ((self._sums - inside) / (len(mask) - size)).tolist(),
+            strict=True,
+        )
+        weak = [each for each in map(WeakAttribute._make, shares) if _drop(each) >= _MIN_DROP]
+        weak.sort(key=lambda each: (sortable(-_drop(each)), each.attribute))
+        return tuple(weak[:_NAMED_ATTRIBUTES])
+
+
+def _drop(each: WeakAttribute) -> float:
+    return each.wrong - each.others
 
 
 def _single_slices(

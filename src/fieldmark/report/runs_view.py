@@ -47,7 +47,7 @@ _FOLDED: Final = (-1, 0)
 _STATUS: Final = 2
 _OTHER_STATUS: Final = "yellow"
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
-_VERDICTS: Final = {"pass": "gates passed", "fail": "failed"}
+_VERDICTS: Final = {"pass": "passed", "fail": "failed"}
 """What a list says about the gates of a run; a run can also fail without gates."""
 _METRICS: Final = {name: SHORT_TITLES[name] for name in HEADLINE_METRICS}
 """The metrics of a run, and their column titles."""

@@ -15,6 +15,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS
+from fieldmark.report.html.value_encoding import encode_pair
 from fieldmark.report.html.value_tables import value_key
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.case_index import IS_MISTAKE, CaseHead, CaseIndex
@@ -23,6 +24,7 @@ from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import PathError, covers, leaves, parse_path
 from fieldmark.wire.attributes import StoredAttributes
+from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import case_of_row
 
 __all__ = ["SelectedCases", "worst_first"]
@@ -75,6 +77,44 @@ class SelectedCases:
 
         selection: Hashable = query.model_dump_json(exclude={"offset", "limit"}), progress
         self.heads = index.select(selection, choose)
+        self._index, self._query, self._mistakes = index, query, mistakes
+
+    def page(self) -> list[JsonObject]:
+        """Return the requested cases; if an attribute is selected, with the first field of it.
+
+        Only these cases are opened, and only if the run has values.
+        """
+        query = self._query
+        heads = self.heads[query.offset : query.offset + query.limit]
+        rows = [head.to_dict() for head in heads]
+        if query.attribute is not None and heads and _has_values(self._index):
+            opened = self._index.open([head.number for head in heads])
+            for row, case in zip(rows, opened, strict=True):
+                row["field"] = self._first_field(case)
+        return rows
+
+    def _first_field(self, case: CaseResult) -> JsonObject | None:
+        """Return the first field that the filters select, and how many more there are."""
+        query, wanted = self._query, self._mistakes.paths
+        if not case.has_values:
+            return None
+        found = [
+            field
+            for cell, field in zip(case.outcomes.cells, case.iter_fields(), strict=True)
+            if field.attribute in wanted
+            and self._mistakes.has_outcome(cell)
+            and _is_value(query.expected, field.expected, field.expected_presence)
+            and _is_value(query.found, field.candidate, field.candidate_presence)
+        ]
+        if not found:
+            return None
+        expected, candidate = encode_pair(found[0].expected, found[0].candidate)
+        return {
+            "path": found[0].path,
+            "expected": expected,
+            "candidate": candidate,
+            "more": len(found) - 1,
+        }
 
 
 def _has_values(index: CaseIndex) -> bool:
@@ -126,7 +166,12 @@ class _CellFilter:
         # A value of an attribute may be found without a mistake.
         by_value = query.expected is not None or query.found is not None
         self._applies = query.error is not None or (query.attribute is not None and not by_value)
+        self.paths = frozenset(run.attributes[number].path for number in self.attributes or ())
         self.needs_row = self._applies and not all(IS_MISTAKE[code] for code in facts)
+
+    def has_outcome(self, cell: int) -> bool:
+        """Whether a cell has the outcome, if the filter is by outcome."""
+        return not self._applies or cell & FACT_MASK in self._facts
 
     def passes(self, cells: frozenset[int] | list[int]) -> bool:
         """Whether one of the cells has the attribute and the outcome."""
@@ -216,7 +261,7 @@ def _slice_test(run: StoredRun, name: str) -> _RowTest:
 def _value_test(run: StoredRun, query: CaseQuery, mistakes: _CellFilter) -> _RowTest:
     """Find fields with these values, of the attribute if one is given."""
     attributes = StoredAttributes(run.attributes)
-    wanted = {run.attributes[number].path for number in mistakes.attributes or ()}
+    wanted = mistakes.paths
 
     def test(line: bytes, location: Location) -> bool:
         case = read_row(parse_row(line, location), attributes, run.convention, location)
@@ -239,7 +284,7 @@ def _pattern_test(
 ) -> _RowTest:
     """Find mistakes with a pattern, of the attribute if one is given."""
     attributes = StoredAttributes(run.attributes)
-    wanted = {run.attributes[number].path for number in mistakes.attributes or ()}
+    wanted = mistakes.paths
 
     def test(line: bytes, location: Location) -> bool:
         row = parse_row(line, location)

@@ -10,6 +10,7 @@ import orjson
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.headline import METRIC_TITLES
+from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.quality import rqs_formula
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
@@ -139,6 +140,7 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": state.redactor.redact(slice_lines(summary)),
         "confidence": confidence_view(summary),
+        "patterns": {name: each.title for name, each in BY_NAME.items()},
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
 

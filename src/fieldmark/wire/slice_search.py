@@ -60,6 +60,10 @@ class SliceSearch:
                     "others_f1": each.others,
                     "p": each.p,
                     "p_adjusted": each.adjusted,
+                    "attributes": [dict(weak._asdict()) for weak in each.attributes],
+                    "overlap": None
+                    if each.overlap is None
+                    else {"text": slice_text(*each.overlap[0]), "cases": each.overlap[1]},
                 }
                 for each in self.slices
             ],

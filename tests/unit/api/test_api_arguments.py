@@ -84,6 +84,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "consensus": ({"one": ROWS},),
     "diff": ("none", "none"),
     "evaluate": ({"tests": [{"expected": {"a": 1}, "candidate": {"a": 1}}]},),
+    "explain": ("none", "1", "a"),
     "find_slices": ("none",),
     "improve": ("none",),
     "infer": (ROWS,),

@@ -14,6 +14,8 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
     [
         pytest.param("2024-03-02", "2024-02-03", "date_swapped", id="iso-dates"),
         pytest.param("03/02/2024", "02/03/2024", "date_swapped", id="dates-with-slashes"),
+        pytest.param("30/08/2017", "08/30/2017", "date_swapped", id="dates-that-are-not-ambiguous"),
+        pytest.param("30/08/2017", "30.08.2017", "date_format", id="other-separators"),
         pytest.param("2024-03-02", "03/02/2024", "date_format", id="other-date-format"),
         pytest.param("2024-03-02", "02-MAR-2024", "date_format", id="month-in-letters"),
         pytest.param("2024-03-02", "2023-03-02", "date_part", id="another-year"),

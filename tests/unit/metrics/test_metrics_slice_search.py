@@ -91,6 +91,27 @@ def test_slices_with_the_same_cases_are_one_slice():
     assert {found.conditions, *found.same} == {(("vendor", "B"),), (("city", "city of B"),)}
 
 
+def test_weak_slice_names_its_weak_attributes_and_a_weaker_slice_with_its_cases():
+    cases = []
+    for number in range(200):
+        weak = number < 40
+        wrong = {"total"} if weak else set()
+        wrong |= {"date"} if number % 10 == 0 else set()
+        # The address of two weak receipts is not that of the others.
+        features = {"company": ["A" if weak else "B"], "address": ["a" if number < 38 else "b"]}
+        right = 1 if weak else 4
+        cases.append(case(features, right)._replace(wrong=frozenset(wrong)))
+    first, second = find_weak_slices(cases).slices
+    assert {first.conditions, second.conditions} == {(("company", "A"),), (("address", "a"),)}
+    assert [each.attribute for each in first.attributes] == ["total"]
+    inside = [number < first.cases for number in range(200)]
+    for share, of in ((first.attributes[0].wrong, True), (first.attributes[0].others, False)):
+        places = [number for number in range(200) if inside[number] is of]
+        assert share == pytest.approx(sum(n < 40 for n in places) / len(places))
+    assert first.overlap is None
+    assert second.overlap == (first.conditions[0], 38)
+
+
 def test_frequent_value_of_a_key_with_many_values_is_found():
     cases = drawn(300, 9, lambda own: 0.5 if own["vendor"] == ["B"] else 0.95)
     for number, each in enumerate(cases):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 
 import openpyxl
 import pytest
@@ -46,7 +47,7 @@ def run(tmp_path_factory):
 def test_the_view_contains_the_metrics_of_the_summary(run):
     summary = shown(run).summary
     own, strict = view_of(shown(run)).run["detection"]
-    title, sizes, metrics, classes = own
+    title, sizes, metrics, classes, curves = own
     values = {name: value for name, value, _ in metrics}
     assert (title, sizes) == ("", [2, 2, 1])
     assert {name: values[name] for name in COCO_METRICS} == {
@@ -55,6 +56,7 @@ def test_the_view_contains_the_metrics_of_the_summary(run):
     assert values["PASCAL AP"] == summary.detection["pascal"]["every_point"]
     assert values["PASCAL AP 11"] == summary.detection["pascal"]["eleven_point"]
     assert classes[0][:2] == ["dachshund", summary.detection["classes"]["dachshund"]["AP"]]
+    assert statistics.fmean(curves["AP50"]) == pytest.approx(summary.detection["AP50"])
     assert strict[0] == "strict"
 
 

@@ -25,6 +25,7 @@ from fieldmark.run import warnings
 from fieldmark.run.case_processor import CaseProcessor, RunTotals
 from fieldmark.run.warnings import DocumentPaths, list_notes, unused_rules
 from fieldmark.store.reader import open_run
+from interrupted_runs import interrupted_at_segment
 from json_strategies import documents as any_documents
 
 DOCUMENTS = [({"lines": [{"d": "a", "taxes": [1]}]}, {"lines": [{"d": "a", "taxes": [1]}]})]
@@ -80,15 +81,6 @@ def test_aligners_of_lists_are_in_notes_and_manifest(tmp_path):
     }
 
 
-class StopError(Exception):
-    pass
-
-
-def stop_after_the_first_segment(done, *_):
-    if done > 512:
-        raise StopError
-
-
 @pytest.mark.parametrize(
     "rules",
     [
@@ -114,8 +106,8 @@ def test_resumed_run_names_the_lists_of_all_cases(tmp_path, rules):
     }
     pairs = [([{"z": 1}], [{"z": 2}]), *[(document, document)] * 511, ({"last": [1]}, {})]
     whole = fm.score(pairs, rules=rules, out=tmp_path / "whole")
-    with pytest.raises(StopError):
-        fm.score(pairs, rules=rules, out=tmp_path / "cut", progress=stop_after_the_first_segment)
+    with interrupted_at_segment(2):
+        fm.score(pairs, rules=rules, out=tmp_path / "cut")
     assert (tmp_path / "cut" / "results.jsonl").read_bytes().count(b"\n") == 512
     resumed = fm.score(pairs, rules=rules, out=tmp_path / "cut", resume=True)
     assert resumed.notes == whole.notes

@@ -171,3 +171,46 @@ def test_run_without_values_says_that_they_were_not_searched(tmp_path):
 def test_invalid_slice_is_an_error(index):
     with pytest.raises(Exception, match="slice"):
         ids(index, slice="a[*]=1")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param(
+            {"attribute": "vendor.**"},
+            {"swapped": ("vendor.name", "Acme", "Acne", 0), "gone": ("vendor.country", "US", {"m": 1}, 0)},
+            id="first-mistake-below-a-key",
+        ),
+        pytest.param(
+            {"attribute": "paid", "error": "tp"},
+            {"plain": ("paid", True, {}, 0)},
+            id="field-with-the-selected-outcome",
+        ),
+        pytest.param({"error": "omission"}, {"gone": None}, id="nothing-without-an-attribute"),
+    ],
+)  # fmt: skip
+def test_list_by_attribute_has_the_values_of_its_field(index, query, expected):
+    rows = SelectedCases(index, CaseQuery(sort="number", **query)).page()
+    found = {row["id"]: row.get("field") for row in rows}
+    assert {name: field and tuple(field.values()) for name, field in found.items()} == expected
+
+
+def test_list_by_attribute_opens_only_its_page_and_counts_further_mistakes(tmp_path, monkeypatch):
+    pairs = [({"items": [1, 2, 3]}, {"items": [4, 5, 3]})] * 5
+    for name, save in (("run", True), ("without", False)):
+        fm.score(pairs, align="index", out=tmp_path / name, values=save)
+    opened = []
+    real = CaseIndex.open
+    monkeypatch.setattr(
+        CaseIndex, "open", lambda self, numbers: (opened.extend(numbers), real(self, numbers))[1]
+    )
+    pages = []
+    for name in ("run", "without"):
+        found = CaseIndex(open_run(tmp_path / name))
+        found.read()
+        query = CaseQuery(sort="number", attribute="items[]", offset=1, limit=2)
+        pages.append(SelectedCases(found, query).page())
+    field = {"path": "items[0]", "expected": 1, "candidate": 4, "more": 1}
+    assert [row["field"] for row in pages[0]] == [field, field]
+    assert not any("field" in row for row in pages[1])
+    assert opened == [1, 2, 3, 1]  # the first case says whether the run has values

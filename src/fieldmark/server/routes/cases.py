@@ -41,16 +41,16 @@ def list_cases(
     """List the cases of a run, filtered and sorted; by default worst first.
 
     A filter by text, by slice or by pattern may search only some of the cases, as `searched` says;
-    the same request continues the search.
+    the same request continues the search. With `attribute`, each case has the `field` of that
+    attribute: the first that the filters select, its values, and how many `more` there are.
     """
     index = state.catalog.cases(run)
     selected = SelectedCases(index, query)
-    page = selected.heads[query.offset : query.offset + query.limit]
     return ApiResponse(
         {
             "total": len(selected.heads),
             "offset": query.offset,
-            "cases": [head.to_dict() for head in page],
+            "cases": list(selected.page()),
             "searched": selected.searched,
             "tags": list(index.tags),
         }

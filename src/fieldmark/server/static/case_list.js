@@ -1,8 +1,8 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
 import { lastRequest, query } from "./api.js";
-import { CASE_FILTERS, ERROR_NAMES, button, caseFilters, el, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
-import { address, debounce, empty, problem, remember } from "./page.js";
+import { CASE_FILTERS, ERROR_NAMES, button, caseFilters, el, fieldColumns, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
+import { address, debounce, empty, keepInView, problem, remember } from "./page.js";
 
 const STEP = 50;
 export const FILTERS = [...CASE_FILTERS, "offset"];
@@ -12,11 +12,16 @@ export function caseList(run, page) {
   const list = el("div"), pages = el("div", { class: "pages" }), searched = el("p", { class: "quiet", id: "searched" });
   const changed = debounce(200, () => { remember(state); draw(); });
   const filters = caseFilters(state, {
-    attributes: wrongAttributes(page), slices: sliceOptions(page),
+    attributes: wrongAttributes(page), slices: sliceOptions(page), patterns: page.patterns,
     sorts: [["", "worst first"], ["number", "input order"], ["id", "id"], ["mistakes", "fewest mistakes first"]],
   }, () => { state.offset = ""; changed(); });
   filters.number.textContent = "Loading cases…";
 
+  // A filtered list says how many cases there are without the filters.
+  function countText(number) {
+    const total = page.totals ? page.totals.total : number;
+    return number < total ? `${whole(number)} of ${plural(total, "case")}` : plural(number, "case");
+  }
   async function draw() {
     const offset = Number(state.offset) || 0;
     try {
@@ -24,7 +29,7 @@ export function caseList(run, page) {
       do {
         found = await request(`/api/runs/${run}/cases${query({ ...state, offset, limit: STEP })}`);
         more = found.searched && found.searched.cases < found.searched.total;
-        filters.number.textContent = more ? `${plural(found.total, "case")} so far…` : plural(found.total, "case");
+        filters.number.textContent = more ? `${countText(found.total)} so far…` : countText(found.total);
         filters.addTags(found.tags);
         replace(searched, found.searched && searchedText(found.searched, state));
         replace(list, found.cases.length ? caseTable(run, found.cases, state) : more ? null : empty("No matching cases", "Change the filters to see other cases."));
@@ -58,7 +63,7 @@ export function caseList(run, page) {
     event.preventDefault();
     history.pushState(null, "", target);
     reload();
-    document.getElementById("cases").scrollIntoView();
+    keepInView("cases");
     document.getElementById("case-filter").focus({ preventScroll: true });
   });
   document.addEventListener("keydown", (event) => {
@@ -70,7 +75,7 @@ export function caseList(run, page) {
 
 function searchedText({ cases, total, values }, { text }) {
   const where = !text ? "" : values ? "Ids, tags, paths and values of " : "Ids, tags and paths (the run was saved without values) of ";
-  return cases < total ? `${where}${whole(cases)} of ${plural(total, "case")} searched so far…` : `${where}${plural(total, "case")} searched.`;
+  return cases < total ? `${where}${whole(cases)} of ${plural(total, "case")} searched so far…` : where && `${where}${plural(total, "case")} searched.`;
 }
 
 function caseTable(run, cases, state) {
@@ -79,11 +84,12 @@ function caseTable(run, cases, state) {
     caption: "Cases", step: STEP,
     columns: [
       { name: "case", label: "Case", cell: (row) => [el("a", { href: `/runs/${run}/cases/${row.number}${filters}` }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+      ...(cases.some(({ field }) => field) ? fieldColumns(({ field }) => field, state) : []),
       { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status) },
       { name: "score", label: "Score", numeric: true, cell: (row) => scoreText(row.score, row.vacuous) },
       { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.vacuous ? null : row.score, null) },
       { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },
-      { name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : reasonText(row.input)) },
+      ...(cases.some(({ input }) => input !== "ok") ? [{ name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : reasonText(row.input)) }] : []),
     ],
   });
   table.show(cases);

@@ -66,6 +66,21 @@ export function debounce(wait, work) {
   };
 }
 
+let release = () => {};
+
+// Scroll to an element, and again whenever the page above it has grown, until the user does anything.
+export function keepInView(id) {
+  release();
+  const target = document.getElementById(id);
+  if (!target) return;
+  const watcher = new ResizeObserver(() => target.scrollIntoView());
+  const ended = new AbortController();
+  release = () => { watcher.disconnect(); ended.abort(); };
+  for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) window.addEventListener(kind, release, { capture: true, passive: true, signal: ended.signal });
+  watcher.observe(document.getElementById("app"));
+  target.scrollIntoView();
+}
+
 // Save a file of the server under the name that it gives; an error response is thrown.
 export async function downloadFrom(path, options = {}) {
   const { content, name, type } = await requestFile(path, options);

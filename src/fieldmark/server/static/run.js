@@ -1,13 +1,14 @@
-// The page of one run: metrics, paginated cases, and recommendations on request.
+// The page of one run: metrics, what is wrong, and paginated cases. Recommendations and weak slices
+// of a large run are loaded on request.
 
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
 import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
-import { downloadFrom, empty, problem, toast } from "./page.js";
+import { downloadFrom, empty, keepInView, problem, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
-import { runMistakes } from "./run_mistakes.js";
+import { MANY, runMistakes } from "./run_mistakes.js";
 
 const page = data("page");
 const { run } = page;
@@ -99,21 +100,34 @@ function actions() {
     ], { id: "more", "aria-label": "More actions" }));
 }
 
-function recommendations() {
+// Repeated errors are shown in `notice` if they are loaded with the page.
+function recommendations(notice) {
   const list = el("div");
   async function load() {
     try {
       const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
       if (!found) return again();
-      replace(list, repeatedErrors(found.repeated.map(({ text }) => text)), found.clusters.length ? adviceList(found.clusters.map((each) => [each.pattern, each.title, each.hint, each.mistakes, Object.entries(each.attributes)]))
+      const repeated = repeatedErrors(found.repeated.map(({ text, attributes }) => [text, attributes]));
+      if (!isLarge) replace(notice, repeated);
+      replace(list, isLarge && repeated, found.clusters.length ? adviceList(found.clusters.map((each) => [each.pattern, each.title, each.hint, each.mistakes, Object.entries(each.attributes)]))
         : empty("No recommendations", "This run has no mistakes."));
     } catch (error) {
       replace(list, problem(error));
     }
   }
   const again = () => replace(list, button("Show recommendations", load, { id: "improve" }));
-  again();
+  if (isLarge) again();
+  else load();
   return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first.", list);
+}
+
+function weakSlice({ text, slice, cases, p_adjusted: p, attributes, overlap }) {
+  const name = slice.length === 1 ? `${slice[0].key}=${slice[0].value}` : null;
+  return el("li", null,
+    el(name ? "a" : "span", name ? { href: casesHref({ slice: name }) } : null, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`),
+    attributes.length > 0 && el("p", { class: "chips" }, el("span", { class: "quiet" }, "Weak attributes:"), attributes.map(({ attribute, wrong, others }) => el("a", { class: "tag", href: casesHref({ attribute, slice: name }) },
+      shown(attribute), ` wrong in ${Math.round(100 * wrong)}% of its cases, ${Math.round(100 * others)}% of the others`))),
+    overlap && el("p", { class: "quiet" }, overlap.cases === cases ? "All its cases" : `${whole(overlap.cases)} of its ${plural(cases, "case")}`, " are also in ", el("bdi", { class: "literal" }, shown(overlap.text)), "."));
 }
 
 function weakSlices() {
@@ -123,7 +137,7 @@ function weakSlices() {
       const found = await analyze({ kind: "slices", runs: [run.id] }, list, "Searching…");
       if (!found) return again();
       const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
-      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(({ text, slice, p_adjusted: p }) => el("li", null, el(slice.length === 1 ? "a" : "span", slice.length === 1 ? { href: casesHref({ slice: `${slice[0].key}=${slice[0].value}` }) } : null, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`))))
+      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(weakSlice))
         : el("p", null, "No slice is significantly weaker than the other cases."),
       el("p", { class: "quiet" }, searched), found.notes.map((note) => el("p", { class: "quiet" }, shown(note))));
     } catch (error) {
@@ -131,10 +145,12 @@ function weakSlices() {
     }
   }
   const again = () => replace(list, button("Find weak slices", load, { id: "find-slices" }));
-  again();
+  if (isLarge) again();
+  else load();
   return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases.", list);
 }
 
+const isLarge = page.totals && page.totals.total > MANY;
 drawTags();
 const app = document.getElementById("app");
 if (!page.tiles) {
@@ -142,14 +158,15 @@ if (!page.tiles) {
     run.status !== "corrupt" && caseList(run.id, page));
 } else {
   const view = { ...page, totals: page.totals, edit_rules: `/runs/${run.id}/rules` };
-  replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
+  const { worst, rest } = runMistakes(run.id, page), notice = el("div", { id: "repeated-errors" });
+  replace(app, head(), errors, actions(), verdictPanel(view), notice, tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
-    qualitySection(view),
-    runCharts(run.id, page.attributes),
+    worst, recommendations(notice), weakSlices(), attributeSection(view),
+    runCharts(run.id, page.attributes), qualitySection(view),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.slices.length > 0 && sliceSection(page),
     page.detection.length > 0 && detectionSection(page),
     page.confidence && confidenceSection(page),
-    weakSlices(), recommendations(), runMistakes(run.id, page), attributeSection(view), caseList(run.id, page));
-  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    rest, caseList(run.id, page));
+  if (location.hash) keepInView(location.hash.slice(1));
 }

@@ -1,13 +1,14 @@
-// The worst fields, values and heat map of a run; of a large run on request.
+// The worst fields of a run, and the rest, which are values and heat map; of a large run on request.
 
 import { query, request } from "./api.js";
 import { button, el, heatSection, replace, section, valueTableSection, worstFields } from "./report.js";
 import { problem } from "./page.js";
 
-const MANY = 2000;
+// Runs with more cases are read only on request.
+export const MANY = 2000;
 
 export function runMistakes(run, page) {
-  const place = el("div", { id: "run-mistakes" });
+  const place = el("div", { id: "run-mistakes" }), rest = el("div");
   async function load() {
     replace(place, el("p", { class: "quiet", role: "status" }, "Reading all mistakes…"));
     try {
@@ -15,12 +16,13 @@ export function runMistakes(run, page) {
       const numbers = new Map(found.cases.map(([rank, number]) => [rank, number]));
       const view = { ...page, ...found, cases: { lines: Object.fromEntries(found.cases.map(([rank, , id]) => [rank, [id]])) } };
       const link = (rank, filters) => `/runs/${run}/cases/${numbers.get(rank)}${query(filters)}`;
-      replace(place, worstFields(view, link), found.value_tables.length > 0 && valueTableSection(view), heatSection(view, link));
+      replace(place, worstFields(view, link));
+      replace(rest, found.value_tables.length > 0 && valueTableSection(view), heatSection(view, link));
     } catch (error) {
       replace(place, problem(error));
     }
   }
   if (page.totals.total <= MANY) load();
   else replace(place, section("mistakes", "Worst fields", "Mistakes by attribute with examples, tables of values and the heat map. All cases are read for it.", button("Show worst fields", load, { id: "show-mistakes" })));
-  return place;
+  return { worst: place, rest };
 }

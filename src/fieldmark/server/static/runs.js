@@ -173,7 +173,7 @@ const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"],
 const conventionBox = filterBox("Convention", "convention", [["", "any"], ...page.conventions.map((word) => [word, word.replaceAll("_", " ")])]);
 const archiveBox = filterBox("Runs", "archived", [["", "current"], ["true", "archived"]]);
 const figureBox = el("div", { class: "control" }, el("span", null, "Figures"), choice("Figures", [["scores", "Scores"], ["quality", "Quality"]], state.figures || "scores", (value) => { state.figures = value === "scores" ? "" : value; remember(state); draw(); }));
-const metricBox = search("Metric", "mean_score, rqs, attributes.total.f1 …", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names" });
+const metricBox = search("Metric", "mean_score", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names", title: "A metric of a run, such as rqs or attributes.total.f1" });
 const metricNames = el("datalist", { id: "metric-names" }, [...METRICS.map(([name]) => name), "micro.precision", "micro.recall", "cases.perfect", "cases.errors"].map((name) => el("option", { value: name })));
 
 window.addEventListener("popstate", () => { Object.assign(state, address(STATE)); draw().then(drawTrend); });

@@ -2,7 +2,7 @@
 
 // The controls of a list of cases, for the report and the web application. `state` has the filters
 // by name; filters without a control of their own are shown as tags that can be removed.
-function caseFilters(state, { attributes, tags = [], slices = [], sorts = [] }, changed) {
+function caseFilters(state, { attributes, tags = [], slices = [], sorts = [], patterns = {} }, changed) {
   const boxes = {};
   const chips = el("span", { class: "chips filter-chips" });
   const number = el("span", { class: "quiet", role: "status" });
@@ -30,8 +30,8 @@ function caseFilters(state, { attributes, tags = [], slices = [], sorts = [] }, 
       list.value = value;
     }
     const others = CASE_FILTERS.filter((name) => state[name] && name !== "text" && !boxes[name] && name !== "sort");
-    replace(chips, others.map((name) => el("span", { class: "tag filter-chip" }, el("bdi", { class: "literal" }, shown(filterLabel(name, state[name]))), " ",
-      button("×", () => { set(name, ""); refresh(); }, { class: "as-link", "aria-label": `Remove the filter ${filterLabel(name, state[name])}` }))),
+    replace(chips, others.map((name) => el("span", { class: "tag filter-chip" }, el("bdi", { class: "literal" }, shown(filterLabel(name, state[name], patterns))), " ",
+      button("×", () => { set(name, ""); refresh(); }, { class: "as-link", "aria-label": `Remove the filter ${filterLabel(name, state[name], patterns)}` }))),
     CASE_FILTERS.some((name) => state[name] && name !== "sort") && button("Clear filters", () => { for (const name of CASE_FILTERS) if (name !== "sort") state[name] = ""; changed(); refresh(); }, { class: "as-link", id: "clear-filters" }));
   }
   function addTags(names) {
@@ -44,8 +44,8 @@ function caseFilters(state, { attributes, tags = [], slices = [], sorts = [] }, 
   return { node: el("div", { class: "controls" }, text, Object.values(boxes), chips, number), number, refresh, addTags };
 }
 
-function filterLabel(name, value) {
-  if (name === "pattern") return `pattern: ${value.replaceAll("_", " ")}`;
+function filterLabel(name, value, patterns) {
+  if (name === "pattern") return `pattern: ${patterns[value] || value.replaceAll("_", " ")}`;
   if (name === "expected" || name === "found") return `${name}: ${value === "absent" ? "absent" : value}`;
   if (name === "ranks") return `cases ${value} of the list, worst first`;
   return `${name}: ${value}`;
@@ -77,21 +77,25 @@ function caseBrowser(run, opened) {
   const state = filtersIn("");
   const texts = new Map();
   const kinds = ERROR_NAMES.length + 1;
-  const table = sortableTable({
+  const makeTable = (extra) => sortableTable({
     caption: "Cases", step: 50, empty: "No cases match the filters.",
     onSort: ({ name, descending }) => { state.sort = `${descending ? "-" : ""}${name}`; remember(); },
     columns: [
       { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: caseHash(rank) }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+      ...extra,
       { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3]) },
       { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => scoreText(lines[rank][1], lines[rank][7]) },
       { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][7] ? null : lines[rank][1], null) },
       { name: "mistakes", label: "Mistakes", most: true, value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },
-      { name: "input", label: "Input", value: (rank) => lines[rank][4], cell: (rank) => (lines[rank][4] === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[lines[rank][4]] || reasonText(lines[rank][4])) },
-    ],
+      lines.some((line) => line[4] !== "ok") && { name: "input", label: "Input", value: (rank) => lines[rank][4], cell: (rank) => (lines[rank][4] === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[lines[rank][4]] || reasonText(lines[rank][4])) },
+    ].filter(Boolean),
   });
+  const withValues = () => makeTable(fieldColumns((rank) => opened[rank] && firstMistake(opened[rank].tree, state), state));
+  const plain = makeTable([]), holder = el("div", null, plain.node);
+  let table = plain, valued = null;
   const all = lines.map((_, rank) => rank);
   const searched = el("p", { class: "quiet", id: "searched" });
-  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run) }, () => { remember(); show(); });
+  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run), patterns: Object.fromEntries((run.advice || []).map(([name, title]) => [name, title])) }, () => { remember(); show(); });
 
   function caseHash(rank, filters = state) {
     return `#case-${rank + 1}${filterQuery(filters)}`;
@@ -136,7 +140,9 @@ function caseBrowser(run, opened) {
   function show() {
     const found = all.filter(matches);
     const name = state.sort.replace(/^-/, "");
-    const known = ["case", "verdict", "score", "mistakes", "input"].includes(name);
+    const known = ["case", "verdict", "score", "mistakes", ...(lines.some((line) => line[4] !== "ok") ? ["input"] : [])].includes(name);
+    table = state.attribute && run.cases.opened ? valued ||= withValues() : plain;
+    if (holder.firstChild !== table.node) replace(holder, table.node);
     table.show(found, { order: known ? { name, descending: state.sort.startsWith("-") } : null });
     filters.number.textContent = found.length === lines.length ? plural(lines.length, "case") : `${whole(found.length)} of ${plural(lines.length, "case")}`;
     const withDocuments = Object.keys(opened).length;
@@ -152,9 +158,56 @@ function caseBrowser(run, opened) {
   return {
     node: section("cases", "Cases", "Worst first. Open a case to see its documents side by side.",
       (lines.length < total || run.cases.opened < lines.length) && el("p", { class: "notice", id: "sampled" }, sampledText(run.cases)),
-      filters.node, searched, table.node),
+      filters.node, searched, holder),
     apply, caseHash, state, ranks: () => table.rows(),
   };
+}
+
+// The first mistake of a tree that the filters by attribute and outcome select, and how many more.
+function firstMistake(tree, { attribute, error }) {
+  const found = [];
+  (function walk(nodes, above, place) {
+    for (const node of nodes) {
+      const own = nodeAttribute(above, node), path = nodePath(place, node);
+      if (isMistake(node[1]) && selectsAttribute(attribute, own) && (!error || COUNT_WORDS[error] || errorFilter(node[1]) === error)) found.push([path, node]);
+      if (node[5]) walk(node[5], own, path);
+    }
+  }(tree, "", ""));
+  if (!found.length || kindOf(found[0][1][2]) === "hidden") return null;
+  const [[path, [, , expected, candidate]]] = found;
+  return { path, expected, candidate, more: found.length - 1 };
+}
+
+const MAX_EXCERPT = 80;
+
+// The parts of two long values around their first difference.
+function excerpts(slots) {
+  const texts = slots.map((slot) => (["string", "json"].includes(kindOf(slot)) ? Array.from(textOf(slot)) : null));
+  if (!texts.some((text) => text && text.length > MAX_EXCERPT)) return slots;
+  let start = 0;
+  if (texts.every(Boolean)) while (start < texts[0].length && texts[0][start] === texts[1][start]) start += 1;
+  start = Math.max(0, start - MAX_EXCERPT / 2);
+  return slots.map((slot, side) => {
+    if (!texts[side]) return slot;
+    const end = start + MAX_EXCERPT, text = `${start ? "…" : ""}${texts[side].slice(start, end).join("")}${texts[side].length > end ? "…" : ""}`;
+    return kindOf(slot) === "json" ? { j: text } : text;
+  });
+}
+
+// Two columns with the values of a field of each case: `fieldOf` returns {path, expected, candidate,
+// more}, or null if nothing is known. The path is shown if it is not the attribute of the filter.
+function fieldColumns(fieldOf, filters) {
+  const both = ({ expected, candidate }) => bothValues(...(isSame(candidate) ? [excerpts([expected, expected])[0], candidate] : excerpts([expected, candidate])));
+  return [
+    { name: "expected", label: "Expected", css: "field-value", cell: (row) => {
+      const field = fieldOf(row);
+      return field && [both(field)[0], field.path !== filters.attribute && el("span", { class: "detail" }, pathText(field.path))];
+    } },
+    { name: "candidate", label: "Predicted", css: "field-value", cell: (row) => {
+      const field = fieldOf(row);
+      return field && [both(field)[1], field.more > 0 && el("span", { class: "detail" }, `and ${whole(field.more)} more`)];
+    } },
+  ];
 }
 
 // A score that rests on nothing says so.

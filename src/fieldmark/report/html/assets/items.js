@@ -1,10 +1,16 @@
 // A list of line items: aligned rows, with missing and extra items.
 
 // Errors that several values have in common, such as a lost decimal point.
-function repeatedErrors(texts) {
-  if (!texts || !texts.length) return null;
-  return el("div", { class: "notice repeated", role: "note" }, el("strong", null, texts.length > 1 ? "Repeated errors" : "Repeated error"),
-    el("ul", null, texts.slice(0, 12).map((text) => el("li", null, el("bdi", null, shown(text))))));
+function repeatedErrors(errors) {
+  if (!errors || !errors.length) return null;
+  return el("div", { class: "notice repeated", role: "note" }, el("strong", null, errors.length > 1 ? "Repeated errors" : "Repeated error"),
+    el("ul", null, errors.slice(0, 12).map((error) => el("li", null, repeatedError(...(typeof error === "string" ? [error] : error))))));
+}
+
+function repeatedError(text, attributes = []) {
+  const words = el("bdi", null, shown(text));
+  if (attributes.length === 1) return el("a", { href: casesHref({ attribute: attributes[0] }) }, words);
+  return [words, attributes.slice(0, 8).map((attribute) => [" ", el("a", { class: "tag", href: casesHref({ attribute }) }, shown(attribute))])];
 }
 
 // Whether all items are flat rows of fields that fit into a table.

@@ -3,14 +3,15 @@
 
 const QUALITY_NAMES = ["completeness", "hallucination", "accuracy", "safety"];
 
-// Tabs with keyboard navigation: arrow keys, Home and End. An entry is [name, text, count, make].
+// Tabs with keyboard navigation: arrow keys, Home and End. An entry is [name, text, count, make]; a
+// count is a number, or [number, words for screen readers].
 function tabs(label, entries, current, chosen) {
   const list = el("div", { class: "tabs", role: "tablist", "aria-label": label });
   const panel = el("div", { class: "tab-panel", role: "tabpanel", id: "tab-panel", tabindex: "0" });
   const heads = entries.map(([name, text, count]) => el("button", {
     type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "tab-panel", "data-tab": name,
     on: { click: () => pick(name) },
-  }, text, count !== undefined && count !== null && el("span", { class: "tab-count" }, String(count))));
+  }, text, count !== undefined && count !== null && tabCount(...[count].flat())));
   list.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const index = heads.findIndex((head) => head.dataset.tab === current);
@@ -37,6 +38,11 @@ function tabs(label, entries, current, chosen) {
   return el("div", { class: "tabbed" }, list, panel);
 }
 
+function tabCount(number, words) {
+  if (!words) return el("span", { class: "tab-count" }, String(number));
+  return [number > 0 && el("span", { class: "tab-count", "aria-hidden": "true", title: words }, String(number)), spoken(` ${words}`)];
+}
+
 // The tabs of a case. `documents` makes the first tab, and `others` are further entries; `ranking` is
 // that of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
 function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
@@ -53,7 +59,7 @@ function metricEntries(view, ranking, loadAgreement) {
   return [
     ["completeness", "Completeness", countOf(view, keys.aio_missing_or_null, "aio_missing_or_null"), () => completenessPanel(view)],
     ["hallucination", "Hallucination", sizes.extra, () => hallucinationPanel(view)],
-    ["accuracy", "Accuracy", wrong, () => accuracyPanel(view)],
+    ["accuracy", "Accuracy", [wrong, plural(wrong, "mistake")], () => accuracyPanel(view)],
     ["consistency", "Consistency", null, () => (loadAgreement ? loadedConsistency(loadAgreement) : consistencyPanel(ranking))],
     ["safety", "Safety", null, () => safetyPanel(view)],
     ["rqs", "RQS", null, () => [sumTable(view), rqsNote(view)]],

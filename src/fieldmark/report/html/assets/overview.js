@@ -18,7 +18,7 @@ const FAILURE_TEXTS = {
 function overview(run) {
   return section("overview", "Overview", null,
     warningLine(run.method.structural_warnings),
-    verdictPanel(run), tileGrid(run.tiles, run.formula),
+    verdictPanel(run), repeatedErrors(run.repeated), tileGrid(run.tiles, run.formula),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
 
@@ -129,7 +129,7 @@ function worstFields(run, caseLink) {
     ],
   });
   table.show(run.mistakes);
-  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", repeatedErrors(run.repeated), table.node);
+  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", table.node);
   function exampleCell(row) {
     const [, , , , , rank, path, expected, candidate] = row;
     if (rank === null || rank === undefined) return DASH;
