@@ -121,6 +121,7 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     page.wait("location.search.endsWith('attribute=total&direction=improved')")
     page.wait("document.querySelector('#changed .changed-values')")
     assert page.text("#changed .changed-values").split()[::2] == ["expected", "before", "after"]
+    page.choose("#changed-direction", "")
     page.choose("#changed-attribute", "vendor.name")
     page.wait("document.querySelector('#changed [role=status]').textContent === '7 changed cases'")
     page.choose("#changed-direction", "worse")

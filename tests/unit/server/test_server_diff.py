@@ -96,13 +96,13 @@ def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server)
     assert row["fields"] == [
         {"path": "x", "before": "match", "after": "wrong_value", "values": [4, 4, -1]}
     ]
-    fm.score(TRUTH, RUNS["first"], store="counts", out=server.options.runs / "bare")
+    fm.score(TRUTH, RUNS["first"], values=False, out=server.options.runs / "bare")
     for row in get(server, "/api/diff/cases", a="bare", b="second")["cases"]:
         assert all("values" not in each for each in row["fields"])
 
 
 def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
-    truth = [{"id": str(n), "p": f"{n}.25", "q": f"{n % 12 + 1:02}/27/2024"} for n in range(60)]
+    truth = [{"id": str(n), "p": f"{n + 1}.25", "q": f"{n % 12 + 1:02}/27/2024"} for n in range(60)]
     lost = [{**row, "p": row["p"].replace(".", "")} for row in truth]
     swapped = [{**row, "q": f"27/{row['q'][:2]}/2024"} for row in truth]
     for name, rows in (("before", swapped), ("after", lost)):
@@ -110,8 +110,7 @@ def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
     found = fm.diff(tmp_path / "before", tmp_path / "after")
     view = conclusion_to_json(found)
     assert view["verdict"] + "".join(part[0] for part in view["changed"]) == (
-        "Too few cases to tell overall, but p is worse (1.000 → 0.000)"
-        " and q is better (0.000 → 1.000)"
+        "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
     assert [part[1:] for part in view["changed"] if part[1]] == [["p", "worse"], ["q", "improved"]]
     assert view["repeated"] == [
