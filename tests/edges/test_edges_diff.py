@@ -609,3 +609,20 @@ def test_a_report_against_another_run_has_the_conclusions_of_the_comparison(prof
         assert {each.pop("name"): each for each in view[group]} == document[group]
     assert view["conclusion"].items() >= document["conclusion"].items()
     assert view["tiles"][0]["label"] == "RQS"
+
+
+def test_report_of_a_comparison_without_values_quotes_none(folder, command):
+    """Also no repeated errors, which name values, and no values of changed fields."""
+    truth = [{"id": str(n), "total": 4211.5 + n, "vendor": "Hidden Ltd"} for n in range(8)]
+    lost = [{**row, "total": row["total"] * 100} for row in truth]
+    write(folder / "truth.jsonl", truth)
+    for name, content in (("before", truth), ("after", lost)):
+        write(folder / f"{name}.jsonl", content)
+        run = ("--by", "vendor", "--out", f"runs/{name}", "-q")
+        assert command("score", "truth.jsonl", f"{name}.jsonl", *run).code == 0
+    against = ("report", "after", "--against", "before", "--out")
+    assert command(*against, "full.html").code == 0
+    assert command(*against, "bare.html", "--no-values").code == 0
+    quotes = ("Hidden Ltd", "4211.5", "421150", "values × 100")
+    texts = [(folder / f"{name}.html").read_text("utf-8") for name in ("full", "bare")]
+    assert [[quote in text for quote in quotes] for text in texts] == [[True] * 4, [False] * 4]
