@@ -55,7 +55,9 @@ def test_run_page_shows_the_cause_of_a_weak_attribute_in_its_list(run, browser):
         wrong = ["mistakes", "advice", "weak-slices", "attributes", "charts"]
         assert [each for each in order if each in wrong] == wrong
         page.click("#repeated-errors a")
-        page.wait(f"location.search === '?attribute=date' && {VALUES}.length === 2")
+        page.wait(
+            f"location.search === '?attribute=date&pattern=date_swapped' && {VALUES}.length === 2"
+        )
         expected, predicted = page.run(VALUES)
         assert expected[:5] == predicted[:5] == "2024-"
         assert page.count("#cases tbody tr:first-child :is(del, ins)") >= 2

@@ -30,8 +30,6 @@ from fieldmark.values.text import plural
 
 __all__ = ["RepeatedError", "RepeatedErrors", "RepeatedKind", "repeated_in_case"]
 
-_LAST_KEY: Final = re.compile(r'(?:\.?[^.\[\]"]+|\["(?:[^"\\]|\\.)*"\])\Z')
-_NUMERIC_DATE: Final = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})(\2.*)", re.DOTALL)
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _IN_CASE, _IN_RUN = 2, 3
@@ -41,6 +39,8 @@ _MIN_SHARE: Final = 0.5
 _MAX_MISTAKES: Final = 2_000
 _MAX_LEFTOVERS: Final = 50
 """The number of mistakes, and of unaligned items of a list, that are examined in one case."""
+_MAX_FIELDS: Final = 200
+"""The number of wrong fields of one object that are compared with each other."""
 _MAX_NAMED: Final = 4
 _MAX_KNOWN: Final = 4_096
 
@@ -255,21 +255,11 @@ def _find(block: Outcomes, places: Sequence[_Place], case: Case, found: _Found) 
         found.wrong[pair.attribute] += 1
         if (factor := scale_factor(pair.expected, pair.candidate)) is not None:
             found.findings[_Finding(RepeatedKind.SCALE, (pair.attribute,), factor)] += 1
-        elif _is_swapped(pair.expected, pair.candidate):
+        elif is_date_swapped(pair.expected, pair.candidate):
             found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (pair.attribute,))] += 1
     for members in by_parent.values():
         if len(members) > 1:
-            found.findings.update(_moved(members))
-
-
-def _is_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
-    """Return whether day and month are swapped, also if that is no date: 18/02/2024, 02/18/2024."""
-    if not isinstance(expected, str) or not isinstance(candidate, str):
-        return False
-    ours, theirs = map(_NUMERIC_DATE.fullmatch, (expected, candidate))
-    if ours and theirs:
-        return (ours[3], ours[2], ours[1], ours[4]) == theirs.groups()
-    return is_date_swapped(expected, candidate)
+            found.findings.update(_moved(members[:_MAX_FIELDS]))
 
 
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
@@ -296,9 +286,23 @@ def _places(block: Outcomes, table: AttributeTable) -> list[_Place]:
     places: list[_Place] = []
     for record in islice(block.records(table, _FACTS), _MAX_MISTAKES):
         lone = "→]" in record.label or "[→" in record.label
-        parent = None if lone else _LAST_KEY.sub("", record.path)
+        parent = None if lone else _object_of(record.path)
         places.append(_Place(record, table.path(record.attribute), parent))
     return places
+
+
+def _object_of(path: str) -> str:
+    """Return the path of the object that has a field, or the path of an item of a list.
+
+    >>> [_object_of(path) for path in ("a", "a.b", 'a[0]["x.y"]', "a[0].b", "a[0]")]
+    ['', 'a', 'a[0]', 'a[0]', 'a[0]']
+    """
+    if path.endswith('"]'):
+        return path[: path.rindex('["')]  # quotes in a key are escaped
+    if path.endswith("]"):
+        return path
+    end = max(path.rfind("."), path.rfind("]") + 1, 0)
+    return path[:end]
 
 
 def _pairs(
@@ -355,7 +359,7 @@ def _leftovers(
                 name = attribute + _INDEX.sub("[]", path[len(parent) :])
                 pair = _Pair(
                     name,
-                    _LAST_KEY.sub("", path),
+                    _object_of(path),
                     expected.get(path, MISSING),
                     candidate.get(path, MISSING),
                 )

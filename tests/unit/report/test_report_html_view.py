@@ -151,6 +151,9 @@ class TestLimits:
         assert case_documents(case) is None
 
 
+FIELD = ("path", "before", "after", "values")
+
+
 class TestTwoRuns:
     @pytest.fixture
     def compared(self, run, tmp_path):
@@ -168,10 +171,13 @@ class TestTwoRuns:
         view = compared(worse_by(3), worse_by(4, 2))
         assert (view["cases"]["worse"], view["cases"]["improved"]) == (3, 0)
         assert {line["direction"] for line in view["changes"]} == {"worse"}
-        assert [(line["case_id"], line["fields"]) for line in view["changes"]] == [
-            ("0", [{"path": "vendor.name", "before": "match", "after": "omission"}]),
-            ("1", [{"path": "vendor.name", "before": "match", "after": "omission"}]),
-            ("3", [{"path": "total", "before": "match", "after": "wrong_value"}]),
+        assert [
+            (line["case_id"], [field[name] for field in line["fields"] for name in FIELD])
+            for line in view["changes"]
+        ] == [
+            ("0", ["vendor.name", "match", "omission", ["v0", "v0", {"m": 1}]]),
+            ("1", ["vendor.name", "match", "omission", ["v1", "v1", {"m": 1}]]),
+            ("3", ["total", "match", "wrong_value", [3, 3, 4]]),
         ]
         assert [line["rank"] for line in view["changes"]] == [0, 1, 3]
         assert view["changes"][2]["attributes"] == [["total", -1]]

@@ -133,7 +133,9 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
-        "repeated": [[each.text, list(each.attributes)] for each in repeated.errors()],
+        "repeated": [
+            [each.text, list(each.attributes), each.kind.value] for each in repeated.errors()
+        ],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "value_tables": tables.view(),

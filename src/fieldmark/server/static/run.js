@@ -107,7 +107,7 @@ function recommendations(notice) {
     try {
       const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
       if (!found) return again();
-      const repeated = repeatedErrors(found.repeated.map(({ text, attributes }) => [text, attributes]));
+      const repeated = repeatedErrors(found.repeated.map(({ text, attributes, kind }) => [text, attributes, kind]));
       if (!isLarge) replace(notice, repeated);
       replace(list, isLarge && repeated, found.clusters.length ? adviceList(found.clusters.map((each) => [each.pattern, each.title, each.hint, each.mistakes, Object.entries(each.attributes)]))
         : empty("No recommendations", "This run has no mistakes."));

@@ -7,10 +7,11 @@ function repeatedErrors(errors) {
     el("ul", null, errors.slice(0, 12).map((error) => el("li", null, repeatedError(...(typeof error === "string" ? [error] : error))))));
 }
 
-function repeatedError(text, attributes = []) {
-  const words = el("bdi", null, shown(text));
-  if (attributes.length === 1) return el("a", { href: casesHref({ attribute: attributes[0] }) }, words);
-  return [words, attributes.slice(0, 8).map((attribute) => [" ", el("a", { class: "tag", href: casesHref({ attribute }) }, shown(attribute))])];
+// The errors of one pattern of mistakes link to its cases, others to all mistakes of their attributes.
+function repeatedError(text, attributes = [], kind = "") {
+  const words = el("bdi", null, shown(text)), pattern = kind === "date_swapped" ? { pattern: kind } : {};
+  if (attributes.length === 1) return el("a", { href: casesHref({ attribute: attributes[0], ...pattern }) }, words);
+  return [words, attributes.slice(0, 8).map((attribute) => [" ", el("a", { class: "tag", href: casesHref({ attribute, ...pattern }) }, shown(attribute))])];
 }
 
 // Whether all items are flat rows of fields that fit into a table.
