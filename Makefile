@@ -9,8 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
-# One more than there are cores, because many tests wait for processes that they start.
-JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+# Two more than there are cores, because many tests wait for processes that they start.
+JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 ARGS ?=
 KERNEL := src/fieldmark/model/_kernel.c
 TYPED := src scripts $(wildcard benchmarks)
