@@ -585,7 +585,7 @@ def loaded_rules(located: Located, context: Context) -> LoadedRules:
 
 
 def _source(value: object, directory: Path | None) -> JsonObject | None:
-    """Return valid rules as JSON without their models, which are those of whoever applies them.
+    """Return valid rules as JSON without models, which belong to the environment, not to rules.
 
     Rules that contain Python functions cannot be stored.
     """

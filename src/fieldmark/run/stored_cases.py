@@ -53,7 +53,7 @@ class StoredPairs(PairStream):
 
     Cases with invalid ground truth have no row; their number is that of the run. With `numbers`,
     only a sample of the cases is read. `results` are the stored results of the cases that were
-    read, with their numbers; whoever needs them removes them.
+    read, with their numbers; the consumer removes them.
     """
 
     def __init__(

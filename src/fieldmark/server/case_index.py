@@ -17,6 +17,7 @@ from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
+from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import RESULTS
 from fieldmark.wire.attributes import StoredAttributes
@@ -178,6 +179,13 @@ class CaseIndex:
                     if test(line, Location(self._results.name, search.searched)):
                         search.found.append(search.searched)
             return search
+
+    def case(self, number: int) -> CaseResult:
+        """Read one case; a number beyond the last case is an error of the request."""
+        if number > len(self.heads):
+            raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
+        (found,) = self.open([number])
+        return found
 
     def open(self, numbers: Iterable[int]) -> Iterator[CaseResult]:
         """Read the cases with the given numbers, which start at 1."""

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Query
 from fieldmark.api.explain import RunRules, explain_field
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
-from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.case_filter import SelectedCases
 from fieldmark.server.case_index import CaseHead
@@ -66,9 +65,7 @@ def get_case(
 ) -> ApiResponse:
     """Return a case with both documents, and the previous and next case of the filtered list."""
     index = state.catalog.cases(run)
-    if case > len(index.heads):
-        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
-    (stored,) = index.open([case])
+    stored = index.case(case)
     numbers = [head.number for head in SelectedCases(index, query, whole=True).heads]
     position = numbers.index(case) + 1 if case in numbers else None
     return ApiResponse(
@@ -93,9 +90,7 @@ def explain_case_field(
 ) -> ApiResponse:
     """Explain the outcome of one field: its items, rule, similarity and cost."""
     index = state.catalog.cases(run)
-    if case > len(index.heads):
-        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
-    (stored,) = index.open([case])
+    stored = index.case(case)
     found = explain_field(RunRules(index.run), stored, query.path)
     return ApiResponse(state.redactor.redact(found.to_dict()))
 

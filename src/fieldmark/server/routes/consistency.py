@@ -45,9 +45,7 @@ async def get_consistency(
 
 def _consistency(run: str, number: int, state: AppState) -> JsonObject:
     index = state.catalog.cases(run)
-    if number > len(index.heads):
-        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
-    (own,) = index.open([number])
+    own = index.case(number)
     if not own.has_values:
         message = "The run was saved without values, so its predictions cannot be compared."
         raise ApiError(ErrorCode.INVALID_DATA, message)

@@ -60,9 +60,7 @@ def get_page(
 
 def _find(state: AppState, run: str, case: int) -> CasePages:
     index = state.catalog.cases(run)
-    if case > len(index.heads):
-        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
-    (stored,) = index.open([case])
+    stored = index.case(case)
     if not stored.has_values:
         return CasePages([], ["The run was saved without values, and pages show values."])
     return state.pages.find(state.catalog.open(run).manifest.pages, stored.id, stored.metadata)

@@ -84,9 +84,7 @@ def add_review(run: str, request: ReviewRequest, state: StateDependency) -> ApiR
     """
     state.writable_run(run)
     index = state.catalog.cases(run)
-    if request.case > len(index.heads):
-        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
-    (case,) = index.open([request.case])
+    case = index.case(request.case)
     fields = [
         each.field
         for each in truth_fields(case)
