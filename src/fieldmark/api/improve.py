@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
@@ -13,6 +13,7 @@ from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.summary import Micro, Summary
@@ -81,15 +82,20 @@ def improve(run: RunLike) -> ImproveResult:
     """
     counted = RecountedRun(stored_run(run))
     clusters, gains, repeated = MistakeClusters(), _Gains(counted), RepeatedErrors()
+    reader = MistakeReader()
     without_values = 0
     with relaxed_gc():
         for case in counted.cases():
             counted.add(case)
             gains.add(case)
             without_values += not case.has_values
-            clusters.add(case.outcomes, counted.table, case.case, has_values=case.has_values)
+            mistakes = reader.read(
+                case.outcomes, counted.table, case.case, has_values=case.has_values
+            )
+            clusters.add(mistakes)
             if case.has_values:
-                repeated.add(case.outcomes, counted.table, case.case)
+                repeated.add(mistakes)
+    gains.settle()
     stored = counted.run.summary
     notes = () if stored is None else stored.structural_warnings
     if without_values:
@@ -115,15 +121,18 @@ def improve(run: RunLike) -> ImproveResult:
     )
 
 
-class _KnownGains(NamedTuple):
+@dataclass(slots=True)
+class _KnownGains:
     """The score of outcomes, and the scores that they would have if an attribute were correct.
 
-    The outcomes stay in memory, so that no others have the same identity.
+    `cases` is the number of cases with these outcomes, which stay in memory, so that no others have
+    the same identity.
     """
 
     block: Outcomes
     base: float | None
     scores: Mapping[str, float | None]
+    cases: int = 0
 
 
 class _Gains:
@@ -146,13 +155,23 @@ class _Gains:
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MAX_KNOWN:
-                self._known.pop(next(iter(self._known)))
+                self._count(self._known.pop(next(iter(self._known))))
             known = self._known[key] = self._gains(case.outcomes, unreadable=key[1])
-        self.scored += known.base is not None
+        known.cases += 1
+
+    def settle(self) -> None:
+        """Count all added cases."""
+        for known in self._known.values():
+            self._count(known)
+        self._known.clear()
+
+    def _count(self, known: _KnownGains) -> None:
+        self.scored += known.cases if known.base is not None else 0
         for path, score in known.scores.items():
-            self.cases[path] += 1
+            self.cases[path] += known.cases
             if known.base is not None and score is not None:
-                self.scores[path] = self.scores.get(path, 0.0) + score - known.base
+                gain = known.cases * (score - known.base)
+                self.scores[path] = self.scores.get(path, 0.0) + gain
 
     def _gains(self, block: Outcomes, *, unreadable: bool) -> _KnownGains:
         wrong = {

@@ -204,7 +204,7 @@ def paired_cases(
     """
     waiting: dict[str, list[deque[CaseResult]]] = {}
     for cases in zip_longest(*runs):
-        if None not in cases and len({case.id for case in cases}) == 1:
+        if len({None if case is None else case.id for case in cases}) == 1:
             yield cases
             continue
         for place, case in enumerate(cases):

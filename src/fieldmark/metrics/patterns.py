@@ -201,6 +201,8 @@ class Pattern:
 
 
 def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
+    if not (expected.has_days and candidate.has_days):
+        return False
     if expected.text[:4].isdigit() and candidate.text[:4].isdigit():  # the year comes first
         return expected.days != candidate.days and any(
             (day.year, day.day, day.month) == (other.year, other.month, other.day)
@@ -209,7 +211,7 @@ def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
         )
     ours, theirs = (_NUMERIC_DATE.match(each.text.strip()) for each in (expected, candidate))
     if ours and theirs and ours[1] != ours[2] and ours.group(2, 1, 3) == theirs.group(1, 2, 3):
-        return expected.has_days and candidate.has_days
+        return True
     # Otherwise, the dates are equal only if one is read day first and the other month first.
     first, other = expected.first_day, candidate.first_day
     return bool(expected.days & candidate.days) and None not in {first, other} and first != other
@@ -451,7 +453,8 @@ def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
     >>> scale_factor("12.50", 1250), scale_factor(1250, "12.5"), scale_factor(12, 13)
     (Decimal('1E+2'), Decimal('0.01'), None)
     """
-    if _significant_digits(expected) != _significant_digits(candidate):
+    digits = _significant_digits(expected)
+    if not digits or digits != _significant_digits(candidate):
         return None  # much faster than reading most wrong numbers
     ours, theirs = _TextForms(expected).amount, _TextForms(candidate).amount
     if not (ours and theirs):

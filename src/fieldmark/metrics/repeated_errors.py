@@ -17,21 +17,18 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from fieldmark.align.nearest import nearest_counterparts
+from fieldmark.metrics.mistakes import CaseMistakes
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
-from fieldmark.metrics.taxonomy import MISTAKES
-from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.kernel import parsed
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence, fact_of
-from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
+from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.equality import equal
-from fieldmark.values.paths import ROOT, leaves, resolve
+from fieldmark.values.paths import leaves, resolve
 from fieldmark.values.text import plural
 
 __all__ = ["RepeatedError", "RepeatedErrors", "RepeatedKind", "repeated_in_case"]
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
-_FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _IN_CASE, _IN_RUN = 2, 3
 """The smallest number of values that have an error in common, in a case and in a run."""
 _MIN_SHARE: Final = 0.5
@@ -42,7 +39,6 @@ _MAX_LEFTOVERS: Final = 50
 _MAX_FIELDS: Final = 200
 """The number of wrong fields of one object that are compared with each other."""
 _MAX_NAMED: Final = 4
-_MAX_KNOWN: Final = 4_096
 
 
 class RepeatedKind(StrEnum):
@@ -91,20 +87,12 @@ class RepeatedError:
 
 
 class _Pair(NamedTuple):
-    """The values of a mistake in the object `parent`; a side without a value is `MISSING`."""
+    """The values of a mistake and its path; a side without a value is `MISSING`."""
 
     attribute: str
-    parent: str
+    path: str
     expected: JsonValue | Missing
     candidate: JsonValue | Missing
-
-
-class _Place(NamedTuple):
-    """A mistake with its attribute and its parent, or none in an item of one side only."""
-
-    record: FieldOutcome
-    attribute: str
-    parent: str | None
 
 
 class _Finding(NamedTuple):
@@ -150,30 +138,21 @@ class _Found:
 class RepeatedErrors:
     """Collects the errors that values of the same attribute have in common in a run."""
 
-    __slots__ = ("_cells", "_found", "_known", "_table")
+    __slots__ = ("_cells", "_found", "_table")
 
     def __init__(self) -> None:
         self._table: AttributeTable | None = None
         self._found = _Found()
         self._cells: Counter[int] = Counter()
-        self._known: dict[int, tuple[Outcomes, list[_Place]]] = {}
 
-    def add(self, block: Outcomes, table: AttributeTable, case: Case) -> None:
+    def add(self, read: CaseMistakes) -> None:
         """Add a case whose documents are available; usually, all cases have the same table."""
-        if table is not self._table:
+        if read.table is not self._table:
             self._count()
-            self._known.clear()
-            self._table = table
-        self._cells.update(block.cells)
-        # Cases of saved runs share their outcomes, which are kept here, so that no others have the
-        # same identity.
-        known = self._known.get(id(block))
-        if known is None:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.pop(next(iter(self._known)))
-            known = self._known[id(block)] = block, _places(block, table)
-        if known[1]:
-            _find(block, known[1], case, self._found)
+            self._table = read.table
+        self._cells.update(read.outcomes.cells)
+        if read.mistakes:
+            _find(read, self._found)
 
     def errors(self) -> tuple[RepeatedError, ...]:
         """Return the errors, those of most values first."""
@@ -197,17 +176,15 @@ class RepeatedErrors:
             self._cells.clear()
 
 
-def repeated_in_case(
-    block: Outcomes, table: AttributeTable, case: Case
-) -> tuple[RepeatedError, ...]:
+def repeated_in_case(read: CaseMistakes) -> tuple[RepeatedError, ...]:
     """Return the errors that values of one case have in common.
 
     All numbers that are wrong by the same factor are one error.
     """
     found = _Found()
-    found.count(Counter(block.cells), table)
-    if places := _places(block, table):
-        _find(block, places, case, found)
+    found.count(Counter(read.outcomes.cells), read.table)
+    if read.mistakes:
+        _find(read, found)
     errors: list[RepeatedError] = []
     scaled: dict[Decimal | None, list[RepeatedError]] = {}
     for error in found.errors(1):
@@ -245,21 +222,35 @@ def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[
     )
 
 
-def _find(block: Outcomes, places: Sequence[_Place], case: Case, found: _Found) -> None:
+def _find(read: CaseMistakes, found: _Found) -> None:
     """Add the findings of a case with mistakes."""
-    by_parent: dict[str, list[_Pair]] = {}
-    for pair in _pairs(block, places, case, found.compared):
-        by_parent.setdefault(pair.parent, []).append(pair)
-        if isinstance(pair.expected, Missing) or isinstance(pair.candidate, Missing):
+    if read.truth is MISSING or read.answer is MISSING:
+        return
+    pairs: list[_Pair] = []
+    any_lone = False
+    for record, attribute, lone, expected, candidate in islice(read.mistakes, _MAX_MISTAKES):
+        any_lone |= lone
+        if not lone:
+            one = expected if record.expected_presence is Presence.VALUE else MISSING
+            other = candidate if record.candidate_presence is Presence.VALUE else MISSING
+            pairs.append(_Pair(attribute, record.path, one, other))
+    if any_lone:
+        pairs += _leftovers(read.outcomes, read.truth, read.answer, found.compared)
+    for attribute, _, expected, candidate in pairs:
+        if isinstance(expected, Missing) or isinstance(candidate, Missing):
             continue
-        found.wrong[pair.attribute] += 1
-        if (factor := scale_factor(pair.expected, pair.candidate)) is not None:
-            found.findings[_Finding(RepeatedKind.SCALE, (pair.attribute,), factor)] += 1
-        elif is_date_swapped(pair.expected, pair.candidate):
-            found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (pair.attribute,))] += 1
-    for members in by_parent.values():
-        if len(members) > 1:
-            found.findings.update(_moved(members[:_MAX_FIELDS]))
+        found.wrong[attribute] += 1
+        if (factor := scale_factor(expected, candidate)) is not None:
+            found.findings[_Finding(RepeatedKind.SCALE, (attribute,), factor)] += 1
+        elif is_date_swapped(expected, candidate):
+            found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (attribute,))] += 1
+    if len(pairs) > 1:
+        by_object: dict[str, list[_Pair]] = {}
+        for pair in pairs:
+            by_object.setdefault(_object_of(pair.path), []).append(pair)
+        for members in by_object.values():
+            if len(members) > 1:
+                found.findings.update(_moved(members[:_MAX_FIELDS]))
 
 
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
@@ -279,18 +270,6 @@ def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
             yield _Finding(RepeatedKind.EXCHANGED, (one, other))
 
 
-def _places(block: Outcomes, table: AttributeTable) -> list[_Place]:
-    """Return the mistakes of a case, with the attribute and the parent of those on both sides."""
-    if not any(cell & FACT_MASK in _FACTS for cell in block.cells):
-        return []
-    places: list[_Place] = []
-    for record in islice(block.records(table, _FACTS), _MAX_MISTAKES):
-        lone = "→]" in record.label or "[→" in record.label
-        parent = None if lone else _object_of(record.path)
-        places.append(_Place(record, table.path(record.attribute), parent))
-    return places
-
-
 def _object_of(path: str) -> str:
     """Return the path of the object that has a field, or the path of an item of a list.
 
@@ -303,31 +282,6 @@ def _object_of(path: str) -> str:
         return path
     end = max(path.rfind("."), path.rfind("]") + 1, 0)
     return path[:end]
-
-
-def _pairs(
-    block: Outcomes, places: Sequence[_Place], case: Case, compared: Counter[str]
-) -> Iterator[_Pair]:
-    """Yield the mistakes of a case, and those between unaligned items and their nearest items."""
-    truth, answer = map(parsed, case.unparsed or (case.expected, case.candidate))
-    if isinstance(truth, Missing) or isinstance(answer, Missing):
-        return
-    for record, attribute, parent in places:
-        if parent is not None:
-            yield _Pair(
-                attribute,
-                parent,
-                _value(truth, record.path, record.expected_presence),
-                _value(answer, record.candidate_path, record.candidate_presence),
-            )
-    if any(place.parent is None for place in places):
-        yield from _leftovers(block, truth, answer, compared)
-
-
-def _value(document: JsonValue, path: str, presence: Presence) -> JsonValue | Missing:
-    if presence is not Presence.VALUE:
-        return MISSING
-    return document if path == ROOT else resolve(document, path)
 
 
 def _leftovers(
@@ -359,7 +313,7 @@ def _leftovers(
                 name = attribute + _INDEX.sub("[]", path[len(parent) :])
                 pair = _Pair(
                     name,
-                    _object_of(path),
+                    path,
                     expected.get(path, MISSING),
                     candidate.get(path, MISSING),
                 )

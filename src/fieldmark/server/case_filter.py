@@ -9,6 +9,7 @@ from typing import Final, cast
 from fieldmark.errors import Location, OptionError
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.case import Case
@@ -285,6 +286,7 @@ def _pattern_test(
     """Find mistakes with a pattern, of the attribute if one is given."""
     attributes = StoredAttributes(run.attributes)
     wanted = mistakes.paths
+    reader = MistakeReader()
 
     def test(line: bytes, location: Location) -> bool:
         row = parse_row(line, location)
@@ -292,7 +294,9 @@ def _pattern_test(
             return False
         case = read_row(row, attributes, run.convention, location)
         clusters = MistakeClusters()
-        clusters.add(case.outcomes, case.attributes, case.case, has_values=case.has_values)
+        clusters.add(
+            reader.read(case.outcomes, case.attributes, case.case, has_values=case.has_values)
+        )
         return any(
             pattern in found and (attribute is None or path in wanted)
             for path, found in clusters.by_attribute.items()

@@ -10,6 +10,7 @@ import orjson
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.headline import METRIC_TITLES
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.quality import rqs_formula
 from fieldmark.model.case import CaseInput
@@ -74,7 +75,7 @@ def _recommendations(result: CaseResult) -> list[JsonValue]:
     """Return recommendations for the extraction, most frequent pattern first."""
     clusters = MistakeClusters()
     case = result.case._replace(input=CaseInput.OK)
-    clusters.add(result.outcomes, result.attributes, case)
+    clusters.add(MistakeReader().read(result.outcomes, result.attributes, case))
     return [
         {
             "pattern": each.pattern.name,

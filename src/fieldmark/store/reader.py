@@ -18,7 +18,7 @@ from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, S
 from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseDecoder, case_from_json, divide_row, segment_of
+from fieldmark.wire.cases import CaseDecoder, case_from_json, plain_id, segment_of
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
@@ -113,8 +113,8 @@ class ResultRows(ABC):
         """Yield the cases with these ids; rows of other cases are not parsed."""
         attributes = StoredAttributes(self.attributes)
         for number, line in enumerate(self.lines(), 1):
-            parts = divide_row(line)
-            if parts is None or parts[0] in case_ids:
+            case_id = plain_id(line)
+            if case_id is None or case_id in case_ids:
                 location = Location(self.name, number)
                 case = read_row(parse_row(line, location), attributes, self.convention, location)
                 if case.id in case_ids:

@@ -41,6 +41,7 @@ __all__ = [
     "case_from_json",
     "case_of_row",
     "divide_row",
+    "plain_id",
     "record_to_row",
     "segment_of",
 ]
@@ -243,6 +244,12 @@ def segment_of(row: JsonObject) -> tuple[int, int] | None:
             return number, rows
         case _:
             return None
+
+
+def plain_id(line: bytes) -> str | None:
+    """Return the id of most rows, without parsing them; `None` if a row must be parsed for it."""
+    plain = _PLAIN_START.match(line)
+    return None if plain is None else plain[1].decode()
 
 
 def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:

@@ -6,6 +6,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.model.case import Case, CaseInput
 
 
@@ -13,7 +14,8 @@ def clusters_of(expected, candidate, *, read=CaseInput.OK, align=None):
     rules = {"fields": [{"path": "rows", "align": align}]} if align else None
     result = fm.compare(expected, candidate, rules=rules)
     clusters = MistakeClusters()
-    clusters.add(result.outcomes, result.attributes, Case("case", expected, candidate, read))
+    case = Case("case", expected, candidate, read)
+    clusters.add(MistakeReader().read(result.outcomes, result.attributes, case))
     return {each.pattern.name: each for each in clusters.largest()}
 
 
@@ -82,7 +84,7 @@ def test_examples_are_the_first_few():
     for number in range(10):
         result = fm.compare({"a": "Acme"}, {"a": "ACME"})
         case = Case(f"case-{number}", {"a": "Acme"}, {"a": "ACME"})
-        clusters.add(result.outcomes, result.attributes, case)
+        clusters.add(MistakeReader().read(result.outcomes, result.attributes, case))
     [cluster] = clusters.largest()
     assert cluster.number == 10
     assert [each.case_id for each in cluster.examples] == ["case-0", "case-1", "case-2"]
@@ -91,5 +93,6 @@ def test_examples_are_the_first_few():
 def test_wrong_values_that_were_not_saved_have_no_pattern():
     result = fm.compare({"a": "Acme", "b": 1}, {"a": "ACME"})
     clusters = MistakeClusters()
-    clusters.add(result.outcomes, result.attributes, result.case, has_values=False)
+    read = MistakeReader().read(result.outcomes, result.attributes, result.case, has_values=False)
+    clusters.add(read)
     assert [each.pattern.name for each in clusters.largest()] == ["missing_key"]

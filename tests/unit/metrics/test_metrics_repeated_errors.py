@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors, repeated_in_case
 
 ITEMS = [
@@ -26,7 +27,8 @@ def changed(items, **change):
 def found(expected, candidate, **options):
     """The repeated errors of one case."""
     (case,) = fm.score([(expected, candidate)], **options).cases
-    return [each.text for each in repeated_in_case(case.outcomes, case.attributes, case.case)]
+    read = MistakeReader().read(case.outcomes, case.attributes, case.case)
+    return [each.text for each in repeated_in_case(read)]
 
 
 def swapped(date):
@@ -84,10 +86,10 @@ def test_items_without_a_counterpart_are_compared_with_their_nearest_items():
 
 
 def test_values_of_a_run_count_if_they_are_most_of_the_wrong_values():
-    run = RepeatedErrors()
+    run, reader = RepeatedErrors(), MistakeReader()
     pairs = [({"a": n, "b": n}, {"a": n * 10 if n < 6 else n, "b": n * 10 if n < 4 else -n}) for n in range(1, 11)]  # fmt: skip
     for case in fm.score(pairs).cases:
-        run.add(case.outcomes, case.attributes, case.case)
+        run.add(reader.read(case.outcomes, case.attributes, case.case))
     assert [each.text for each in run.errors()] == ["a: 5 of 10 values × 10"]
 
 

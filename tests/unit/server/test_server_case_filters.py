@@ -9,6 +9,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.server import case_index
 from fieldmark.server.case_filter import SelectedCases
@@ -143,7 +144,9 @@ def test_filters_agree_with_a_slow_selection_for_all_combinations(index):
                 for case in cases
                 if any(
                     each.pattern == pattern and path in (None, each.attribute)
-                    for each in MistakeClusters().add(case.outcomes, case.attributes, case.case)
+                    for each in MistakeClusters().add(
+                        MistakeReader().read(case.outcomes, case.attributes, case.case)
+                    )
                 )
             ]
             assert ids(index, attribute=path, pattern=pattern) == found

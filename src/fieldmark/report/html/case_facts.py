@@ -9,6 +9,7 @@ from typing import Final
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.mistakes import CaseMistakes
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
@@ -50,11 +51,11 @@ class CaseFacts:
         self._in_slices: dict[int, list[int]] = {}
         self.clusters = MistakeClusters()
 
-    def add(self, case: CaseResult, times: Counter[int], rank: int | None) -> None:
+    def add(
+        self, case: CaseResult, mistakes: CaseMistakes, times: Counter[int], rank: int | None
+    ) -> None:
         """Add one case with this rank in the list, or `None` if it is not listed."""
-        found = self.clusters.add(
-            case.outcomes, case.attributes, case.case, has_values=case.has_values
-        )
+        found = self.clusters.add(mistakes)
         if rank is None:
             return
         codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in found}

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from fieldmark.evaluators.base import EvaluatorResult
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedError, repeated_in_case
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
@@ -161,7 +162,7 @@ def repeated_errors(case: CaseResult) -> tuple[RepeatedError, ...]:
     """Return the errors that values of a case have in common, if it was saved with values."""
     if not case.has_values:
         return ()
-    return repeated_in_case(case.outcomes, case.attributes, case.case)
+    return repeated_in_case(MistakeReader().read(case.outcomes, case.attributes, case.case))
 
 
 def _evaluator(result: EvaluatorResult) -> JsonObject:

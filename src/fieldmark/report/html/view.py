@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.field_cost import field_cost
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.slices import parse_slice_keys
 from fieldmark.metrics.summary import Summary
@@ -78,6 +79,7 @@ def view_of(
     wrong = most_mistakes_first(summary)
     heat = HeatMap(wrong, len(listed.lines), listed.total)
     mistakes, tables, repeated = MistakeGroups(), ValueTables(wrong), RepeatedErrors()
+    reader = MistakeReader()
     paths = [path for path, _ in worst_attributes(summary.attributes)]
     facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
     ranks: dict[str, int] = {}
@@ -94,9 +96,10 @@ def view_of(
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
         tables.add(case, rank)
-        facts.add(case, times, rank)
+        read = reader.read(case.outcomes, case.attributes, case.case, has_values=case.has_values)
+        facts.add(case, read, times, rank)
         if case.has_values:
-            repeated.add(case.outcomes, case.attributes, case.case)
+            repeated.add(read)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:

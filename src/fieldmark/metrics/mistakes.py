@@ -1,0 +1,119 @@
+"""The mistakes of cases, with their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.model.case import Case
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import parsed
+from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
+from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
+from fieldmark.values.paths import ROOT, resolve
+
+__all__ = ["CaseMistakes", "Mistake", "MistakeReader"]
+
+_FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
+_MAX_KNOWN: Final = 4_096
+
+
+class Mistake(NamedTuple):
+    """A mistake and its values; `MISSING` if a side has none or the documents were not saved.
+
+    It is `lone` if its list item has no counterpart.
+    """
+
+    record: FieldOutcome
+    attribute: str
+    lone: bool
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+
+
+class _Place(NamedTuple):
+    """A mistake without its values."""
+
+    record: FieldOutcome
+    attribute: str
+    lone: bool
+
+
+class CaseMistakes(NamedTuple):
+    """The mistakes of one case, with both documents; `MISSING` if they were not saved."""
+
+    mistakes: list[Mistake]
+    outcomes: Outcomes
+    table: AttributeTable
+    case: Case
+    truth: JsonValue | Missing
+    answer: JsonValue | Missing
+
+
+class MistakeReader:
+    """Finds the mistakes of cases.
+
+    Cases of saved runs share their outcomes, so their places are kept, together with the outcomes,
+    so that no others have the same identity.
+    """
+
+    __slots__ = ("_known", "_table")
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Outcomes, list[_Place]]] = {}
+        self._table: AttributeTable | None = None
+
+    def read(
+        self, outcomes: Outcomes, table: AttributeTable, case: Case, *, has_values: bool = True
+    ) -> CaseMistakes:
+        """Return the mistakes of a case; `has_values` says whether its documents were saved."""
+        if table is not self._table:
+            self._known.clear()
+            self._table = table
+        known = self._known.get(id(outcomes))
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[id(outcomes)] = outcomes, list(_places(outcomes, table))
+        places = known[1]
+        truth: JsonValue | Missing = MISSING
+        answer: JsonValue | Missing = MISSING
+        if places and has_values:
+            expected, candidate = case.unparsed or (case.expected, case.candidate)
+            truth, answer = parsed(expected), parsed(candidate)
+        mistakes = [
+            Mistake(
+                record,
+                attribute,
+                lone,
+                _value(truth, record.path, record.expected_presence),
+                _value(answer, record.candidate_path, record.candidate_presence),
+            )
+            for record, attribute, lone in places
+        ]
+        return CaseMistakes(mistakes, outcomes, table, case, truth, answer)
+
+
+def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
+    if document is MISSING or presence is Presence.ABSENT:
+        return MISSING
+    return document if path == ROOT else resolve(document, path)
+
+
+def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[_Place]:
+    """Yield every mistake, its attribute, and whether its list item exists on one side only."""
+    positions = [place for place, cell in enumerate(outcomes.cells) if cell & FACT_MASK in _FACTS]
+    if not positions:
+        return
+    marks = iter(outcomes.items)
+    upcoming = next(marks, None)
+    lone: dict[str, bool] = {}
+    for position, record in zip(positions, outcomes.records(table, _FACTS), strict=True):
+        while upcoming is not None and upcoming[0] <= position:
+            _, attribute, expected, candidate, _ = upcoming
+            lone[attribute] = expected is None or candidate is None
+            upcoming = next(marks, None)
+        path = table.path(record.attribute)
+        alone = any(alone and path.startswith(name) for name, alone in lone.items())
+        yield _Place(record, path, alone)
