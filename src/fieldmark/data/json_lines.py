@@ -72,7 +72,7 @@ class JsonlSource(RowSource):
         """Read the raw lines from the start."""
         from fieldmark.data.line_offsets import read_line_blocks
 
-        if self.opened is not None and self.opened.seekable:
+        if self.opened is not None and self.is_seekable:
             self.opened.stream.seek(0)
         else:
             self.close()
@@ -123,9 +123,14 @@ class JsonlSource(RowSource):
         places = [first + number for number in numbers]
         return RowBlock(rows, places, unparsed=UnparsedRows(ids, documents))
 
+    @property
+    def is_seekable(self) -> bool:
+        """Whether the file is open, and can be read again from the start."""
+        return self.opened is not None and self.opened.seekable
+
     def seekable(self) -> JsonlSource:
         """Return the same lines in a seekable file, which is a copy if necessary."""
-        if self.opened is not None and self.opened.seekable:
+        if self.is_seekable:
             return self
         copy = temporary_file()
         for block in self.line_blocks():

@@ -280,7 +280,8 @@ class PairStream:
     def keep_unparsed(self) -> None:
         """Leave the documents of JSONL files unparsed, if the kernel is available.
 
-        The caller must be able to process them. The first rows are parsed already.
+        The caller must be able to process them. The first rows, which were parsed to find out how
+        rows are read, are read again if the file can be.
         """
         sides = [(side.source, side.layout) for side in self.sides]
         if not COMPILED or self.options.context or self.options.confidences is not None:
@@ -288,8 +289,12 @@ class PairStream:
         for source, layout in sides:
             if not isinstance(source, JsonlSource) or layout.partner_key is not None:
                 return
-        for source, layout in sides:
-            cast(JsonlSource, source).unparsed = layout
+        for side in self.sides:
+            source = cast(JsonlSource, side.source)
+            source.unparsed = side.layout
+            if source.is_seekable:
+                side.blocks = source.blocks()
+                side.dialect.repeated_keys = side.dialect.non_finite = 0
         self._builder.keeps_unparsed = True
 
     def batches(self) -> Iterator[list[Case]]:

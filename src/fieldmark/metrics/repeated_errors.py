@@ -39,6 +39,8 @@ _MAX_LEFTOVERS: Final = 50
 _MAX_FIELDS: Final = 200
 """The number of wrong fields of one object that are compared with each other."""
 _MAX_NAMED: Final = 4
+_CELLS_BATCH: Final = 1 << 16
+"""The number of cells that are counted together."""
 
 
 class RepeatedKind(StrEnum):
@@ -143,14 +145,14 @@ class RepeatedErrors:
     def __init__(self) -> None:
         self._table: AttributeTable | None = None
         self._found = _Found()
-        self._cells: Counter[int] = Counter()
+        self._cells: list[int] = []
 
     def add(self, read: CaseMistakes) -> None:
         """Add a case whose documents are available; usually, all cases have the same table."""
-        if read.table is not self._table:
+        if read.table is not self._table or len(self._cells) >= _CELLS_BATCH:
             self._count()
             self._table = read.table
-        self._cells.update(read.outcomes.cells)
+        self._cells += read.outcomes.cells
         if read.mistakes:
             _find(read, self._found)
 
@@ -172,7 +174,7 @@ class RepeatedErrors:
 
     def _count(self) -> None:
         if self._table is not None:
-            self._found.count(self._cells, self._table)
+            self._found.count(Counter(self._cells), self._table)
             self._cells.clear()
 
 
