@@ -33,6 +33,7 @@ __all__ = [
     "RunStopped",
     "StorageError",
     "with_hint",
+    "with_location",
 ]
 
 
@@ -151,3 +152,10 @@ class MissingExtra(FieldmarkError):
         super().__init__(
             f'{what} requires an optional dependency: pip install "fieldmark[{extra}]"'
         )
+
+
+def with_location(error: DataError, location: Location) -> DataError:
+    """Return the same error with a location."""
+    if isinstance(error, LimitError):
+        return LimitError(error.limit, error.message, location)
+    return type(error)(error.message, location)

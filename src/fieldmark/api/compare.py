@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from fieldmark.api.arguments import checked
-from fieldmark.data.inputs import Role
-from fieldmark.data.json_documents import ensure_json
-from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.model_text import read_candidate, read_expected
-from fieldmark.data.rows import with_location
-from fieldmark.errors import DataError, Location
+from fieldmark.data.python_objects import ensure_json
+from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.plan import compile_plan

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.compare import check_ready, compare_case, read_cases
-from fieldmark.data.json_documents import ensure_documents
+from fieldmark.data.python_objects import ensure_documents
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.model.case import Case

@@ -35,6 +35,8 @@ __all__ = ["ImproveResult", "corrected_fact", "improve"]
 _CORRECT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
 _MAX_PATTERNS: Final = 3
 _MAX_KNOWN: Final = 4_096
+_STEP: Final = 1 << 60
+"""Gains are added up in integer steps, so that sums do not depend on their order."""
 _EXPECTED_VALUE: Final = frozenset({Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION})
 
 
@@ -138,14 +140,14 @@ class _KnownGains:
 class _Gains:
     """The gains in the scores of cases if single attributes were correct."""
 
-    __slots__ = ("_counter", "_known", "_table", "cases", "scored", "scores")
+    __slots__ = ("_counter", "_known", "_table", "cases", "scored", "steps")
 
     def __init__(self, counted: RecountedRun) -> None:
         self._table = counted.table
         self._counter = CaseCounter(counted.convention, counted.table)
         self._known: dict[tuple[int, bool], _KnownGains] = {}
         self.scored = 0
-        self.scores: dict[str, float] = {}
+        self.steps: Counter[str] = Counter()
         self.cases: Counter[str] = Counter()
 
     def add(self, case: CaseResult) -> None:
@@ -170,8 +172,7 @@ class _Gains:
         for path, score in known.scores.items():
             self.cases[path] += known.cases
             if known.base is not None and score is not None:
-                gain = known.cases * (score - known.base)
-                self.scores[path] = self.scores.get(path, 0.0) + gain
+                self.steps[path] += known.cases * round((score - known.base) * _STEP)
 
     def _gains(self, block: Outcomes, *, unreadable: bool) -> _KnownGains:
         wrong = {
@@ -189,7 +190,7 @@ class _Gains:
 
     def mean(self, path: str) -> float:
         """Return the gain in the mean score if an attribute were correct."""
-        return self.scores.get(path, 0.0) / self.scored if self.scored else 0.0
+        return self.steps[path] / (self.scored * _STEP) if self.scored else 0.0
 
     def _fixed(self, block: Outcomes, path: str) -> Outcomes:
         """Return a case with one attribute corrected and without its comparison results."""

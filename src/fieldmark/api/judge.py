@@ -14,8 +14,7 @@ from fieldmark.config.located import locate
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import parse_json
 from fieldmark.data.pairing import open_pairs
-from fieldmark.data.rows import with_location
-from fieldmark.errors import ConfigError, DataError, Location
+from fieldmark.errors import ConfigError, DataError, Location, with_location
 from fieldmark.evaluators.base import ConfiguredEvaluator, Score, needs_expected
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

@@ -15,7 +15,7 @@ from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
-from fieldmark.data.json_documents import ensure_json
+from fieldmark.data.python_objects import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput

@@ -22,15 +22,10 @@ from fieldmark.data.files import (
     read_whole,
 )
 from fieldmark.data.inputs import LIMITS, InputLike, Limits, Role, RowsAre
-from fieldmark.data.json_documents import (
-    ValueSource,
-    ensure_documents,
-    is_record,
-    to_json_value,
-)
+from fieldmark.data.json_documents import ValueSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
-from fieldmark.data.rows import with_location
-from fieldmark.errors import DataError, Location
+from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
+from fieldmark.errors import DataError, Location, with_location
 from fieldmark.metrics.detection.regions import class_names
 from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue

@@ -16,8 +16,8 @@ from fieldmark.data.columns import Columns, add_column_note, read_cell, read_hea
 from fieldmark.data.files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.line_offsets import read_line_blocks
-from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, Location
+from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonValue
 
 __all__ = ["CsvSource"]

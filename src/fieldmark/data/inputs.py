@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from fieldmark.data.json_parser import Duplicates, Role
+from fieldmark.data.model_text import CandidateJson, Parse
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
@@ -15,6 +16,8 @@ from fieldmark.values.json_limits import LIMITS, Limits
 from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
@@ -55,39 +58,6 @@ class ParsedFile:
 
     name: str
     value: JsonValue
-
-
-class Role(StrEnum):
-    """A side of a pair."""
-
-    TRUTH = "truth"
-    CANDIDATE = "candidate"
-
-    @property
-    def label(self) -> str:
-        """The name of the side in messages."""
-        return "ground truth" if self is Role.TRUTH else "predictions"
-
-
-class Parse(StrEnum):
-    """How model output is parsed: `strict` accepts only JSON."""
-
-    LENIENT = "lenient"
-    STRICT = "strict"
-
-
-class CandidateJson(StrEnum):
-    """Which JSON of model output is the prediction: there must be `only` one, or it is the last."""
-
-    ONLY = "only"
-    LAST = "last"
-
-
-class Duplicates(StrEnum):
-    """How duplicate keys in an object are handled."""
-
-    REFUSE = "refuse"
-    LAST = "last"
 
 
 class InputFormat(StrEnum):

@@ -16,16 +16,16 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
-from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonValue
 from fieldmark.model.kernel import COMPILED, kernel
-from fieldmark.values.json_limits import check_paths, paths_exceed
+from fieldmark.values.json_limits import LIMITS, Limits, check_paths, paths_exceed
 from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import (
     StrictJsonError,
@@ -40,7 +40,9 @@ from fieldmark.values.text import shorten
 __all__ = [
     "BLANK_LINE",
     "BOM",
+    "Duplicates",
     "JsonDialect",
+    "Role",
     "Row",
     "UnreadableRow",
     "decode",
@@ -72,6 +74,25 @@ _RARE: Final = _EXPONENT[-1:]
 """Searching for one byte is much faster than for two, and it is usually not found."""
 _ESCAPED_COLON: Final = b"\\u003"
 _READER_DEPTH: Final = 1024
+
+
+class Role(StrEnum):
+    """A side of a pair."""
+
+    TRUTH = "truth"
+    CANDIDATE = "candidate"
+
+    @property
+    def label(self) -> str:
+        """The name of the side in messages."""
+        return "ground truth" if self is Role.TRUTH else "predictions"
+
+
+class Duplicates(StrEnum):
+    """How duplicate keys in an object are handled."""
+
+    REFUSE = "refuse"
+    LAST = "last"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fieldmark.data.inputs import CandidateJson, Inputs, Parse
 from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonValue
 from fieldmark.values.text import plural
 
+if TYPE_CHECKING:
+    from fieldmark.data.inputs import Inputs
+
 __all__ = [
     "REPAIRED",
+    "CandidateJson",
+    "Parse",
     "ParsedText",
     "candidate_reader",
     "parse_model_text",
@@ -35,6 +40,20 @@ _UNFINISHED_THOUGHTS: Final = re.compile(r"\s*<(?:think|thinking|thought|reasoni
 _END_OF_THOUGHTS: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>")
 _FENCE_WIDTH: Final = 64
 """The number of characters before and after a value that are searched for a code fence."""
+
+
+class Parse(StrEnum):
+    """How model output is parsed: `strict` accepts only JSON."""
+
+    LENIENT = "lenient"
+    STRICT = "strict"
+
+
+class CandidateJson(StrEnum):
+    """Which JSON of model output is the prediction: there must be `only` one, or it is the last."""
+
+    ONLY = "only"
+    LAST = "last"
 
 
 class ParsedText(NamedTuple):

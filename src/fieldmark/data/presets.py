@@ -17,8 +17,8 @@ from fieldmark.data.directories import DirectorySource
 from fieldmark.data.inputs import Preset
 from fieldmark.data.json_documents import ValueSource
 from fieldmark.data.json_parser import Row, UnreadableRow
-from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, Location, OptionError
+from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.errors import DataError, Location, OptionError, with_location
 from fieldmark.model.confidence import CONFIDENCE_KEY
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.reader import ExportReader

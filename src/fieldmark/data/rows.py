@@ -9,13 +9,13 @@ from typing import IO, TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from fieldmark.data.files import InputFile, open_file
 from fieldmark.data.json_parser import Row
-from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["ID_KEYS", "RowBlock", "RowSource", "UnparsedRows", "changed_error", "with_location"]
+__all__ = ["ID_KEYS", "RowBlock", "RowSource", "UnparsedRows", "changed_error"]
 
 ID_KEYS: Final = ("id", "case_id", "key")
 """The keys that may contain the id of a row."""
@@ -118,10 +118,3 @@ class RowSource(ABC):
 def changed_error(name: str) -> DataError:
     """Return the error for a file that is not the same as at the start of the run."""
     return DataError("the file has changed while it was read", Location(name))
-
-
-def with_location(error: DataError, location: Location) -> DataError:
-    """Return the same error with a location."""
-    if isinstance(error, LimitError):
-        return LimitError(error.limit, error.message, location)
-    return type(error)(error.message, location)

@@ -15,7 +15,7 @@ from fieldmark.data.input_warnings import (
     warn_truth_as_predictions,
 )
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Role, RowsAre
-from fieldmark.data.json_documents import ValueSource, can_be_keyed, ensure_documents, is_record
+from fieldmark.data.json_documents import ValueSource, can_be_keyed
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     Layout,
@@ -24,9 +24,10 @@ from fieldmark.data.layout import (
     id_text,
     paired_keys,
 )
-from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, with_location
+from fieldmark.data.python_objects import ensure_documents, is_record
+from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.data.sources import open_source
-from fieldmark.errors import DataError, Location, OptionError
+from fieldmark.errors import DataError, Location, OptionError, with_location
 from fieldmark.values.plain_json import is_table
 
 __all__ = [

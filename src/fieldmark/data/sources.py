@@ -23,17 +23,12 @@ from fieldmark.data.files import (
     redacted_url,
 )
 from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
-from fieldmark.data.json_documents import (
-    ObjectSource,
-    ValueSource,
-    ensure_documents,
-    is_record,
-    to_json_value,
-)
+from fieldmark.data.json_documents import ObjectSource, ValueSource
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
-from fieldmark.data.rows import ID_KEYS, RowSource, with_location
-from fieldmark.errors import DataError, Location
+from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
+from fieldmark.data.rows import ID_KEYS, RowSource
+from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonObject
 from fieldmark.model.reader import FileReader
 from fieldmark.values.plain_json import is_table

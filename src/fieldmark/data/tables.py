@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol, cast
 from fieldmark.data.arrow import Converter, column_converters, convert_members
 from fieldmark.data.columns import Columns, add_column_note, read_header
 from fieldmark.data.inputs import Role
-from fieldmark.data.json_documents import to_json_value, unreadable_row
+from fieldmark.data.json_documents import unreadable_row
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
-from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
+from fieldmark.data.python_objects import to_json_value
+from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra, with_location
 from fieldmark.model.json import JsonObject
 from fieldmark.values.plain_json import class_names
 

@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, ClassVar, Final, cast
 
 from fieldmark.data.columns import Columns, add_column_note, read_cell, read_header
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
-from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.errors import DataError, LimitError, Location, MissingExtra
+from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.errors import DataError, LimitError, Location, MissingExtra, with_location
 from fieldmark.model.json import JsonValue
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import did_you_mean

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from fieldmark.config.loaded_rules import LoadedRules
@@ -18,6 +18,8 @@ from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fieldmark.judges.safety import SafetyJudge
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
@@ -216,6 +218,6 @@ def _load(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
     from fieldmark.config.rules_file import load_rules, read_rules
 
     code = Code.ALLOW if allow_code else Code.REFUSE
-    if isinstance(rules, str | Path):
-        return load_rules(rules, code=code)
+    if isinstance(rules, str | os.PathLike):
+        return load_rules(os.fspath(rules), code=code)
     return read_rules(rules, code=code)

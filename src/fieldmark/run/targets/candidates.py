@@ -15,9 +15,9 @@ from typing import Final, TypeAlias, cast
 from fieldmark.config.eval_spec import Target
 from fieldmark.data.input_warnings import warn_confidences
 from fieldmark.data.inputs import Coverage, Inputs, Role
-from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
+from fieldmark.data.python_objects import to_json_value
 from fieldmark.errors import DataError
 from fieldmark.judges.circuit_breaker import CircuitBreaker
 from fieldmark.judges.judge_protocol import judge_request

@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import ClassVar, Final, cast
 
 from fieldmark.data.inputs import Role
-from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.python_objects import to_json_value
 from fieldmark.errors import DataError, OptionError
 from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
