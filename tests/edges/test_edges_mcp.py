@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 import fieldmark as fm
 from fieldmark.values.json_text import read_json, strict_json
+from waiting import TIMEOUT
 
 SECRET = "the secret value"
 FILES = {"truth": "truth.jsonl", "predictions": "candidate.jsonl"}
@@ -118,12 +119,19 @@ def test_missing_extra_is_one_line_with_the_command_that_installs_it(command, mo
     assert done.err == f"fieldmark: fieldmark mcp requires an optional dependency: {install}\n"
 
 
-def test_client_that_closes_the_connection_ends_the_server(folder):
-    done = subprocess.run(
-        [sys.executable, "-m", "fieldmark", "mcp"],
-        input=b"not JSON\n",
-        capture_output=True,
-        check=False,
-    )
+def test_server_ends_with_the_connection_and_with_a_signal(folder):
+    command = [sys.executable, "-m", "fieldmark", "mcp"]
+    done = subprocess.run(command, input=b"not JSON\n", capture_output=True, check=False)
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        version = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        client = {**version, "clientInfo": {"name": "test", "version": "1"}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["result"]["serverInfo"]["name"] == "fieldmark"
+        server.terminate()  # while the connection is open
+        assert server.wait(TIMEOUT) == 130
+        assert server.stderr.read() == b"fieldmark: interrupted\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ __all__ = ["command"]
         "fieldmark mcp --root invoices/ --root runs/",
         "fieldmark mcp --root invoices/ --write",
     ),
-    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT),
+    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.INTERRUPTED),
 )
 @option(
     "--root",
@@ -50,4 +51,9 @@ def command(*, roots: tuple[Path, ...], write: bool) -> None:
         raise MissingExtra("fieldmark mcp", "mcp") from error
     if sys.stdin is not None and sys.stdin.isatty():
         print_message("waiting for requests of an MCP client; press Ctrl+C to stop")
-    serve([root.resolve() for root in roots] or [Path.cwd()], write=write)
+    try:
+        serve([root.resolve() for root in roots] or [Path.cwd()], write=write)
+    except KeyboardInterrupt:
+        print_message("fieldmark: interrupted")
+        # A thread waits for the next line of standard input, and the exit would wait for it.
+        os._exit(ExitCode.INTERRUPTED)

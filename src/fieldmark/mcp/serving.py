@@ -125,6 +125,6 @@ def _problems(error: ValidationError) -> list[str]:
 
 
 def _failed(message: str) -> CallToolResult:
-    line = visible(message).encode("utf-8", "backslashreplace").decode()
+    line = visible(message)
     text = line if len(line) <= _MAX_MESSAGE else f"{line[:_MAX_MESSAGE]}…"
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

@@ -57,8 +57,8 @@ _REFUSED: Final = {
     RefusedRule.CALIBRATION: "a calibration file is not read; use the threshold itself",
 }
 _VERDICTS: Final = (*(verdict.value for verdict in Verdict), "error")
-_MAX_CASES: Final = 10_000
-"""The most worst cases that are found before a result is shortened."""
+_MAX_ITEMS: Final = 10_000
+"""The most items of lists in the results of tools without `top`."""
 
 
 class Toolbox:
@@ -271,7 +271,7 @@ class Tool(NamedTuple):
     def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:
         """Call the tool; the result is short enough for a model."""
         given = self.arguments.model_validate(arguments)
-        return bounded_json(self.function(toolbox, given), getattr(given, "top", _MAX_CASES))
+        return bounded_json(self.function(toolbox, given), getattr(given, "top", _MAX_ITEMS))
 
 
 TOOLS: Final = {
