@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import fieldmark as fm
+from fieldmark.api.runs import annotate
 from fieldmark.mcp import serving, tools
 from fieldmark.mcp.bounded_json import MAX_CHARACTERS
 from fieldmark.mcp.tools import Toolbox
@@ -221,7 +222,7 @@ def test_links_below_the_roots_are_followed(base, call):
 
 def test_runs_outside_of_the_roots_are_not_read_or_named(base, call):
     (base / "root" / "runs" / "linked").symlink_to(base / "elsewhere" / "hidden")
-    fm.api.runs.annotate(base / "elsewhere" / "hidden", add=["baseline"])
+    annotate(base / "elsewhere" / "hidden", add=["baseline"])
     assert "roots" in failure(call("show", run="linked"))
     assert "roots" in failure(call("show", run="runs/linked"))
     assert "not found" in failure(call("show", run="baseline"))
