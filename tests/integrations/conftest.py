@@ -44,6 +44,12 @@ def install(name, packages, *commands):
 
 
 @pytest.fixture
+def examples():
+    """The directory with the examples."""
+    return EXAMPLES
+
+
+@pytest.fixture
 def python(tmp_path):
     """Run Python code in an environment with a package and what fieldmark requires."""
 

@@ -99,10 +99,8 @@ print(json.dumps(found))
     assert "date; total (required, missing)" in second[4]
 
 
-def test_promptfoo_reports_the_score_and_the_misses(promptfoo, tmp_path):
-    from integrations.conftest import EXAMPLES
-
-    config = EXAMPLES / "promptfooconfig.yaml"
+def test_promptfoo_reports_the_score_and_the_misses(promptfoo, examples, tmp_path):
+    config = examples / "promptfooconfig.yaml"
     words = ["eval", "-c", config, "--no-cache", "--no-write", "--output", tmp_path / "out.json"]
     returncode, out, err = promptfoo(PROMPTFOO, NODE, *words)
     assert (tmp_path / "out.json").exists(), out + err
