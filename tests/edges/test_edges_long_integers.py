@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
+from exported_text import exported_text
 from fieldmark.api.report import KINDS
 from unit.server.live_server import live
 
@@ -59,22 +59,8 @@ def check(text, *numbers):
     assert not [each for each in numbers if str(each) not in text]
 
 
-def content(path: Path) -> str:
-    """Return the content of an export as text."""
-    if path.suffix == ".xlsx":
-        import openpyxl
-
-        sheets = openpyxl.load_workbook(path, read_only=True)
-        return str([[cell.value for cell in row] for sheet in sheets for row in sheet.rows])
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        return str(pq.read_table(path).to_pylist())
-    return path.read_text("utf-8")
-
-
 def test_stored_rows(run, folder):
-    check(content(folder / run / "results.jsonl"), NUMBER, OTHER, SAFE, SAFE + 1)
+    check(exported_text(folder / run / "results.jsonl"), NUMBER, OTHER, SAFE, SAFE + 1)
 
 
 @pytest.mark.parametrize("output", ["table", "json", "csv", "markdown"])
@@ -89,11 +75,10 @@ def test_commands_that_show_a_run(run, command, output, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_exports(run, command, folder, kind):
-    suffix = {"xlsx": ".xlsx", "parquet": ".parquet"}.get(kind, ".txt")
-    out = folder / f"report{suffix}"
+    out = folder / "report"
     done = command("report", run, "--as", kind, "--out", out)
     assert done.code == 0, done.err
-    text = content(out)
+    text = exported_text(out)
     check(text)
     if kind not in {"csv", "markdown", "markdown-short"}:  # these show no values
         check(text, NUMBER, OTHER)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-
-import pyarrow.parquet as pq
 import pytest
 
+from exported_text import exported_text
 from fieldmark.api.report import KINDS, file_name
 from fieldmark.errors import StorageError
 
@@ -21,6 +18,7 @@ STARTS = {
     "csv-outcomes": b'"case_id"',
     "xlsx": b"PK",
     "parquet": b"PAR1",
+    "sqlite": b"SQLite format 3",
     "eval-results": b'{"format":1',
     "json": b'{"format":1',
 }
@@ -30,16 +28,6 @@ STARTS = {
 def run(command):
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/one").code == 0
     return "runs/one"
-
-
-def content(path):
-    """Return the whole text of a file, unpacked if needed."""
-    if path.suffix == ".xlsx":
-        with zipfile.ZipFile(path) as book:
-            return "".join(book.read(name).decode() for name in book.namelist())
-    if path.suffix == ".parquet":
-        return json.dumps(pq.read_table(path).to_pylist())
-    return path.read_text("utf-8")
 
 
 def test_every_kind_is_tested():
@@ -59,9 +47,9 @@ def test_every_kind_is_written_to_the_run_directory(run, command, folder, kind):
 def test_without_values_no_kind_quotes_a_document(run, command, folder, kind):
     out = folder / file_name(kind)
     assert command("report", run, "--as", kind, "--out", out, "--no-values").code == 0
-    assert "Bolt" not in content(out)
+    assert "Bolt" not in exported_text(out)
     # A table of cases names no fields.
-    assert ("quality_rqs" if kind == "csv-cases" else "vendor") in content(out)
+    assert ("quality_rqs" if kind == "csv-cases" else "vendor") in exported_text(out)
 
 
 @pytest.mark.parametrize("kind", EXPORTS)
@@ -83,7 +71,7 @@ def test_a_run_saved_without_values_is_exported_without_values(command, folder):
     for kind in EXPORTS:
         out = folder / f"x-{file_name(kind)}"
         assert command("report", "runs/two", "--as", kind, "--out", out).code == 0
-        assert "Bolt" not in content(out)
+        assert "Bolt" not in exported_text(out)
 
 
 def test_a_failed_write_is_a_storage_error_and_leaves_no_file(folder):

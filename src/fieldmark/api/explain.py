@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.improve import corrected_fact
-from fieldmark.api.recount import RunLike, stored_run
+from fieldmark.api.recount import RunLike, stored_rules, stored_run
 from fieldmark.api.show import show_case
 from fieldmark.compare.auto import Auto, comparator_for
 from fieldmark.errors import ConfigError, DataError, Location, with_hint
@@ -117,7 +117,7 @@ class RunRules:
     def __init__(self, run: StoredRun) -> None:
         self.run = run
         self.rules: Rules | None = None
-        stored, applied = run.manifest.rules, run.manifest.convention
+        stored, applied = stored_rules(run), run.manifest.convention
         if stored is None:
             return
         try:

@@ -27,7 +27,7 @@ from fieldmark.metrics.summary import (
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
-from fieldmark.model.json import MISSING
+from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.kernel import unparsed
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.remote_runs import local_copy
@@ -45,6 +45,7 @@ __all__ = [
     "has_same_expected",
     "paired_cases",
     "stored_intervals",
+    "stored_rules",
     "stored_run",
 ]
 
@@ -68,6 +69,18 @@ def stored_run(run: RunLike) -> StoredRun:
             raise ConfigError.of("the run was not saved", hint=hint)
         run = run.path
     return open_run(local_copy(run))
+
+
+def stored_rules(run: StoredRun) -> JsonObject | None:
+    """Return the rules of a run, if it contains them.
+
+    Runs are untrusted: rules that name a model or a file, as fieldmark never stores them, are not
+    used.
+    """
+    from fieldmark.config.untrusted_rules import find_refused_rule  # most commands need no rules
+
+    rules = run.manifest.rules
+    return None if rules is None or find_refused_rule(rules) is not None else rules
 
 
 def attribute_weights(run: StoredRun) -> AttributeWeights:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.recount import RecountedRun, RunLike, stored_run
+from fieldmark.api.recount import RecountedRun, RunLike, stored_rules, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
 from fieldmark.data.python_objects import ensure_json
@@ -696,8 +696,8 @@ def _settings(
         return resolve_settings(own, default=stored.convention, allow_code=allow_code)
 
     ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
-    if rules is None and manifest.rules is not None:
-        ways.append((manifest.rules, alone))
+    if rules is None and (own_rules := stored_rules(stored)) is not None:
+        ways.append((own_rules, alone))
     if read_files or not isinstance(given, str):
         ways.append((given, with_options))
     for own, resolved in ways:

@@ -50,6 +50,7 @@ _GROUPS: Final = {
         "report": ("report", "Write an HTML report of a run, or export it."),
         "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
         "serve": ("serve", "Start the web application and HTTP API."),
+        "mcp": ("mcp", "Serve tools to coding agents (Model Context Protocol)."),
     },
     "Confidence and labels": {
         "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),

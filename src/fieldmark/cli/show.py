@@ -101,7 +101,7 @@ def _case_views(case: CaseResult, *, values: bool, only: bool, styled: bool) -> 
     from fieldmark.report.exports.json import case_document
 
     return OutputViews(
-        json=lambda: case_document(case, values=values),
+        json=lambda: case_document(case, values=values, only_mistakes=only),
         table=lambda: view.case_view(case, only_mistakes=only, styled=styled),
         markdown=lambda: view.case_markdown(case, values=values, only_mistakes=only),
         csv=lambda: view.case_csv(case, values=values, only_mistakes=only),

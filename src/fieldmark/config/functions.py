@@ -18,7 +18,7 @@ FUNCTION_SCHEMA: Final[JsonObject] = {"type": "string", "pattern": r"^(.+\.py|[\
 """The name of a function in a file."""
 _NOT_ALLOWED: Final = (
     "functions in files run only with --allow-code (in Python: allow_code=True), and never over "
-    "HTTP"
+    "HTTP or MCP"
 )
 
 

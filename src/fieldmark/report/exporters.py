@@ -138,6 +138,20 @@ class Parquet:
 
 
 @dataclass(frozen=True, slots=True)
+class Sqlite:
+    """A database with tables of metrics, attributes, cases and fields."""
+
+    name: ClassVar[str] = "sqlite"
+    file: ClassVar[str] = "report.db"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the file."""
+        from fieldmark.report.exports.sqlite import write_sqlite
+
+        write_sqlite(run, out)
+
+
+@dataclass(frozen=True, slots=True)
 class EvalResults:
     """Results by case as JSON."""
 

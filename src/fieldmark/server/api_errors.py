@@ -9,6 +9,7 @@ from typing import Final, Self
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from fieldmark.data.roots import OutsideRootsError
 from fieldmark.errors import (
     ConfigError,
     DataError,
@@ -68,6 +69,7 @@ class ErrorCode(StrEnum):
 _CODES: Final[tuple[tuple[type[FieldmarkError], ErrorCode], ...]] = (
     (OptionError, ErrorCode.INVALID_RULES),
     (LimitError, ErrorCode.LIMIT_EXCEEDED),
+    (OutsideRootsError, ErrorCode.OUTSIDE_ROOTS),
     (DataError, ErrorCode.INVALID_DATA),
     (MissingExtra, ErrorCode.MISSING_EXTRA),
     (RunLockedError, ErrorCode.LOCKED),

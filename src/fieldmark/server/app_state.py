@@ -12,8 +12,8 @@ from typing import Annotated, TypeAlias, TypeVar
 import anyio.to_thread
 from fastapi import Depends, Request
 
+from fieldmark.data.roots import DataRoots
 from fieldmark.server.api_errors import ApiError, ErrorCode
-from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.jobs import JobQueue
 from fieldmark.server.options import ServerOptions
 from fieldmark.server.page_images import PageImages

@@ -20,6 +20,7 @@ _BY_SUFFIX: Final[Mapping[str, str]] = {
     "json": "application/json",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "parquet": "application/vnd.apache.parquet",
+    "db": "application/vnd.sqlite3",
 }
 MEDIA_TYPES: Final[Mapping[str, str]] = {
     kind: _BY_SUFFIX[file_name(kind).rsplit(".", 1)[-1]] for kind in KINDS

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from fieldmark.data.roots import DataRoots, OutsideRootsError
 from fieldmark.judges.llm.images import MAX_FILE_BYTES, ImageError, InputFile, identify_file
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.judges.pdf_pages import PdfPages, pdf_pages
@@ -19,7 +20,6 @@ from fieldmark.judges.program import MEGABYTE, ProcessLimits
 from fieldmark.model.json import JsonValue
 from fieldmark.run.case_pages import MAX_PAGES, CasePage, looked_for, page_names
 from fieldmark.server.api_errors import ApiError, ErrorCode
-from fieldmark.server.data_roots import DataRoots
 from fieldmark.values.text import plural
 
 __all__ = ["CasePages", "PageImages"]
@@ -64,7 +64,7 @@ class _RootFolder:
                 return (
                     _FileKey(path, status.st_mtime_ns, status.st_size) if opened.is_file else None
                 )
-        except ApiError:
+        except OutsideRootsError:
             return None
 
     def has(self, name: str) -> bool:
@@ -79,7 +79,7 @@ class _RootFolder:
                     raise ImageError("not a regular file")
                 with os.fdopen(os.dup(opened.fd), "rb") as file:
                     return identify_file(file.read(limit))
-        except ApiError:
+        except OutsideRootsError:
             raise ImageError("not found, or not below the directory of the pages") from None
         except OSError as error:
             raise ImageError(f"cannot read the file: {error.strerror}") from None

@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from fieldmark import registry
-from fieldmark.config.calibration import CALIBRATED, CALIBRATION
 from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.rules_file import SAFETY, read_rules
+from fieldmark.config.rules_file import read_rules
+from fieldmark.config.untrusted_rules import RefusedRule, find_refused_rule, registered_name
 from fieldmark.judges.llm.connection import Connection
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.registry import Plugin
 from fieldmark.server.api_errors import ApiError, ErrorCode
 
 __all__ = ["PROVIDER", "Models", "RulesInput", "resolve_rules"]
@@ -26,21 +24,14 @@ RulesInput: TypeAlias = "LoadedRules | JsonObject | list[JsonValue] | None"
 """Rules as the library accepts them."""
 _AUTO: Final = "auto"
 PROVIDER: Final = "provider"
-_LOCAL: Final = {
-    PROVIDER: (Plugin.PROVIDERS, frozenset({"lexical", "recorded"})),
-    SAFETY.name: (Plugin.SAFETY, frozenset({"none", "wordlist"})),
-}
-"""What a request may select, by key."""
 _NOT_ALLOWED: Final = {
-    PROVIDER: "A request can select only the providers lexical and recorded (with the scores in the"
-    " request). Other providers are configured when the server starts.",
-    SAFETY.name: "A request can select only the safety judges none and wordlist. Other judges are"
-    " configured when the server starts.",
+    RefusedRule.PROVIDER: "A request can select only the providers lexical and recorded (with the"
+    " scores in the request). Other providers are configured when the server starts.",
+    RefusedRule.SAFETY: "A request can select only the safety judges none and wordlist. Other"
+    " judges are configured when the server starts.",
+    RefusedRule.CALIBRATION: "A request cannot name a calibration file. Use the threshold itself,"
+    " or start the server with a rules file that names it.",
 }
-_NO_FILES: Final = (
-    "A request cannot name a calibration file. Use the threshold itself, or start the server with a"
-    " rules file that names it."
-)
 
 
 class Models(NamedTuple):
@@ -59,39 +50,16 @@ class Models(NamedTuple):
 
 def resolve_rules(value: JsonValue, models: Models) -> RulesInput:
     """Check the rules of a request and apply the server's models unless they name others."""
-    _check_names(value)
+    refused = find_refused_rule(value)
+    if refused is not None:
+        raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED[refused])
     # The library would interpret any other string as a file name.
     if not (value is None or isinstance(value, dict | list) or value == _AUTO):
         message = "Rules must be an object, a list of fields or 'auto'."
         raise ApiError(ErrorCode.INVALID_RULES, message)
-    own = isinstance(value, dict) and _named(value, PROVIDER) is not None
+    own = isinstance(value, dict) and registered_name(value, RefusedRule.PROVIDER) is not None
     provider = None if own else models.provider
     if provider is None and models.safety is None:
         return read_rules(value) if value == _AUTO else cast("RulesInput", value)
     loaded = read_rules({} if value is None else value, provider=provider)
     return loaded if loaded.safety is not None else replace(loaded, safety=models.safety)
-
-
-def _check_names(value: JsonValue) -> None:
-    """Reject rules that name a model or a file at any depth."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            for key, (_, local) in _LOCAL.items():
-                name, given = _named(item, key), item.get(key)
-                reads_file = isinstance(given, dict) and "file" in given
-                if name is not None and (name not in local or reads_file):
-                    raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED[key])
-            if CALIBRATION in item and CALIBRATED in item.values():
-                raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NO_FILES)
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-
-
-def _named(rules: JsonObject, key: str) -> str | None:
-    """Return the registered name of a provider or judge, or None if the value names none."""
-    given = rules.get(key)
-    name = given.get("type") if isinstance(given, dict) else given
-    return registry.canonical(_LOCAL[key][0], name) if isinstance(name, str) else None

@@ -8,13 +8,13 @@ from typing import Annotated, Final, get_type_hints
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
+from fieldmark.data.roots import FileEntry
 from fieldmark.metrics.consistency import Ranking
 from fieldmark.metrics.quality import Quality
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.trend import TrendConclusion, TrendStep
 from fieldmark.model.counts import Counts
 from fieldmark.server.case_index import UNLISTED, CaseHead
-from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import JobState
 from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.manifest import RunEntry

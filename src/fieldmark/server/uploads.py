@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from fieldmark.data.roots import DataRoots, OpenedPath
 from fieldmark.errors import FieldmarkError
 from fieldmark.server.api_errors import ApiError, ErrorCode
-from fieldmark.server.data_roots import DataRoots, OpenedPath
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.request_models import BatchSource
 from fieldmark.store.disk import write_atomic

@@ -53,8 +53,11 @@ _State: TypeAlias = list[int]
 _ABSENT: Final = (-1, -1)
 
 
-def list_runs(root: Path | str) -> list[RunEntry]:
-    """Return all runs in a directory, oldest first; a corrupt run has the status `corrupt`."""
+def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
+    """Return all runs in a directory, oldest first; a corrupt run has the status `corrupt`.
+
+    Without `update_cache`, nothing is written.
+    """
     directory = str(root)
     known = _read_cache(directory)
     entries: list[RunEntry] = []
@@ -72,7 +75,7 @@ def list_runs(root: Path | str) -> list[RunEntry]:
         fresh[name] = old
         entry = old[1]
         entries.append(entry if entry.status != "running" else _running(path, entry))
-    if changed or len(fresh) != len(known):
+    if update_cache and (changed or len(fresh) != len(known)):
         runs = {name: (state, tuple(entry)) for name, (state, entry) in fresh.items()}
         # Without the cache, the next listing is slower.
         with suppress(StorageError):
@@ -86,17 +89,18 @@ def find_run(
     root: Path | str = ROOT,
     *,
     accept: Callable[[RunEntry], bool] = lambda entry: entry.status != CORRUPT,
+    update_cache: bool = True,
 ) -> Path:
     """Return the directory of a run: a path, an id or the start of an id, a tag or `latest`.
 
     `latest~1` is the run before the latest. A tag names the latest run that has it. Only accepted
-    runs are found, except by their path or full id.
+    runs are found, except by their path or full id. `update_cache` as for `list_runs`.
     """
     for path in (Path(name), Path(root) / name):
         with suppress(OSError):  # such as a name that is too long
             if path.is_dir():
                 return path
-    entries = list(filter(accept, list_runs(root)))
+    entries = list(filter(accept, list_runs(root, update_cache=update_cache)))
     base, _, back = str(name).partition("~")
     if base == LATEST and _BACK.fullmatch(back) and len(entries) > int(back or 0):
         return Path(root) / entries[-1 - int(back or 0)].id

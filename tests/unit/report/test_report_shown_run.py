@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
-import zipfile
 from dataclasses import replace
 
-import pyarrow.parquet as pq
 import pytest
 
+from exported_text import exported_text
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
@@ -26,6 +25,7 @@ EXPORTS = [
     ("csv", "write_outcomes_csv"),
     ("xlsx", "write_xlsx"),
     ("parquet", "write_parquet"),
+    ("sqlite", "write_sqlite"),
     ("eval_results", "write_eval_results"),
     ("json", "write_json"),
 ]
@@ -62,27 +62,17 @@ def run(tmp_path):
     )
 
 
-def text_of(path):
-    if path.suffix == ".xlsx":
-        with zipfile.ZipFile(path) as book:
-            return "".join(book.read(name).decode() for name in book.namelist())
-    if path.suffix == ".parquet":
-        return json.dumps(pq.read_table(path).to_pylist())
-    return path.read_text("utf-8")
-
-
 @pytest.mark.parametrize(("module", "function"), EXPORTS)
 def test_no_export_quotes_a_document(run, tmp_path, module, function):
     write = getattr(importlib.import_module(f"fieldmark.report.exports.{module}"), function)
-    suffix = {"xlsx": ".xlsx", "parquet": ".parquet"}.get(module, ".txt")
-    out = tmp_path / f"out{suffix}"
+    out = tmp_path / "out"
     write(run.without_values(), out)
-    text = text_of(out)
+    text = exported_text(out)
     assert [secret for secret in SECRETS if secret in text] == []
     assert "vendor" in text
     write(run, out)
     if function not in ("write_csv", "write_markdown_short"):
-        assert any(secret in text_of(out) for secret in SECRETS)
+        assert any(secret in exported_text(out) for secret in SECRETS)
 
 
 def test_scores_and_paths_are_unchanged(run):

@@ -9,9 +9,9 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.score import score_with
+from fieldmark.data.roots import DataRoots
 from fieldmark.errors import ConfigError
 from fieldmark.run.options import options_of_run
-from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
 from fieldmark.store.reader import open_run

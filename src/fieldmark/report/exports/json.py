@@ -13,6 +13,7 @@ from fieldmark.report.exports.common import (
     evaluator_rows,
     field_columns,
     field_row,
+    mistakes_of,
 )
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
@@ -47,8 +48,10 @@ def write_json(run: ShownRun, out: Path) -> None:
         file.write(b"\n]}\n")
 
 
-def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
-    """Return a case with its outcomes as objects; absent values are omitted."""
+def case_document(
+    case: CaseResult, *, values: bool = True, only_mistakes: bool = False
+) -> JsonObject:
+    """Return a case with its outcomes, or its mistakes, as objects without absent values."""
     stats, read = case.stats, case.case
     document: JsonObject = {
         "case_id": case.id,
@@ -78,7 +81,7 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
     known = field_columns(values=values, confidence=case.confidences is not None)
     columns = [name for name in known if name not in _OF_CASE]
     outcomes: list[JsonValue] = []
-    for field in case.iter_fields():
+    for field in mistakes_of(case) if only_mistakes else case.iter_fields():
         row = field_row(case, field)
         cells = ((name, row[name]) for name in columns)
         outcomes.append({name: cell for name, cell in cells if not isinstance(cell, Missing)})

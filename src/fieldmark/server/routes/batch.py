@@ -11,13 +11,13 @@ from fastapi import APIRouter, Query
 
 from fieldmark.api.runs import annotate, remove_run
 from fieldmark.api.score import score_with
+from fieldmark.data.roots import FileEntry
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.metrics import tiles
 from fieldmark.run.options import RunOptions, read_inputs
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import BackgroundJob, JobCancelled
 from fieldmark.server.request_models import (
     BatchRequest,

@@ -13,7 +13,7 @@ import { MANY, runMistakes } from "./run_mistakes.js";
 const page = data("page");
 const { run } = page;
 document.title = `${page.title} · fieldmark`;
-const EXPORTS = [["html", "HTML report, one file"], ["xlsx", "XLSX workbook"], ["csv-cases", "CSV of cases"], ["csv", "CSV of attributes"], ["csv-outcomes", "CSV of fields"], ["parquet", "Parquet of fields"], ["json", "JSON"], ["eval-results", "eval-results JSON"], ["markdown", "Markdown"], ["markdown-short", "Markdown, short"], ["junit", "JUnit XML"]];
+const EXPORTS = [["html", "HTML report, one file"], ["xlsx", "XLSX workbook"], ["csv-cases", "CSV of cases"], ["csv", "CSV of attributes"], ["csv-outcomes", "CSV of fields"], ["parquet", "Parquet of fields"], ["sqlite", "SQLite database"], ["json", "JSON"], ["eval-results", "eval-results JSON"], ["markdown", "Markdown"], ["markdown-short", "Markdown, short"], ["junit", "JUnit XML"]];
 const archivedNote = el("span", { class: "quiet" });
 const errors = el("div"), tags = el("span", { class: "chips" });
 const isWritable = page.write || !run.saved;

@@ -1,7 +1,8 @@
 """Files below the configured root directories, which no path and no symbolic link can leave.
 
 A path is split and opened step by step, each step relative to the directory opened before it and
-never through a symbolic link. Nothing is looked up by name again after it was opened.
+never through a symbolic link. Paths of requests start with the name of a root, and contain no links
+at all. Local paths may contain links, which are resolved first, and must not lead out of the roots.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.errors import DataError, LimitError
 
-__all__ = ["DataRoots", "FileEntry", "OpenedPath"]
+__all__ = ["DataRoots", "FileEntry", "LocalRoots", "OpenedPath", "OutsideRootsError"]
 
 _STEP: Final = re.compile(r"[^/\\\0-\x1f\x7f%:]{1,255}")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -24,6 +25,13 @@ _MAX_STEPS: Final = 64
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """O_NONBLOCK, because opening a pipe without a writer would block."""
+
+
+class OutsideRootsError(DataError):
+    """A path that is not below a root, or cannot be opened; no details are given."""
+
+    def __init__(self) -> None:
+        super().__init__("the path is not an accessible file or directory below a root")
 
 
 class FileEntry(NamedTuple):
@@ -66,16 +74,8 @@ class DataRoots:
         """Open a path; all invalid paths raise the same error."""
         root, *steps = _split(path)
         if root not in self._roots:
-            raise _outside_roots()
-        with ExitStack() as stack:
-            fd = _open(self._roots[root], None, _DIRECTORY, stack)
-            for step in steps[:-1]:
-                fd = _open(step, fd, _DIRECTORY, stack)
-            if steps:
-                fd = _open(steps[-1], fd, _FILE, stack)
-            opened = OpenedPath(path, fd)
-            if not (opened.is_file or opened.is_directory):
-                raise _outside_roots()
+            raise OutsideRootsError
+        with _open_below(self._roots[root], steps, path) as opened:
             yield opened
 
     def files_in(self, directory: OpenedPath, limit: int) -> Iterator[OpenedPath]:
@@ -85,13 +85,13 @@ class DataRoots:
             for entry in entries:
                 names.append(entry.name)
                 if len(names) > limit:
-                    message = f"The directory has too many files (limit {limit:,})."
-                    raise ApiError(ErrorCode.LIMIT_EXCEEDED, message)
+                    message = f"the directory has too many files (limit {limit:,})"
+                    raise LimitError("files", message)
         for name in sorted(names):
             with ExitStack() as stack:
                 try:
                     opened = OpenedPath(name, _open(name, directory.fd, _FILE, stack))
-                except ApiError:
+                except OutsideRootsError:
                     continue
                 if opened.is_file:
                     yield opened
@@ -101,7 +101,7 @@ class DataRoots:
         found: list[FileEntry] = []
         with self.open(path) as directory:
             if not directory.is_directory:
-                raise _outside_roots()
+                raise OutsideRootsError
             with os.scandir(directory.fd) as entries:
                 for entry in entries:
                     status = entry.stat(follow_symlinks=False)
@@ -115,9 +115,54 @@ class DataRoots:
         return sorted(found, key=lambda entry: (not entry.directory, entry.name))
 
 
-def _outside_roots() -> ApiError:
-    message = "The path is not an accessible file or directory below a root."
-    return ApiError(ErrorCode.OUTSIDE_ROOTS, message)
+class LocalRoots:
+    """Directories below which files may be read, for paths as they are given on a command line.
+
+    A relative path is relative to the current directory.
+    """
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self._roots = [os.path.realpath(path) for path in directories]
+
+    def resolve(self, path: str) -> Path:
+        """Return where a path below a root leads to; links are resolved."""
+        root, steps = self._divide(path)
+        with _open_below(root, steps, path):
+            return Path(root, *steps)
+
+    def contains(self, path: str | Path) -> bool:
+        """Whether a path leads to a place below a root, where nothing needs to exist."""
+        try:
+            self._divide(os.fspath(path))
+        except OutsideRootsError:
+            return False
+        return True
+
+    def _divide(self, path: str) -> tuple[str, tuple[str, ...]]:
+        """Return the root that contains a path, and the steps from there."""
+        try:
+            real = os.path.realpath(path)
+            for root in self._roots:
+                if os.path.commonpath((root, real)) == root:
+                    return root, Path(os.path.relpath(real, root)).parts
+        except (OSError, ValueError):  # such as a null character or another drive
+            pass
+        raise OutsideRootsError
+
+
+@contextmanager
+def _open_below(root: str, steps: Sequence[str], name: str) -> Iterator[OpenedPath]:
+    """Open a regular file or a directory below a directory, never through a link."""
+    with ExitStack() as stack:
+        fd = _open(root, None, _DIRECTORY, stack)
+        for step in steps[:-1]:
+            fd = _open(step, fd, _DIRECTORY, stack)
+        if steps:
+            fd = _open(steps[-1], fd, _FILE, stack)
+        opened = OpenedPath(name, fd)
+        if not (opened.is_file or opened.is_directory):
+            raise OutsideRootsError
+        yield opened
 
 
 def _split(path: str) -> list[str]:
@@ -126,7 +171,7 @@ def _split(path: str) -> list[str]:
     # Some file systems ignore a dot or a space at the end of a name.
     safe = all(_STEP.fullmatch(step) and not step.endswith((".", " ")) for step in steps)
     if len(steps) > _MAX_STEPS or not safe or _SURROGATE.search(path):
-        raise _outside_roots()
+        raise OutsideRootsError
     return steps
 
 
@@ -134,6 +179,6 @@ def _open(name: str, directory: int | None, flags: int, stack: ExitStack) -> int
     try:
         fd = os.open(name, flags, dir_fd=directory)
     except (OSError, ValueError):
-        raise _outside_roots() from None
+        raise OutsideRootsError from None
     stack.callback(os.close, fd)
     return fd

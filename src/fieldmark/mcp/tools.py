@@ -1,0 +1,285 @@
+"""The tools: each calls one function of the library with checked paths and rules.
+
+Arguments come from a model, which may follow instructions in the data that it reads. So all paths
+lead to files below the roots, rules cannot name functions, models or other files, and nothing is
+written unless the server was started with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from fieldmark.api.diff import diff
+from fieldmark.api.explain import explain
+from fieldmark.api.improve import improve
+from fieldmark.api.infer import propose_rules
+from fieldmark.api.score import score
+from fieldmark.api.show import CaseFilter, show_case, show_cases
+from fieldmark.config.context import Context
+from fieldmark.config.files import load_file
+from fieldmark.config.loaded_rules import LoadedRules
+from fieldmark.config.rules_file import loaded_rules, read_rules
+from fieldmark.config.untrusted_rules import RefusedRule, find_refused_rule
+from fieldmark.data.files import is_url
+from fieldmark.data.roots import LocalRoots, OutsideRootsError
+from fieldmark.errors import ConfigError
+from fieldmark.mcp.bounded_json import bounded_json
+from fieldmark.mcp.tool_arguments import (
+    DiffArguments,
+    ExplainArguments,
+    ImproveArguments,
+    InferArguments,
+    ScoreArguments,
+    ShowArguments,
+    ToolArguments,
+)
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.worst_first import worst_attributes
+from fieldmark.model.case import Verdict
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.exports.json import case_document
+from fieldmark.report.html.cases import worst_cases
+from fieldmark.run.options import read_inputs
+from fieldmark.store.index import CORRUPT, ROOT, find_run
+from fieldmark.store.writer import new_run_id
+from fieldmark.values.text import did_you_mean
+from fieldmark.wire.manifest import RunEntry
+
+__all__ = ["TOOLS", "Tool", "Toolbox"]
+
+_REFUSED: Final = {
+    RefusedRule.PROVIDER: "only the providers lexical and recorded (with its scores) are allowed",
+    RefusedRule.SAFETY: "only the safety judges none and wordlist are allowed",
+    RefusedRule.CALIBRATION: "a calibration file is not read; use the threshold itself",
+}
+_VERDICTS: Final = (*(verdict.value for verdict in Verdict), "error")
+_MAX_ITEMS: Final = 10_000
+"""The most items of lists in the results of tools without `top`."""
+
+
+class Toolbox:
+    """The tools of a server, with the directories that they may read.
+
+    Relative paths are relative to the current directory. With `write`, runs can be saved.
+    """
+
+    def __init__(self, roots: Sequence[Path], *, write: bool = False) -> None:
+        self._roots = LocalRoots(roots)
+        self._shown_roots = ", ".join(map(str, roots))
+        self.writes = write
+
+    def score(self, given: ScoreArguments) -> JsonObject:
+        """Score predictions against ground truth, field by field.
+
+        Returns precision, recall and F1 per attribute (worst first) and in total, the types of
+        mistakes, warnings, the results of gates, and the worst cases. By default, only equal JSON
+        values match; rules accept other dates, tolerances and similar texts. With `save`, the
+        result names the `run`, which the other tools accept.
+        """
+        if given.save and not self.writes:
+            hint = "start it with `fieldmark mcp --write` to save runs"
+            raise ConfigError.of("save: the server is read-only", hint=hint)
+        name = new_run_id() if given.save else None
+        run = score(
+            self._path("truth", given.truth),
+            None if given.predictions is None else self._path("predictions", given.predictions),
+            rules=self._rules(given.rules),
+            convention=given.convention,
+            match=given.match,
+            align=given.align,
+            scope=given.scope,
+            depth=given.depth,
+            inputs=given.reading_options(),
+            at_least=given.min,
+            at_most=given.max,
+            by=given.by,
+            out=None if name is None else self._runs() / name,
+        )
+        result = run.to_dict()
+        by_path = result["attributes"]
+        assert isinstance(by_path, dict)  # noqa: S101 - as in every summary
+        worst = worst_cases(run.cases, given.top).to_dict()
+        return {
+            **({} if name is None else {"run": name}),
+            **result,
+            "attributes": {
+                path: by_path[path] for path, _ in worst_attributes(run.summary.attributes)
+            },
+            "worst_cases": worst["cases"],
+            "notes": list(run.notes),
+        }
+
+    def show(self, given: ShowArguments) -> JsonObject:
+        """List the worst cases of a saved run, or show one case.
+
+        A case has the outcome of every field with the expected and the predicted value, and the
+        results of evaluators.
+        """
+        run = self._run("run", given.run)
+        if given.case is None:
+            if given.only_mistakes:
+                raise ConfigError.of("only_mistakes requires case")
+            _check_word("verdict", given.verdict, _VERDICTS)
+            _check_word("mistake", given.mistake, ErrorCounts._fields)
+            wanted = CaseFilter(verdict=given.verdict, mistake=given.mistake, tag=given.tag)
+            return show_cases(run, wanted=wanted, top=given.top).to_dict()
+        for name in ("verdict", "mistake", "tag"):
+            if getattr(given, name) is not None:
+                raise ConfigError.of(f"{name} cannot be used with case")
+        return case_document(show_case(run, given.case), only_mistakes=given.only_mistakes)
+
+    def explain(self, given: ExplainArguments) -> JsonObject:
+        """Explain why a field of a case of a saved run has its outcome.
+
+        Returns the aligned list items, the comparator with its options and threshold, where its
+        rule comes from, the similarity, and what the outcome costs.
+        """
+        return explain(self._run("run", given.run), given.case, given.path).to_dict()
+
+    def diff(self, given: DiffArguments) -> JsonObject:
+        """Compare two saved runs on the same ground truth, case by case.
+
+        Returns every metric before and after with a confidence interval and a p-value, the cases
+        that became better or worse, and new and fixed errors. The conclusion says whether the
+        second run is better, worse, or cannot be told from the first.
+        """
+        return diff(
+            self._run("before", given.before),
+            self._run("after", given.after),
+            rescore=given.rescore,
+            force=given.force,
+            by=given.by or None,
+            max_drop=given.max_drop,
+        ).to_dict()
+
+    def improve(self, given: ImproveArguments) -> JsonObject:
+        """Say what to fix first in the extraction, from the mistakes of a saved run.
+
+        Attributes are ranked by how much the mean score would increase if they were correct.
+        Similar mistakes are grouped, with examples and a recommendation for the prompt, the schema
+        or post-processing.
+        """
+        return improve(self._run("run", given.run)).to_dict()
+
+    def infer(self, given: InferArguments) -> JsonObject:
+        """Propose rules for ground truth or a JSON Schema, with a reason for every rule.
+
+        With predictions, differences between the two sides are taken into account. Review the
+        rules: a rule that accepts too much hides mistakes. `rules` can be passed to score.
+        """
+        proposed = propose_rules(
+            self._path("truth", given.truth),
+            None if given.predictions is None else self._path("predictions", given.predictions),
+            read_inputs(given.reading_options()),
+        )
+        return {
+            "rules": dict(proposed),
+            "reasons": proposed.reasons,
+            "source": proposed.source,
+            "warnings": list(proposed.warnings),
+        }
+
+    # --- arguments --------------------------------------------------------------------------------
+
+    def _path(self, argument: str, given: str) -> Path:
+        """Return the path of a file or directory below a root, with links resolved."""
+        if is_url(given):
+            raise ConfigError.of(f"{argument}: URLs are not read", hint="download the file first")
+        try:
+            found = self._roots.resolve(given)
+        except OutsideRootsError as error:
+            if self._roots.contains(given):
+                message = f"{argument}: {given!r} not found, or not a regular file or directory"
+                raise ConfigError.of(message) from error
+            raise self._outside(argument) from error
+        here = Path.cwd()
+        # Messages are shorter, and never name what is above a root.
+        return found.relative_to(here) if found.is_relative_to(here) else found
+
+    def _outside(self, argument: str) -> ConfigError:
+        hint = f"this server reads files below: {self._shown_roots}"
+        return ConfigError.of(f"{argument}: the path leads out of the roots", hint=hint)
+
+    def _runs(self) -> Path:
+        """Return the directory with the saved runs, which need not exist."""
+        if not self._roots.contains(ROOT):
+            raise self._outside(ROOT)
+        return Path(ROOT)
+
+    def _run(self, argument: str, given: str) -> Path:
+        """Return the directory of a run below a root, none of whose files leads elsewhere."""
+        if os.sep in given or given in {"", os.curdir, os.pardir}:
+            path = self._path(argument, given)
+        else:
+            runs = self._runs()
+
+            def accept(entry: RunEntry) -> bool:
+                return entry.status != CORRUPT and self._roots.contains(runs / entry.id)
+
+            found = find_run(given, runs, accept=accept, update_cache=False)
+            path = self._path(argument, str(found))
+        if not path.is_dir():
+            raise ConfigError.of(f"{argument}: {given!r} is not the directory of a run")
+        with os.scandir(path) as entries:
+            if not all(self._roots.contains(each.path) for each in entries if each.is_symlink()):
+                raise self._outside(argument)
+        return path
+
+    def _rules(self, given: str | JsonObject | list[JsonValue] | None) -> LoadedRules | None:
+        """Return rules that name no function, no model with an endpoint and no other file."""
+        if given is None:
+            return None
+        if isinstance(given, str):
+            path = self._path("rules", given)
+            located = load_file(path)
+            _check_rules(located.value)
+            return loaded_rules(located, Context(directory=path.parent))
+        _check_rules(given)
+        return read_rules(given, file="rules")
+
+
+def _check_rules(rules: JsonValue) -> None:
+    refused = find_refused_rule(rules)
+    if refused is not None:
+        raise ConfigError.of(f"rules: {refused}: {_REFUSED[refused]}")
+
+
+def _check_word(argument: str, given: str | None, words: Sequence[str]) -> None:
+    if given is not None and given not in words:
+        message = f"{argument}: unknown value {given!r}; must be one of: {', '.join(words)}"
+        raise ConfigError.of(message, hint=did_you_mean(given, words))
+
+
+_Function: TypeAlias = Callable[[Toolbox, Any], JsonObject]
+
+
+class Tool(NamedTuple):
+    """A tool: its arguments and the function that it calls."""
+
+    arguments: type[ToolArguments]
+    function: _Function
+
+    @property
+    def description(self) -> str:
+        """What the tool does, for a model."""
+        return cleandoc(self.function.__doc__ or "")
+
+    def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:
+        """Call the tool; the result is short enough for a model."""
+        given = self.arguments.model_validate(arguments)
+        return bounded_json(self.function(toolbox, given), getattr(given, "top", _MAX_ITEMS))
+
+
+TOOLS: Final = {
+    "score": Tool(ScoreArguments, Toolbox.score),
+    "show": Tool(ShowArguments, Toolbox.show),
+    "explain": Tool(ExplainArguments, Toolbox.explain),
+    "diff": Tool(DiffArguments, Toolbox.diff),
+    "improve": Tool(ImproveArguments, Toolbox.improve),
+    "infer": Tool(InferArguments, Toolbox.infer),
+}
+"""The tools by name."""

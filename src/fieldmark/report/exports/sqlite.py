@@ -1,0 +1,124 @@
+"""SQLite export: tables of metrics, attributes, cases, fields and evaluator results."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from fieldmark.errors import StorageError
+from fieldmark.model.json import Missing
+from fieldmark.report.exports.common import (
+    Cell,
+    Columns,
+    atomic_path,
+    case_columns,
+    case_row,
+    evaluator_rows,
+    field_columns,
+    field_row,
+    json_text,
+    row_cells,
+)
+from fieldmark.report.shown_run import ShownRun
+from fieldmark.report.tables import ATTRIBUTE_COLUMNS, ColumnType, attribute_cells
+
+__all__ = ["write_sqlite"]
+
+_TYPES: Final = {
+    ColumnType.TEXT: "TEXT",
+    ColumnType.WORDS: "TEXT",
+    ColumnType.TAGS: "TEXT",
+    ColumnType.JSON: "TEXT",
+    ColumnType.INTEGER: "INTEGER",
+    ColumnType.BOOLEAN: "INTEGER",
+    ColumnType.NUMBER: "REAL",
+}
+_METRICS: Final[Columns] = {"metric": ColumnType.TEXT, "value": ColumnType.NUMBER}
+_EVALUATORS: Final[Columns] = {
+    "case_id": ColumnType.TEXT,
+    "name": ColumnType.TEXT,
+    "type": ColumnType.TEXT,
+    "weight": ColumnType.NUMBER,
+    "score": ColumnType.NUMBER,
+    "verdict": ColumnType.TEXT,
+    "status": ColumnType.TEXT,
+    "vacuous": ColumnType.BOOLEAN,
+    "reasoning": ColumnType.TEXT,
+    "hits": ColumnType.JSON,
+    "misses": ColumnType.JSON,
+    "skipped": ColumnType.JSON,
+    "details": ColumnType.JSON,
+}
+
+
+def write_sqlite(run: ShownRun, out: Path) -> None:
+    """Write a database; lists, objects and the values of fields are JSON text.
+
+    Fields and evaluator results refer to their cases by `case_id`.
+    """
+    cases = case_columns(values=run.has_values)
+    fields = field_columns(values=run.has_values, confidence=run.summary.confidence is not None)
+    # Both are columns of the cases.
+    fields = {name: kind for name, kind in fields.items() if name not in {"tags", "metadata"}}
+    with atomic_path(out) as path:
+        try:
+            # The file is replaced as a whole, so it needs no journal.
+            with closing(sqlite3.connect(path, isolation_level=None)) as database:
+                database.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
+                _write(database, "metrics", _METRICS, run.summary.headline.items())
+                _write(database, "attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+                rows = (row_cells(case_row(case), cases) for case in run.cases())
+                _write(database, "cases", cases, rows)
+                _write(database, "fields", fields, _fields(run, fields))
+                if run.summary.evaluators:
+                    _write(database, "evaluator_results", _EVALUATORS, _evaluations(run))
+                database.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StorageError(f"cannot write {out}: {error}") from error
+
+
+def _fields(run: ShownRun, columns: Columns) -> Iterator[list[Cell]]:
+    for case in run.cases():
+        for field in case.iter_fields():
+            yield row_cells(field_row(case, field), columns)
+
+
+def _evaluations(run: ShownRun) -> Iterator[list[Cell]]:
+    for case in run.cases():
+        for row in evaluator_rows(case):
+            yield row_cells({"case_id": case.id, **row}, _EVALUATORS)
+
+
+def _write(
+    database: sqlite3.Connection, table: str, columns: Columns, rows: Iterable[Sequence[Cell]]
+) -> None:
+    """Create a table with rows; every name is that of a column of fieldmark, never from data."""
+    defined = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
+    if table == "cases":
+        defined[0] += " PRIMARY KEY"
+    elif "case_id" in columns:
+        defined.append('FOREIGN KEY ("case_id") REFERENCES "cases" ("case_id")')
+    database.execute(f'CREATE TABLE "{table}" ({", ".join(defined)})')
+    kinds = tuple(columns.values())
+    places = ", ".join("?" * len(kinds))
+    database.executemany(
+        f'INSERT INTO "{table}" VALUES ({places})',  # noqa: S608 - the name of a table above
+        ([_value(cell, kind) for cell, kind in zip(row, kinds, strict=True)] for row in rows),
+    )
+    for name in ("case_id", "attribute", "outcome"):
+        if table != "cases" and name in columns and table != "attributes":
+            database.execute(f'CREATE INDEX "{table}_{name}" ON "{table}" ("{name}")')
+
+
+def _value(cell: Cell, kind: ColumnType) -> str | float | None:
+    if isinstance(cell, Missing):
+        return None
+    if kind is ColumnType.JSON:
+        return json_text(cell)
+    if isinstance(cell, str):  # a lone surrogate is not UTF-8
+        return cell.encode("utf-8", "backslashreplace").decode()
+    assert not isinstance(cell, list | dict)  # noqa: S101 - only columns of JSON have them
+    return cell
