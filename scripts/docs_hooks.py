@@ -29,6 +29,8 @@ _CODE: Final = re.compile(r"^( *)(`{3,})[^`\n]*\n.*?^\1\2 *$|`[^`\n]+`", re.MULT
 _DOCTEST: Final = re.compile(r"^(>>> .*(?:\n.+)*)", re.MULTILINE)
 _LINK: Final = re.compile(r"\]\(<?([^)\s>#]+)")
 _MARKER: Final = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+_PIPED: Final = re.compile(r"`[^`\n]*\\\|[^`\n]*`(?=.*\|$)", re.MULTILINE)
+"""Code in a table that contains escaped bars, which Python-Markdown takes literally."""
 _LOADED: Final = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"']?(?:https?:)?//")
 
 _markdown: dict[str, str] = {}
@@ -83,7 +85,9 @@ def _file(path: Path, config: MkDocsConfig) -> File:
     name = path.relative_to(ROOT).as_posix()
     if path.suffix in (".css", ".md", ".png"):
         return File(name, str(ROOT), config.site_dir, config.use_directory_urls)
-    file = SourceFile.generated(config, name, content=f"# {name}\n\n{_listing(path)}\n")
+    # Search finds the pages that explain a file rather than the file.
+    content = f"---\nsearch: {{exclude: true}}\n---\n\n# {name}\n\n{_listing(path)}\n"
+    file = SourceFile.generated(config, name, content=content)
     file.dest_uri = f"{name}.html"
     return file
 
@@ -102,10 +106,10 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:  # noqa
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - the signature of MkDocs
-    """Insert the generated reference, and give fenced blocks the names of their files as titles."""
+    """Insert the generated reference, and write what Python-Markdown reads differently."""
     whole = _MARKER.sub(lambda marker: GENERATED[marker[1]](), markdown)
     _markdown[page.file.src_uri] = whole
-    return _FENCE.sub(_titled, whole)
+    return _PIPED.sub(lambda code: code[0].replace("\\|", "|"), _FENCE.sub(_titled, whole))
 
 
 def _titled(fence: re.Match[str]) -> str:

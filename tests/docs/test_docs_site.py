@@ -129,6 +129,13 @@ def test_first_line_of_a_block_has_only_words_that_markdown_knows(written, shown
     assert found == f"{shown}x\n```\n"
 
 
+def test_escaped_bar_in_the_code_of_a_table_is_shown_as_a_bar():
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    table = "| a \\| b | `c \\| d` |\n"
+    found = docs_hooks.on_page_markdown(table, page, MkDocsConfig(), None)
+    assert found == "| a \\| b | `c | d` |\n"
+
+
 @pytest.mark.parametrize(
     "loaded",
     [
