@@ -66,9 +66,10 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names, l
 	@$(MAKE) docs >$(VENV)/check.log 2>&1 || { cat $(VENV)/check.log; exit 1; }
 	@echo 'all checks passed'
 
+# With --quiet, MkDocs would not count warnings.
 .PHONY: docs
 docs: $(READY) ## Build the documentation site into build/site; any warning is an error
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo 'read it with: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site'
 
 .PHONY: format

@@ -25,7 +25,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def site(tmp_path):
     """The address and the directory of a built site."""
     directory = tmp_path / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     done = subprocess.run(
         [*command, "--site-dir", str(directory)],
         cwd=ROOT,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import docs_hooks
@@ -45,6 +47,28 @@ def navigation() -> list[str]:
         else:
             waiting += item.values() if isinstance(item, dict) else item
     return found
+
+
+@pytest.mark.parametrize(
+    ("link", "fails"),
+    [("page.md#title", False), ("missing.md", True), ("page.md#nowhere", True)],
+)
+def test_build_fails_for_a_broken_link(link, fails, tmp_path):
+    dry_run = subprocess.run(
+        ["make", "--dry-run", "docs"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    arguments = re.search(r"/mkdocs (build.*)", dry_run.stdout)[1]
+    whole = (ROOT / "mkdocs.yml").read_text("utf-8")
+    validation = re.search(r"^validation:\n(?:  .*\n)+", whole, re.MULTILINE)[0]
+    settings = "site_name: x\nplugins: []\ntheme: {name: null, custom_dir: theme}\n"
+    (tmp_path / "mkdocs.yml").write_text(settings + validation, "utf-8")
+    (tmp_path / "theme").mkdir()
+    (tmp_path / "theme" / "main.html").write_text("{{ page.content }}", "utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text(f"# Title\n\n[link]({link})\n", "utf-8")
+    command = [sys.executable, "-m", "mkdocs", *arguments.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == fails, done.stderr
 
 
 def test_every_generated_part_is_on_one_page():
