@@ -23,6 +23,7 @@ from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpCommand
 from fieldmark.cli.main import ERROR_CODES, GROUPS, load_command
 from fieldmark.config.option_types import option_schemas, required_options
+from fieldmark.config.rules_file import FIELD_KEYS
 from fieldmark.config.schemas import schema_of
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions
 from fieldmark.registry import Plugin
@@ -47,6 +48,9 @@ _REFERENCES: Final = {
     "fields": "list of rules, or rules by path",
     "defaults": "object",
     "case": "case",
+    "field": "rule",
+    "by_path": "rules by path",
+    "gates": "`min` and `max`: limits by metric",
 }
 """What the definitions of the schemas are called in a table."""
 
@@ -222,7 +226,7 @@ def _command(name: str, command: HelpCommand) -> str:
             row = (_code(record[0]), _text(record[1].replace("\N{NO-BREAK SPACE}", " ")))
             groups.setdefault(getattr(param, "group", ""), []).append(row)
     tables = [
-        _table((f"{group or 'Other'} options" if len(groups) > 1 else "option", "effect"), rows)
+        _table(((group or "Other") if len(groups) > 1 else "option", "effect"), rows)
         for group, rows in sorted(groups.items(), key=lambda each: not each[0])
     ]
     examples = "\n".join(f"$ {example}" for example in command.examples)
@@ -250,7 +254,7 @@ def _exit_codes() -> str:
         (str(int(code)), _text(meaning), ", ".join(documented.get(code, ())))
         for code, meaning in MEANINGS.items()
     ]
-    order = ", ".join(str(int(code)) for code in ExitCode)
+    order = ", ".join(str(int(code)) for code in ExitCode if code)
     return _page(
         _table(("code", "meaning", "documented by"), rows),
         f"If several apply, the first of {order} is used.",
@@ -343,7 +347,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     },
     "conventions": _conventions,
     "rules": partial(_keys_of, "rules", "anyOf", 0),
-    "fields": partial(_keys_of, "rules", "$defs", "field"),
+    "fields": lambda: _key_table(FIELD_KEYS.to_schema("path")),
     "eval": partial(_keys_of, "eval"),
     "case": partial(_keys_of, "eval", "$defs", "case"),
     "result": partial(_keys_of, "result"),
