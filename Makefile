@@ -66,7 +66,7 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names, l
 	@$(MAKE) docs >$(VENV)/check.log 2>&1 || { cat $(VENV)/check.log; exit 1; }
 	@echo 'all checks passed'
 
-# With --quiet, MkDocs would not count warnings.
+# With --quiet, MkDocs would not count warnings. The variable hides an announcement of the theme.
 .PHONY: docs
 docs: $(READY) ## Build the documentation site into build/site; any warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
