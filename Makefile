@@ -52,7 +52,7 @@ test-integrations: $(READY) ## Install other evaluation tools and run the exampl
 	@FIELDMARK_INTEGRATIONS=1 $(BIN)/python -m pytest tests/integrations $(ARGS)
 
 .PHONY: check
-check: $(READY) ## Check formatting, lint rules, types, layers, private names and links
+check: $(READY) ## Check formatting, lint rules, types, layers, private names, links and the documentation site
 	@echo 'format'
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/clang-format --dry-run --Werror $(KERNEL)
@@ -66,7 +66,15 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names an
 	@if git grep -nIE '$(PRIVATE)' -- . ':!Makefile' $(BORROWED); then exit 1; fi
 	@echo 'links'
 	@$(BIN)/python -m pytest -q tests/docs/test_docs_links.py >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
+	@echo 'docs'
+	@$(MAKE) docs >$(VENV)/check.log 2>&1 || { cat $(VENV)/check.log; exit 1; }
 	@echo 'all checks passed'
+
+# With --quiet, MkDocs would not count warnings. The variable hides an announcement of the theme.
+.PHONY: docs
+docs: $(READY) ## Build the documentation site into build/site; any warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'read it with: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site'
 
 .PHONY: format
 format: $(READY) ## Format the code

@@ -19,9 +19,9 @@ from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 from fieldmark.run.gc_tuning import relaxed_gc
 
-__all__ = ["load_command", "main"]
+__all__ = ["ERROR_CODES", "GROUPS", "load_command", "main"]
 
-_GROUPS: Final = {
+GROUPS: Final = {
     "Score": {
         "score": ("score", "Score predictions against ground truth."),
         "eval": ("eval", "Run eval files: evaluators, judges and gates."),
@@ -73,13 +73,14 @@ _GROUPS: Final = {
         "doctor": ("doctor", "Check the installation and say how to fix it."),
     },
 }
-_COMMANDS: Final = {name: each for group in _GROUPS.values() for name, each in group.items()}
-"""The module and help of every command, so that the main help imports none of them."""
+"""The module and help of every command by purpose, so that the main help imports none of them."""
+_COMMANDS: Final = {name: each for group in GROUPS.values() for name, each in group.items()}
 
-_CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
+ERROR_CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     RunLockedError: ExitCode.LOCKED,
     StorageError: ExitCode.STORAGE,
 }
+"""The exit codes of exceptions; that of all others is `BAD_INPUT`."""
 _DEBUG: Final = "FIELDMARK_DEBUG"
 _EXAMPLES: Final = (
     "fieldmark demo",
@@ -115,7 +116,7 @@ class _LazyGroup(HelpGroup):
         formatter: click.HelpFormatter,
     ) -> None:
         width = max(map(len, _COMMANDS))
-        for heading, group in _GROUPS.items():
+        for heading, group in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(width), text) for name, (_, text) in group.items()])
 
@@ -176,7 +177,7 @@ def _run_and_report() -> int:
         write_stdout("")
     except FieldmarkError as error:
         print_message(error, prefix="fieldmark: ")
-        codes = (code for kind, code in _CODES.items() if isinstance(error, kind))
+        codes = (code for kind, code in ERROR_CODES.items() if isinstance(error, kind))
         return next(codes, ExitCode.BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
         print_message("fieldmark: interrupted")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group
 
 from fieldmark.metrics.headline import METRIC_TITLES
+from fieldmark.report.tables import outcome_text
 from fieldmark.report.terminal import one_line
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import DASH, for_markdown
@@ -41,7 +42,7 @@ def preview_lines(found: RulesPreview, *, top: int | None = None) -> Iterator[st
 
 def _outcomes(change: FieldChange) -> tuple[str, str]:
     before, after = (
-        _NOT_COMPARED if each is None else each.outcome.replace("_", " ")
+        _NOT_COMPARED if each is None else outcome_text(each.outcome)
         for each in (change.before, change.after)
     )
     return before, after

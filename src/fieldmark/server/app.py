@@ -38,7 +38,7 @@ from fieldmark.server.routes import (
 from fieldmark.server.strict_json import ApiResponse
 from fieldmark.version import VERSION
 
-__all__ = ["create_app"]
+__all__ = ["create_api", "create_app"]
 
 _LOG: Final = logging.getLogger(__name__)
 _DESCRIPTION: Final = """\
@@ -55,6 +55,11 @@ _JSON_PATHS: Final = ("/api/", "/assets/")
 
 def create_app(options: ServerOptions) -> ASGIApp:
     """Return the application with all middleware."""
+    return with_middleware(create_api(options), options)
+
+
+def create_api(options: ServerOptions) -> FastAPI:
+    """Return the application without middleware: all routes, and the OpenAPI document."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -84,7 +89,7 @@ def create_app(options: ServerOptions) -> ASGIApp:
         app.include_router(module.router)
     for kind in (RequestValidationError, FieldmarkError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
-    return with_middleware(app, options)
+    return app
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:
