@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 ARGS ?=
 KERNEL := src/fieldmark/model/_kernel.c
-TYPED := src scripts $(wildcard benchmarks)
+TYPED := src scripts ci-templates $(wildcard benchmarks)
 # Local paths and package index URLs, which must not appear in any file.
 PRIVATE := (^|[^[:alnum:]_.])/(work/(main|shared)|root/|home/[[:alnum:]_]+/|Users/[[:alnum:]_]+/)|--(extra-)?index-url|pythonhosted|artifactory
 BORROWED := ':!tests/data' ':!tests/golden' ':!src/fieldmark/sample' ':!LICENSE'
