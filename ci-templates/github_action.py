@@ -95,6 +95,7 @@ def run() -> None:
     code, messages = run_command(command)
     sections: list[str] = []
     if (out / SUMMARY).is_file():
+        annotate(out, name=name)
         sections += write_reports(out, reports, baseline)
     else:
         sections.append(f"### {name}: no result (exit code {code})\n\n{preformatted(messages)}")

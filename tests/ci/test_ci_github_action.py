@@ -99,7 +99,7 @@ def test_baseline_by_tag_and_one_comment_that_is_updated(action, project):
     assert "updated https://github.test/7" in again.log
     assert "secret-token" not in worse.log + again.log
     [comment] = comments.comments
-    assert comment["body"].startswith("<!-- fieldmark fieldmark -->\n### `fieldmark-3-1`: passed")
+    assert comment["body"].startswith("<!-- fieldmark fieldmark -->\n### `fieldmark`: passed")
     assert "#### Compared with main" in comment["body"]
     assert "No difference: macro F1 by attribute 1.000 → 1.000" in comment["body"]
     tokens = {got.headers["Authorization"] for got in server.received}
@@ -137,11 +137,18 @@ def test_newer_run_replaces_the_cached_run_with_its_tag(action, project):
     action.run(**inputs, tag="main")
     action.run(**inputs, tag="main")
     action.run(**inputs, tag="main", min="micro.f1=2")  # fails, and is no baseline
-    names = [path.name for path in (project / ".fieldmark/runs").iterdir() if path.is_dir()]
-    assert sorted(names) == ["fieldmark-2-1", "fieldmark-3-1"]
-    runs = json.loads((project / ".fieldmark/runs/fieldmark-2-1/notes.json").read_text("utf-8"))
-    assert runs["tags"] == ["main"]
-    assert not (project / ".fieldmark/runs/fieldmark-3-1/notes.json").exists()
+
+    def saved():
+        folders = [path for path in (project / ".fieldmark/runs").iterdir() if path.is_dir()]
+        return sorted(path.name for path in folders)
+
+    assert saved() == ["fieldmark-2-1", "fieldmark-3-1"]
+    notes = [
+        (project / f".fieldmark/runs/{name}/notes.json").read_text("utf-8") for name in saved()
+    ]
+    assert [json.loads(text)["tags"] for text in notes] == [["main"], []]
+    action.run(**inputs, tag="main", cache="false")  # deletes nothing
+    assert saved() == ["fieldmark-2-1", "fieldmark-3-1", "fieldmark-4-1"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ FILES = {
     "judge.eval.yaml": "cases: t.jsonl\ncandidates: p.jsonl\n"
     f"evaluators: [{{type: llm_judge, rubric: good, {MODEL}}}]",
     "chat.eval.yaml": "cases: [{id: a, input: {q: 1}, expected: {x: 1}}]\n"
-    f"target: {{chat: {{{MODEL}, prompt: read}}}}",
+    f"target: {{chat: {{{MODEL}, prompt: 'read {{{{input}}}}'}}}}",
     "http.eval.yaml": "cases: [{id: a, input: {q: 1}, expected: {x: 1}}]\n"
     "target: {url: 'http://localhost:9/'}",
     "polygons.eval.yaml": "cases: t.jsonl\ncandidates: p.jsonl\n"
