@@ -251,6 +251,12 @@ def test_only_the_own_comment_is_updated(comment_step, before, place):
     assert "new text" not in "".join(others)
 
 
+def test_keys_of_documents_notify_nobody(comment_step):
+    comments = Comments()
+    comment_step(comments, "| @org/team | 1 |")
+    assert "@\N{ZERO WIDTH SPACE}org/team" in comments.comments[0]["body"]
+
+
 def test_long_comment_is_shortened_and_says_so(comment_step):
     comments = Comments()
     comment_step(comments, "a line of the table\n" * 5_000)
