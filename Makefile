@@ -13,7 +13,8 @@ READY := $(VENV)/.ready
 JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 ARGS ?=
 KERNEL := src/fieldmark/model/_kernel.c
-TYPED := src scripts $(wildcard benchmarks)
+WORKFLOWS := $(wildcard .github/workflows/*.yml) src/fieldmark/starter/github-workflow.yml
+TYPED := src scripts ci-templates $(wildcard benchmarks)
 # Local paths and package index URLs, which must not appear in any file.
 PRIVATE := (^|[^[:alnum:]_.])/(work/(main|shared)|root/|home/[[:alnum:]_]+/|Users/[[:alnum:]_]+/)|--(extra-)?index-url|pythonhosted|artifactory
 BORROWED := ':!tests/data' ':!tests/golden' ':!src/fieldmark/sample' ':!LICENSE'
@@ -51,8 +52,14 @@ test-models: $(READY) ## Download small models and run the tests that need them 
 test-integrations: $(READY) ## Install other evaluation tools and run the examples for them (takes minutes)
 	@FIELDMARK_INTEGRATIONS=1 $(BIN)/python -m pytest tests/integrations $(ARGS)
 
+.PHONY: test-packaging
+test-packaging: $(READY) ## Build, install and run the distributions, hooks and image as users do (takes minutes)
+	@$(PYTHON) -m venv .cache/packaging
+	@.cache/packaging/bin/pip install -qq build cibuildwheel dockerfile-parse pre-commit twine
+	@FIELDMARK_PACKAGING=.cache/packaging $(BIN)/python -m pytest tests/distributions $(ARGS)
+
 .PHONY: check
-check: $(READY) ## Check formatting, lint rules, types, layers, private names, links and the documentation site
+check: $(READY) ## Check formatting, lint rules, types, layers, private names, links, templates and the documentation site
 	@echo 'format'
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/clang-format --dry-run --Werror $(KERNEL)
@@ -64,6 +71,12 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names, l
 	@$(BIN)/lint-imports --no-logo >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
 	@echo 'private names'
 	@if git grep -nIE '$(PRIVATE)' -- . ':!Makefile' $(BORROWED); then exit 1; fi
+	@echo 'templates'
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-actions action.yml
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows $(WORKFLOWS)
+	@sed '1,/^---$$/d' ci-templates/gitlab.yml \
+	  | $(BIN)/check-jsonschema -q --builtin-schema vendor.gitlab-ci --data-transform gitlab-ci --force-filetype yaml -
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format --force-filetype yaml CITATION.cff
 	@echo 'links'
 	@$(BIN)/python -m pytest -q tests/docs/test_docs_links.py >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
 	@echo 'docs'

@@ -54,6 +54,39 @@ def test_bad_input_exits_with_2(command, folder, name, content, message):
     assert message in done.err
 
 
+@pytest.mark.parametrize(
+    ("names", "code", "lines"),
+    [
+        pytest.param(["truth.jsonl"], 0, ["no findings in 2 documents"], id="one"),
+        pytest.param(
+            ["truth.jsonl", "faulty.jsonl"],
+            1,
+            ["truth.jsonl", "no findings in 2 documents", "faulty.jsonl"],
+            id="findings-in-the-second",
+        ),
+        pytest.param(
+            ["missing.jsonl", "faulty.jsonl"], 2, ["missing.jsonl", "faulty.jsonl"], id="unreadable"
+        ),
+    ],
+)
+def test_several_files_are_checked_one_by_one(command, faulty, names, code, lines):
+    done = command("lint", *names)
+    assert done.code == code
+    assert done.out.splitlines()[: len(lines)] == lines
+    assert ("2 findings in 3 documents" in done.out) == (faulty in names)
+    assert ("fieldmark: missing.jsonl" in done.err) == ("missing.jsonl" in names)
+
+
+def test_several_files_in_other_formats(command, faulty):
+    done = command("lint", "truth.jsonl", faulty, "--format", "markdown")
+    assert "### truth.jsonl\n\n**no findings" in done.out
+    assert "### faulty.jsonl\n\n**2 findings" in done.out
+    done = command("lint", "truth.jsonl", faulty, "--format", "json")
+    assert (done.code, done.err) == (2, "fieldmark: --format json accepts only one file\n")
+    done = command("lint", "truth.jsonl", faulty, "--quiet")
+    assert (done.code, done.out) == (1, "")
+
+
 def test_an_unreadable_row_is_a_finding(command, folder):
     (folder / "rows.jsonl").write_text('{"id": 1, "a": 1}\n{"id": 2, "a": \n', "utf-8")
     done = command("lint", "rows.jsonl", "--format", "json")

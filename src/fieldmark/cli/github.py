@@ -1,16 +1,17 @@
-"""GitHub workflow annotations for failed cases, evaluators and gates."""
+"""GitHub workflow annotations for failed cases, evaluators, gates and runs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from fieldmark.cli.output import print_message
 from fieldmark.evaluators.base import Status
+from fieldmark.metrics.gates import RunFailure
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Case, CaseInput, Verdict
-from fieldmark.report.tables import evaluator_errors, gate_text
+from fieldmark.report.tables import evaluator_errors, failure_text, gate_text
 from fieldmark.values.escape import visible
 from fieldmark.wire.case_result import CaseResult
 
@@ -18,6 +19,10 @@ __all__ = ["GitHubAnnotations", "in_github_workflow"]
 
 _MAX_ANNOTATIONS: Final = 10
 """GitHub shows at most this many annotations of each level per step."""
+_NAMED: Final = frozenset({
+    RunFailure.GATE_FAILED, RunFailure.FAILED_EVALUATOR, RunFailure.UNKNOWN_METRIC,
+})  # fmt: skip
+"""Failures whose gates and evaluators have annotations of their own."""
 _MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
@@ -36,24 +41,37 @@ class GitHubAnnotations:
         self._lines: list[str] = []
 
     def __call__(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
-        """Add the cases that did not pass."""
+        """Add the cases of an evaluation that did not pass."""
         failed = [each for each in results if each.case.input is CaseInput.FAILED]
-        for each in [each for each in results if each not in failed] + failed:
-            score = each.overall
-            if score is None:
-                continue
-            if score.status is Status.ERROR:
+        self.add([each for each in results if each not in failed] + failed)
+
+    def add(self, cases: Iterable[CaseResult]) -> None:
+        """Add the first cases that did not pass; no more are read than are shown."""
+        for each in cases:
+            if len(self._lines) == _MAX_ANNOTATIONS:
+                break
+            score, misses = each.overall, ", ".join(each.misses[:_MAX_ANNOTATIONS])
+            verdict = each.verdict if score is None else score.verdict
+            if score is None and each.status == "error":
+                self._add("error", f"case {each.id}", "a comparison failed")
+            elif score is not None and score.status is Status.ERROR:
                 self._add("error", f"case {each.id}", self._text(score.reasoning))
-            elif score.verdict in (Verdict.FAIL, Verdict.PARTIAL):
-                misses = ", ".join(score.misses[:_MAX_ANNOTATIONS]) or "did not pass"
-                self._add("warning", f"case {each.id}: {score.verdict}", self._text(misses))
+            elif verdict in (Verdict.FAIL, Verdict.PARTIAL):
+                # The misses of fields are paths; those of evaluators may quote values.
+                shown = misses if score is None else self._text(misses or "did not pass")
+                self._add("warning", f"case {each.id}: {verdict}", shown or "did not pass")
 
     def print(self, summary: Summary) -> None:
-        """Print the annotations, failed gates and evaluators first."""
+        """Print the annotations, failed gates, evaluators and runs first."""
         gates = [gate for gate in summary.gates if not gate.passed]
         lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
         errors = evaluator_errors(summary)
         lines += [self._line("error", "evaluator failed", text) for text in errors]
+        lines += [
+            self._line("error", "run failed", failure_text(failure))
+            for failure in summary.failures
+            if failure not in _NAMED
+        ]
         # Standard output is for the result; GitHub reads both streams.
         for line in (lines + self._lines)[:_MAX_ANNOTATIONS]:
             print_message(line)
@@ -63,8 +81,7 @@ class GitHubAnnotations:
         return text if self._values else "values are hidden"
 
     def _add(self, level: str, title: str, text: str) -> None:
-        if len(self._lines) < _MAX_ANNOTATIONS:
-            self._lines.append(self._line(level, title, text))
+        self._lines.append(self._line(level, title, text))
 
     def _line(self, level: str, title: str, text: str) -> str:
         place = f"file={self._file.translate(_PROPERTY)}," if self._file else ""

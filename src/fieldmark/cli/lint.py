@@ -5,11 +5,19 @@ from __future__ import annotations
 import click
 
 from fieldmark.api.lint import lint
-from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import input_options, output_options, top_option
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import (
+    OutputFormat,
+    OutputOptions,
+    OutputViews,
+    print_message,
+    write_stdout,
+)
 from fieldmark.data.inputs import Inputs
+from fieldmark.errors import FieldmarkError
+from fieldmark.values.escape import for_markdown, visible
 
 __all__ = ["command"]
 
@@ -19,22 +27,44 @@ __all__ = ["command"]
         "fieldmark lint truth.jsonl",
         "fieldmark lint truth/ --format json > findings.json",
         "fieldmark lint truth.csv --id invoice --top 0",
+        "fieldmark lint invoices/truth.jsonl receipts/truth.jsonl",
         "zcat truth.jsonl.gz | fieldmark lint -",
     ),
     exit_codes=(ExitCode.OK, ExitCode.GATE_FAILED, ExitCode.BAD_INPUT),
 )
-@click.argument("truth")
+@click.argument("truth", metavar="TRUTH...", nargs=-1, required=True)
 @input_options
 @top_option("Findings to show; 0 shows all.")
 @output_options
-def command(truth: str, *, inputs: Inputs, output: OutputOptions) -> ExitCode:
+def command(truth: tuple[str, ...], *, inputs: Inputs, output: OutputOptions) -> ExitCode:
     """Find likely faults in TRUTH before scoring against it.
 
     Reports documents that cannot be read or occur twice, attributes with several types or formats,
     dates that cannot exist, amounts that do not add up, nearly equal spellings, and fields that are
-    always empty. Review the findings: some may be intended.
+    always empty. Several files are checked one by one. Review the findings: some may be intended.
     """
-    result = lint(truth, inputs=inputs)
+    several = len(truth) > 1
+    if several and output.format in {OutputFormat.JSON, OutputFormat.CSV}:
+        raise click.UsageError(f"--format {output.format} accepts only one file")
+    codes: list[ExitCode] = []
+    for source in truth:
+        if several and output.format is OutputFormat.MARKDOWN:
+            write_stdout(f"### {for_markdown(source)}\n\n")
+        elif several and output.shows_table:
+            write_stdout(f"{visible(source)}\n")
+        codes.append(_lint(source, inputs, output, name=source if several else ""))
+    return combine_exit_codes(codes)
+
+
+def _lint(truth: str, inputs: Inputs, output: OutputOptions, *, name: str) -> ExitCode:
+    """Print the findings in one file; with a name, an unreadable file does not hide the others."""
+    try:
+        result = lint(truth, inputs=inputs)
+    except FieldmarkError as error:
+        if not name:
+            raise
+        print_message(error, prefix="fieldmark: ")
+        return ExitCode.BAD_INPUT
     from fieldmark.report import lint_view as view
 
     OutputViews(

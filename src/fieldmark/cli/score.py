@@ -149,17 +149,26 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
         if given["find_slices"]:
             raise click.UsageError("--find-slices requires a single file of predictions")
         return _rank(options, candidates, given)
-    weak = None
+    from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
+
+    weak = annotations = None
+    if in_github_workflow():
+        annotations = GitHubAnnotations(truth or "", values=given["values"])
     if given["find_slices"]:
         # Metadata is only read if it is used.
         options = replace(options, inputs=replace(options.inputs, context=True))
     with show_progress(given["output"]) as progress:
-        run = score_with(options, progress=progress, keep_cases=given["find_slices"])
+        # Reading the cases of the result, unlike observing them, leaves workers possible.
+        keep_cases = given["find_slices"] or annotations is not None
+        run = score_with(options, progress=progress, keep_cases=keep_cases)
     if given["find_slices"]:
         from fieldmark.api.slices import find_slices
 
         weak = find_slices(run)
     print_run(run, given["output"], weak)
+    if annotations is not None:
+        annotations.add(run.cases)
+        annotations.print(run.summary)
     return run_exit_code(run)
 
 

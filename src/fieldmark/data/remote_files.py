@@ -65,7 +65,7 @@ class _Connection:
         try:
             from fsspec.core import url_to_fs  # type: ignore[import-untyped]
         except ImportError as error:
-            raise MissingExtra("reading URLs", "remote") from error
+            raise MissingExtra("access to URLs", "remote") from error
         options: dict[str, object] = {}
         try:
             if self.protocol in _READ_ONLY:
@@ -76,7 +76,7 @@ class _Connection:
             system, path = url_to_fs(self._url, **options)
         except ImportError as error:
             if self.protocol in _BY_EXTRA:
-                raise MissingExtra("reading URLs", "remote") from error
+                raise MissingExtra("access to URLs", "remote") from error
             raise self.error(_reason(error)) from None
         except ValueError as error:
             raise self.error(_reason(error)) from None
