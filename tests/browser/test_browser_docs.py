@@ -65,7 +65,11 @@ def test_built_site(browser, site):
     page.type("[data-md-component=search-query]", "numeric_tolerance")
     page.wait("document.querySelector('.md-search-result__link[href*=comparators]')")
 
-    for name in ("docs/reference/http.html", "docs/reference/python.html", "examples/ci.yaml.html"):
+    for name in (
+        "docs/reference/http.html",
+        "docs/reference/python.html",
+        "examples/invoices.yaml.html",
+    ):
         page.navigate(f"{address}{name}")
     assert page.errors == []
     assert not [url for url in page.requests if not url.startswith((address, "data:"))]

@@ -182,5 +182,5 @@ def test_summary_is_the_first_sentence_without_marks():
 
 def test_linked_files_and_directories_outside_of_docs_are_part_of_the_site():
     found = {path.relative_to(ROOT).as_posix() for path in docs_hooks._linked_paths()}
-    assert {"SECURITY.md", "examples/ci.yaml", "examples/judges", "LICENSE"} <= found
+    assert {"SECURITY.md", "examples/invoices.yaml", "examples/judges", "LICENSE"} <= found
     assert "examples/judges/header_confusion.py" in found
