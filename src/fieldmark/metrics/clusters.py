@@ -90,10 +90,10 @@ class MistakeClusters:
     def add(self, read: CaseMistakes) -> list[FoundMistake]:
         """Add and return the mistakes of one case."""
         found: list[FoundMistake] = []
-        if not read.mistakes:
+        if not read.places:
             return found
         shifted = _shifted(read)
-        sources = _Sources(read.truth)
+        sources = _Sources(read.documents[0])
         case = read.case
         for mistake in read.mistakes:
             record, attribute, _, expected, candidate = mistake
@@ -168,7 +168,7 @@ def _shifted(read: CaseMistakes) -> set[str]:
     in the list.
     """
     found: set[str] = set()
-    document = read.truth
+    document = read.documents[0]
     if document is MISSING:
         return found
     by_list: dict[str, list[Mistake]] = {}

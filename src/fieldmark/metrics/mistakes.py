@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.taxonomy import MISTAKES
@@ -13,7 +13,7 @@ from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT, resolve
 
-__all__ = ["CaseMistakes", "Mistake", "MistakeReader"]
+__all__ = ["CaseMistakes", "Mistake", "MistakePlace", "MistakeReader"]
 
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _MAX_KNOWN: Final = 4_096
@@ -32,7 +32,7 @@ class Mistake(NamedTuple):
     candidate: JsonValue | Missing
 
 
-class _Place(NamedTuple):
+class MistakePlace(NamedTuple):
     """A mistake without its values."""
 
     record: FieldOutcome
@@ -40,15 +40,57 @@ class _Place(NamedTuple):
     lone: bool
 
 
-class CaseMistakes(NamedTuple):
-    """The mistakes of one case, with both documents; `MISSING` if they were not saved."""
+class CaseMistakes:
+    """The mistakes of one case; its documents are parsed when they are needed."""
 
-    mistakes: list[Mistake]
-    outcomes: Outcomes
-    table: AttributeTable
-    case: Case
-    truth: JsonValue | Missing
-    answer: JsonValue | Missing
+    __slots__ = ("_documents", "_has_values", "_mistakes", "case", "outcomes", "places", "table")
+
+    def __init__(
+        self,
+        places: Sequence[MistakePlace],
+        outcomes: Outcomes,
+        table: AttributeTable,
+        case: Case,
+        *,
+        has_values: bool,
+    ) -> None:
+        self.places = places
+        self.outcomes = outcomes
+        self.table = table
+        self.case = case
+        self._has_values = has_values
+        self._documents: tuple[JsonValue | Missing, JsonValue | Missing] | None = None
+        self._mistakes: list[Mistake] | None = None
+
+    @property
+    def documents(self) -> tuple[JsonValue | Missing, JsonValue | Missing]:
+        """The ground truth and the prediction; `MISSING` if they were not saved."""
+        if self._documents is None:
+            self._documents = MISSING, MISSING
+            if self._has_values:
+                expected, candidate = self.case.unparsed or (
+                    self.case.expected,
+                    self.case.candidate,
+                )
+                self._documents = parsed(expected), parsed(candidate)
+        return self._documents
+
+    @property
+    def mistakes(self) -> list[Mistake]:
+        """The mistakes with their values."""
+        if self._mistakes is None:
+            truth, answer = self.documents
+            self._mistakes = [
+                Mistake(
+                    record,
+                    attribute,
+                    lone,
+                    _value(truth, record.path, record.expected_presence),
+                    _value(answer, record.candidate_path, record.candidate_presence),
+                )
+                for record, attribute, lone in self.places
+            ]
+        return self._mistakes
 
 
 class MistakeReader:
@@ -61,7 +103,7 @@ class MistakeReader:
     __slots__ = ("_known", "_table")
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Outcomes, list[_Place]]] = {}
+        self._known: dict[int, tuple[Outcomes, list[MistakePlace]]] = {}
         self._table: AttributeTable | None = None
 
     def read(
@@ -76,23 +118,7 @@ class MistakeReader:
             if len(self._known) >= _MAX_KNOWN:
                 self._known.pop(next(iter(self._known)))
             known = self._known[id(outcomes)] = outcomes, list(_places(outcomes, table))
-        places = known[1]
-        truth: JsonValue | Missing = MISSING
-        answer: JsonValue | Missing = MISSING
-        if places and has_values:
-            expected, candidate = case.unparsed or (case.expected, case.candidate)
-            truth, answer = parsed(expected), parsed(candidate)
-        mistakes = [
-            Mistake(
-                record,
-                attribute,
-                lone,
-                _value(truth, record.path, record.expected_presence),
-                _value(answer, record.candidate_path, record.candidate_presence),
-            )
-            for record, attribute, lone in places
-        ]
-        return CaseMistakes(mistakes, outcomes, table, case, truth, answer)
+        return CaseMistakes(known[1], outcomes, table, case, has_values=has_values)
 
 
 def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
@@ -101,7 +127,7 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
     return document if path == ROOT else resolve(document, path)
 
 
-def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[_Place]:
+def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[MistakePlace]:
     """Yield every mistake, its attribute, and whether its list item exists on one side only."""
     positions = [place for place, cell in enumerate(outcomes.cells) if cell & FACT_MASK in _FACTS]
     if not positions:
@@ -116,4 +142,4 @@ def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[_Place]:
             upcoming = next(marks, None)
         path = table.path(record.attribute)
         alone = any(alone and path.startswith(name) for name, alone in lone.items())
-        yield _Place(record, path, alone)
+        yield MistakePlace(record, path, alone)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from fieldmark.align.nearest import nearest_counterparts
-from fieldmark.metrics.mistakes import CaseMistakes
+from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
@@ -39,6 +39,7 @@ _MAX_LEFTOVERS: Final = 50
 _MAX_FIELDS: Final = 200
 """The number of wrong fields of one object that are compared with each other."""
 _MAX_NAMED: Final = 4
+_SCALARS: Final = (str, int, float)
 _CELLS_BATCH: Final = 1 << 16
 """The number of cells that are counted together."""
 
@@ -153,8 +154,7 @@ class RepeatedErrors:
             self._count()
             self._table = read.table
         self._cells += read.outcomes.cells
-        if read.mistakes:
-            _find(read, self._found)
+        _find(read, self._found)
 
     def errors(self) -> tuple[RepeatedError, ...]:
         """Return the errors, those of most values first."""
@@ -185,8 +185,7 @@ def repeated_in_case(read: CaseMistakes) -> tuple[RepeatedError, ...]:
     """
     found = _Found()
     found.count(Counter(read.outcomes.cells), read.table)
-    if read.mistakes:
-        _find(read, found)
+    _find(read, found)
     errors: list[RepeatedError] = []
     scaled: dict[Decimal | None, list[RepeatedError]] = {}
     for error in found.errors(1):
@@ -225,21 +224,23 @@ def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[
 
 
 def _find(read: CaseMistakes, found: _Found) -> None:
-    """Add the findings of a case with mistakes."""
-    if read.truth is MISSING or read.answer is MISSING:
+    """Add the findings of a case."""
+    places = read.places
+    if not places or (len(places) == 1 and not _has_both(places[0])):
+        return
+    truth, answer = read.documents
+    if truth is MISSING or answer is MISSING:
         return
     pairs: list[_Pair] = []
-    any_lone = False
     for record, attribute, lone, expected, candidate in islice(read.mistakes, _MAX_MISTAKES):
-        any_lone |= lone
         if not lone:
             one = expected if record.expected_presence is Presence.VALUE else MISSING
             other = candidate if record.candidate_presence is Presence.VALUE else MISSING
             pairs.append(_Pair(attribute, record.path, one, other))
-    if any_lone:
-        pairs += _leftovers(read.outcomes, read.truth, read.answer, found.compared)
+    if len(pairs) < len(places):
+        pairs += _leftovers(read.outcomes, truth, answer, found.compared)
     for attribute, _, expected, candidate in pairs:
-        if isinstance(expected, Missing) or isinstance(candidate, Missing):
+        if expected is MISSING or candidate is MISSING:
             continue
         found.wrong[attribute] += 1
         if (factor := scale_factor(expected, candidate)) is not None:
@@ -255,21 +256,30 @@ def _find(read: CaseMistakes, found: _Found) -> None:
                 found.findings.update(_moved(members[:_MAX_FIELDS]))
 
 
+def _has_both(place: MistakePlace) -> bool:
+    """Return whether both sides of a mistake have a value."""
+    record = place.record
+    return record.expected_presence is Presence.VALUE is record.candidate_presence
+
+
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
     """Yield the fields of one object that contain the value of another one of its fields."""
+    moved = [(each.attribute, each.candidate) for each in members if _is_scalar(each.candidate)]
+    owned = [(each.attribute, each.expected) for each in members if _is_scalar(each.expected)]
     sources = {
-        (one.attribute, other.attribute)
-        for one in members
-        for other in members
-        if one.attribute != other.attribute
-        and isinstance(one.candidate, str | int | float)
-        and not isinstance(other.expected, Missing)
-        and equal(one.candidate, other.expected)
+        (one, other)
+        for one, candidate in moved
+        for other, expected in owned
+        if one != other and candidate == expected and equal(candidate, expected)
     }
     for one, other in sources:
         yield _Finding(RepeatedKind.MOVED, (one, other))
         if one < other and (other, one) in sources:
             yield _Finding(RepeatedKind.EXCHANGED, (one, other))
+
+
+def _is_scalar(value: JsonValue | Missing) -> TypeGuard[str | float]:
+    return isinstance(value, _SCALARS)
 
 
 def _object_of(path: str) -> str:
