@@ -339,10 +339,10 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
         page.wait("document.querySelector('.save-bar').textContent.includes('No unsaved changes')")
         assert page.run("document.querySelector('#save').disabled") is True
         goto(page, f"{server.url}/batch", "document.querySelector('.rules-line')")
-        line = "Rules of rules.yaml. Strategies: 1 FUZZY, 1 SEMANTIC. Gates: 1."
+        line = "Rules of rules.yaml. Comparators: 1 FUZZY, 1 SEMANTIC. Gates: 1."
         assert page.text(".rules-line").startswith(line)
         goto(page, f"{server.url}/", "document.querySelector('#expected')")
-        assert page.text(".rules-line").startswith("Rules of rules.yaml. Strategies: ")
+        assert page.text(".rules-line").startswith("Rules of rules.yaml. Comparators: ")
         page.type("#expected", json.dumps(EXPECTED))
         page.type("#candidate", json.dumps(CANDIDATE))
         page.wait("document.querySelector('.tiles')")
@@ -684,7 +684,8 @@ def test_late_response_does_not_replace_a_newer_one(app):
 
 def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
-    assert page.text("#conclusion").startswith("Too few cases to tell · macro F1 by attribute")
+    assert page.text("#conclusion") == "Too few cases to tell"
+    assert page.text("#evidence").startswith("Macro F1 by attribute")
     assert "0 improved, 4 worse" in page.text(".case-counts")
     assert page.text(".notice").startswith(
         "warning: second: truth.jsonl: both inputs are this file"

@@ -90,8 +90,8 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     url = f"{server.url}/diff?a=first&b=second"
     goto(page, url, "document.querySelector('#changed tbody a')")
     assert page.text("#conclusion").startswith("Better overall: total is better (0.")
-    assert " · macro F1 by attribute 0." in page.text("#conclusion")
-    assert "95% CI +0." in page.text("#conclusion")
+    assert page.text("#evidence").startswith("Macro F1 by attribute 0.")
+    assert "95% CI +0." in page.text("#evidence")
     check_accessibility(page, "dark")
     # The chart names every changed attribute; a thick line is significant.
     names = page.run(

@@ -166,7 +166,7 @@ def test_rule_sets_are_saved_chosen_and_deleted(server, page):
 
     goto(page, f"{server.url}/?rules=Supplier+invoices", "document.querySelector('.rules-line')")
     assert page.text(".rules-line").startswith(
-        "Rule set Supplier invoices. Strategies: 7 numeric_tolerance"
+        "Rule set Supplier invoices. Comparators: 7 numeric_tolerance"
     )
     page.choose("#rule-set", "")
     page.wait("!document.querySelector('.rules-line').textContent.includes('Supplier')")

@@ -16,7 +16,7 @@ const errors = el("div");
 const jobNodes = new Map();
 let eventSource = null;
 const start = button("Compare", startBatch, { class: "primary", id: "start", disabled: true });
-const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional name of the run", autocomplete: "off" });
+const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional", autocomplete: "off" });
 const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"], ["group_by", "none"], ["sheet", "the first"]].map(([name, fallback]) =>
   [name, el("input", { type: "text", id: name, placeholder: fallback, maxlength: "200", autocomplete: "off", spellcheck: "false" })]));
 const by = el("input", { type: "text", id: "by", placeholder: "tag, metadata.KEY or path", maxlength: "1000", autocomplete: "off", spellcheck: "false" });
@@ -211,11 +211,11 @@ function actions(job) {
 }
 
 // The rule set, and what is in it; another one replaces the rules of this page.
-const ruleSet = el("div", { class: "form-grid wide" }), rulesLine = el("p", { class: "form-note rules-line" });
+const ruleSet = el("div", { class: "form-grid-part" }), rulesLine = el("p", { class: "form-note rules-line" });
 function drawRules() {
   const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
   replace(ruleSet, drafts.ruleSetSelect(draft, page.strategies, drawRules, (error) => replace(errors, problem(error))), drafts.scoringSelects(draft, () => {}));
-  replace(rulesLine, `${drafts.origin(page.strategies)}Strategies: ${counts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
+  replace(rulesLine, `${drafts.origin(page.strategies)}${counts ? `Comparators: ${counts}` : "No rules for single fields"}. Gates: ${draft.gates.length ? whole(draft.gates.length) : "none"}. `, el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
 }
 drawRules();
 replace(document.getElementById("app"),
@@ -223,9 +223,9 @@ replace(document.getElementById("app"),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
-  el("div", { class: "panel batch-options" }, ruleSet, el("div", { class: "form-grid" },
-    models.controls, labelled("Name", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
-    picker("Exported by", "preset", [["", "no other tool"], ...page.presets.map((name) => [name, name])]),
+  el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" },
+    ruleSet, models.controls, labelled("Name of the run", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
+    picker("Export of another tool", "preset", [["", "no"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
     labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by)),
   el("p", { class: "form-note" }, el("label", null, repair, " Repair model output that is almost JSON; such predictions are counted")),

@@ -336,7 +336,7 @@ async function loadEffect() {
     const result = await askEffect(`/api/runs/${run}/review/effect`);
     const counts = Object.entries(result.decisions).filter(([, number]) => number);
     replace(effect,
-      el("p", null, counts.length ? counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`) : "No decisions yet."),
+      counts.length > 0 && el("p", null, counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`)),
       result.unapplied > 0 && el("p", { class: "notice" }, `${plural(result.unapplied, "decision")} made on other values ${result.unapplied === 1 ? "does" : "do"} not count.`),
       result.effect ? effectTable(result.effect, metricTitle) : result.note && el("p", { class: "notice" }, `The metrics with the reviewed truth are not known: ${result.note}.`),
       counts.length > 0 && el("p", { class: "bar-actions" },

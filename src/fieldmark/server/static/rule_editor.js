@@ -53,7 +53,7 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
   const add = button("Add field", () => addRow(), { id: "add-row" });
 
   function drawChips() {
-    replace(chips, drafts.counts(draft()).map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${word} ${whole(number)}`)));
+    replace(chips, drafts.counts(draft()).map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${whole(number)} ${word}`)));
   }
 
   function draw() {

@@ -19,7 +19,7 @@ function leaderboardHead(board) {
 // `attributeHref` that of the cases in which the runs differ in an attribute.
 function leaderboardParts(board, linkTo, attributeHref) {
   const parts = [{
-    id: "ranking", title: "Ranking", lead: "The best run first, with 95% confidence intervals. Filled dots cannot be told from the best.",
+    id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that are not significantly worse.`,
     node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
   }, {
     id: "pairs", title: "Pairs", lead: "The difference of the run of the row from that of the column, and its adjusted p-value. Colors mark significant differences.",

@@ -40,6 +40,7 @@ function tabs(label, entries, current, chosen) {
 
 // The tabs of a case. `documents` makes the first tab, and `others` are further entries; `ranking` is
 // that of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
+// Without both there is no consistency to show.
 function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
   return tabs("Details", [
     ["documents", "Documents", null, documents],
@@ -55,7 +56,7 @@ function metricEntries(view, ranking, loadAgreement) {
     ["completeness", "Completeness", countOf(view, keys.aio_missing_or_null, "aio_missing_or_null"), () => completenessPanel(view)],
     ["hallucination", "Hallucination", sizes.extra, () => hallucinationPanel(view)],
     ["accuracy", "Accuracy", wrong || null, () => accuracyPanel(view), plural(wrong, "mistake")],
-    ["consistency", "Consistency", null, () => (loadAgreement ? loadedConsistency(loadAgreement) : consistencyPanel(ranking))],
+    ...(ranking || loadAgreement ? [["consistency", "Consistency", null, () => (loadAgreement ? loadedConsistency(loadAgreement) : consistencyPanel(ranking))]] : []),
     ["safety", "Safety", null, () => safetyPanel(view)],
     ["rqs", "RQS", null, () => [sumTable(view), rqsNote(view)]],
   ];
@@ -145,7 +146,6 @@ function loadedConsistency(load) {
 }
 
 function consistencyPanel(ranking) {
-  if (!ranking) return el("p", { class: "quiet" }, "Consistency is the agreement of several predictions for the same document. This case has one prediction. The Evaluate page compares several.");
   const unstable = Object.entries(ranking.agreement).sort((one, two) => sortable(one[1]) - sortable(two[1]));
   const table = sortableTable({
     caption: "Agreement between predictions by field, least stable first", step: 25, empty: "No fields were compared.",
@@ -196,7 +196,7 @@ function sumTable(view) {
 }
 
 function rqsNote(view) {
-  return !view.judged && el("p", { class: "quiet" }, "Safety was not evaluated and counts as 1.");
+  return !view.judged && el("p", { class: "quiet rqs-note" }, "Safety was not evaluated and counts as 1.");
 }
 
 // The same sums over all cases of a run.
