@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from heapq import merge
 from itertools import accumulate
 from operator import itemgetter
@@ -18,9 +19,10 @@ from fieldmark.server.case_index import CaseIndex
 from fieldmark.store.index import list_runs
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.writer import RESULTS
+from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import RunEntry
 
-__all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
+__all__ = ["RUN_ID", "CatalogEntry", "IndexedRun", "RunCatalog"]
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """Run ids that are valid in a URL; other names are never looked up."""
@@ -35,6 +37,18 @@ class CatalogEntry(NamedTuple):
 
     entry: RunEntry
     saved: bool
+
+
+@dataclass(frozen=True)
+class IndexedRun(StoredRun):
+    """A run whose cases are found by their index, without reading the rows before them."""
+
+    index: Callable[[], CaseIndex]
+
+    def find_all(self, case_ids: Container[str]) -> Iterator[CaseResult]:
+        """Yield the cases with these ids."""
+        index = self.index()
+        yield from index.open([head.number for head in index.heads if head.id in case_ids])
 
 
 class RunCatalog:
@@ -91,9 +105,10 @@ class RunCatalog:
         """Whether the run in a directory is saved in the workspace."""
         return path.parent == self._saved
 
-    def open(self, run: str) -> StoredRun:
+    def open(self, run: str) -> IndexedRun:
         """Open a run by its id."""
-        return open_run(self.path(run))
+        stored = open_run(self.path(run))
+        return IndexedRun(stored.path, stored.manifest, partial(self.cases, run))
 
     def cases(self, run: str) -> CaseIndex:
         """Return the case index of a run; it is rebuilt when the results change."""
