@@ -21,6 +21,7 @@ const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"],
   [name, el("input", { type: "text", id: name, placeholder: fallback, maxlength: "200", autocomplete: "off", spellcheck: "false" })]));
 const by = el("input", { type: "text", id: "by", placeholder: "tag, metadata.KEY or path", maxlength: "1000", autocomplete: "off", spellcheck: "false" });
 const choices = { preset: "", candidate_json: "only" };
+let pages = "";
 const repair = el("input", { type: "checkbox", id: "repair" });
 const models = modelSelects(page.strategies, draft);
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
@@ -106,6 +107,13 @@ function picker(label, name, options) {
   return box;
 }
 
+// Page images that are shown beside the fields of a case.
+function pagesSelect() {
+  const box = select("Page images in", [["", "none"], ...page.page_roots.map((name) => [name, name])], (value) => { pages = value; });
+  box.querySelector("select").id = "pages";
+  return box;
+}
+
 function updateStart() {
   start.disabled = !sides.truth;
 }
@@ -118,7 +126,7 @@ async function startBatch() {
   try {
     const job = await request("/api/batch", { method: "POST", body: {
       truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), rules: { ...drafts.fileOf(draft), ...models.chosen() },
-      inputs, values: values.checked, title: title.value.trim(), by: by.value.split(",").map((key) => key.trim()).filter(Boolean),
+      inputs, values: values.checked, pages, title: title.value.trim(), by: by.value.split(",").map((key) => key.trim()).filter(Boolean),
     } });
     showJob(job);
     listen();
@@ -227,7 +235,7 @@ replace(document.getElementById("app"),
     ruleSet, models.controls, labelled("Name of the run", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
     picker("Export of another tool", "preset", [["", "no"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
-    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by)),
+    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by), page.page_roots.length > 0 && pagesSelect()),
   el("p", { class: "form-note" }, el("label", null, repair, " Repair model output that is almost JSON; such predictions are counted")),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
   rulesLine),

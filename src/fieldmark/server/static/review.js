@@ -1,7 +1,7 @@
 // The review of a run: one field at a time, by buttons or keys. Decisions are stored beside the run.
 
 import { lastRequest, query, request } from "./api.js";
-import { bothValues, button, choice, data, effectTable, el, kindOf, labelled, mark, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, textOf, valueNode, whole } from "./report.js";
+import { bothValues, button, capitalized, choice, data, effectTable, el, kindOf, labelled, mark, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, textOf, valueNode, whole } from "./report.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
 
 const page = data("page");
@@ -319,8 +319,7 @@ async function undo() {
 let effectTimer = null;
 
 function metricTitle(name) {
-  const title = page.titles[name] || name;
-  return title[0].toUpperCase() + title.slice(1);
+  return capitalized(page.titles[name] || name);
 }
 
 function stale() {

@@ -71,10 +71,6 @@ function changeText(value, css) {
   return el("span", { class: `change ${css}` }, `${Number(text) === 0 ? "=" : value < 0 ? "▼" : "▲"} ${text}`);
 }
 
-function capitalized(text) {
-  return text[0].toUpperCase() + text.slice(1);
-}
-
 function metricLabel(name) {
   return name === "rqs" ? "RQS" : name.replaceAll("_", " ").replace(" f1", " F1");
 }
@@ -200,7 +196,7 @@ function changedCases(rows, href, empty) {
       { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
-      { name: "fields", label: "Changed fields", cell: (row) => changedFields(row, href) },
+      { name: "fields", label: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });
   table.show(rows);

@@ -183,11 +183,11 @@ function sumText(name, { sizes, judged }) {
 // The response quality score as a sum: each metric, its weight, and what it adds.
 function sumTable(view) {
   const [score, most] = view.rqs;
-  return el("div", { class: "table" }, el("div", { class: "table-scroll" }, el("table", { class: "rqs-sum" },
+  return el("div", { class: "table" }, el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Response quality score" }, el("table", { class: "rqs-sum" },
     el("caption", { class: "spoken" }, "The response quality score and its parts"),
     el("thead", null, el("tr", null, ["Metric", "Value", "Weight", "Adds"].map((label, place) => el("th", { scope: "col", class: place ? "numeric" : null }, label)))),
     el("tbody", null, view.parts.map(([name, weight, value, product]) => el("tr", null,
-      el("th", { scope: "row", "data-label": "Metric" }, name[0].toUpperCase() + name.slice(1), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))),
+      el("th", { scope: "row", "data-label": "Metric" }, capitalized(name), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))),
       el("td", { class: "numeric", "data-label": "Value" }, rate(value, 4)),
       el("td", { class: "numeric", "data-label": "Weight" }, signed(weight, 4).replace(/0+$/, "").replace(/\.$/, "")),
       el("td", { class: "numeric", "data-label": "Adds" }, signed(product, 4))))),

@@ -128,7 +128,7 @@ function worstFields(run, caseLink) {
       { name: "mistake", label: "Outcome", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
       { name: "times", label: "Mistakes", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
       { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => el("a", { href: casesHref(filters(row)), "aria-label": `${plural(row[4], "case")}, ${row[0]}` }, whole(row[4])) },
-      { name: "example", label: "Example (expected, predicted)", css: "example", cell: exampleCell },
+      { name: "example", label: "Example (expected, predicted)", css: "example long-value", cell: exampleCell },
     ],
   });
   table.show(run.mistakes);
