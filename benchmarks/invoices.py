@@ -17,7 +17,15 @@ from typing import Final, TypeAlias
 
 import orjson
 
-__all__ = ["RULES", "RULES_OPTIMAL", "Dataset", "Document", "Json", "document_pairs"]
+__all__ = [
+    "RULES",
+    "RULES_OPTIMAL",
+    "Dataset",
+    "Document",
+    "Json",
+    "document_pairs",
+    "extracted_document",
+]
 
 Json: TypeAlias = "str | int | float | list[Json] | dict[str, Json] | None"
 Document: TypeAlias = "dict[str, Json]"
@@ -126,7 +134,7 @@ def document_pairs(documents: int, items: int) -> Iterator[tuple[Document, Docum
     random = Random(f"invoices {items}")
     for number in range(documents):
         expected = _invoice(random, number, items)
-        yield expected, _extracted(random, expected)
+        yield expected, extracted_document(random, expected)
 
 
 def _invoice(random: Random, number: int, items: int) -> Document:
@@ -179,7 +187,7 @@ def _money(amount: float) -> float:
     return round(amount, 2)
 
 
-def _extracted(random: Random, expected: Document) -> Document:
+def extracted_document(random: Random, expected: Document) -> Document:
     """Return the prediction for a truth."""
     candidate = _damaged(random, {k: v for k, v in expected.items() if k != "line_items"})
     items = expected.get("line_items")

@@ -52,6 +52,12 @@ _AIM = """(() => {
   return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
 _MISSED = "(() => { window.testAim?.end(); return Boolean(window.testAim?.missed); })()"
+AXE = Path(__file__).resolve().parents[2] / ".venv/node_modules/axe-core/axe.min.js"
+_VIOLATIONS = (
+    "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+    ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
+    ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
+)
 _REPLACED = ("navigated or closed", "context was destroyed", "Cannot find context")
 
 
@@ -281,6 +287,12 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", media=medium, features=features)
         self.settle()
+
+    def violations(self) -> object:
+        """Return the serious violations of accessibility rules, as axe finds them."""
+        assert AXE.is_file(), "axe is required: npm install --prefix .venv --no-save axe-core"
+        self.run(AXE.read_text("utf-8") + ";0")
+        return self.run(_VIOLATIONS)
 
     def screenshot(self, path: Path, *, whole: bool = False) -> bytes:
         """Save a screenshot and return its content."""

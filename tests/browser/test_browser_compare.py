@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import AXE, goto, new_page
+from browser.test_browser_app import goto, new_page
 from fieldmark.api.report import write_report
 from unit.server.live_server import live
 
@@ -25,11 +25,6 @@ TRUTH = [
     }
     for n in range(CASES)
 ]
-SERIOUS = (
-    "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
-    ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
-    ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
-)
 
 
 def predictions(*, totals, names, items=(), odd=()):
@@ -80,18 +75,43 @@ def page(server, browser):
 
 def check_accessibility(page, *schemes):
     """The page has no serious violation in a color scheme."""
-    page.run(AXE.read_text("utf-8") + ";0")
     for scheme in schemes:
         page.media(scheme=scheme)
-        assert page.run(SERIOUS) == [], scheme
+        assert page.violations() == [], scheme
+
+
+def test_weak_slices_of_either_run_are_named(tmp_path, browser):
+    truth = [{"id": str(n), "region": "north" if n % 2 else "south", "total": n} for n in range(80)]
+    northern = [{**row, "total": -1} if row["region"] == "north" else row for row in truth]
+    early = [{**row, "total": -1} if n < 40 else row for n, row in enumerate(truth)]
+    for name, rows in {"early": early, "north": northern}.items():
+        fm.score(truth, rows, out=tmp_path / "runs" / name)
+    with live(tmp_path) as server:
+        page = new_page(server, browser)
+        cells = (
+            "[...document.querySelectorAll('#weak-slices tbody tr')].map((row) =>"
+            " [...row.children].map((cell) => cell.innerText.split('\\n')[0]))"
+        )
+        for runs, row in (
+            ("a=early&b=north", ["region = north", "40", "not weak", "0.500", "new"]),
+            ("a=north&b=early", ["region = north", "40", "0.500", "not weak", "no longer weak"]),
+        ):
+            goto(
+                page, f"{server.url}/diff?{runs}", "document.querySelector('#weak-slices tbody td')"
+            )
+            assert page.run(cells) == [row]
+        page.click("#weak-slices tbody a")
+        page.wait("location.pathname === '/runs/north' && document.querySelector('#cases tbody a')")
+        assert page.text("#cases [role=status]").startswith("40 of 80 cases")
+        page.close()
 
 
 def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     url = f"{server.url}/diff?a=first&b=second"
     goto(page, url, "document.querySelector('#changed tbody a')")
     assert page.text("#conclusion").startswith("Better overall: total is better (0.")
-    assert " · macro F1 by attribute 0." in page.text("#conclusion")
-    assert "95% CI +0." in page.text("#conclusion")
+    assert page.text("#evidence").startswith("Macro F1 by attribute 0.")
+    assert "95% CI +0." in page.text("#evidence")
     check_accessibility(page, "dark")
     # The chart names every changed attribute; a thick line is significant.
     names = page.run(

@@ -40,6 +40,23 @@ def test_narrow_screen_does_not_scroll_horizontally(open_page, request, report, 
     assert not page.run(OVERFLOWS)
 
 
+def test_long_values_are_below_the_other_cells_on_a_narrow_screen(open_page, sample):
+    page = open_page(sample, width=390, height=800, mobile=True)
+    left, right, screen = page.run(
+        "(() => { const b = document.querySelector('td.long-value').getBoundingClientRect();"
+        " return [b.left, b.right, innerWidth]; })()"
+    )
+    assert left < screen / 5 < screen / 2 < right <= screen
+
+
+def test_report_without_gates_begins_with_its_result(open_page, sample, invoices):
+    page = open_page(sample)
+    assert page.text(".verdict-panel").startswith("7 of 23 cases perfect")
+    assert page.text(".verdict-panel").endswith("No gates are set for this run.")
+    page = open_page(invoices)
+    assert page.text(".verdict-panel strong") == "Failed"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_sufficient_contrast(open_page, invoices, scheme):
     """All text has a contrast ratio of at least 4.5, as WCAG AA requires."""
@@ -67,8 +84,10 @@ def test_print_shows_all_sections_without_controls(open_page, sample):
     page = open_page(sample)
     page.media(medium="print", scheme="dark")
     assert brightness(page) == 255
-    for control in ("nav.sections", ".controls", "#theme", ".more"):
+    for control in ("nav.sections", ".controls", "#theme", ".more", ".pages button", "button"):
         assert page.count(control) == 0
+    # Buttons are not printed in the heads that a table has on its later pages.
+    assert page.run("getComputedStyle(document.querySelector('thead .sort')).display") == "contents"
     for part in ("#overview", "#attributes", "#cases", "#method", ".tile"):
         assert page.count(part) > 0
     assert page.pdf().startswith(b"%PDF")

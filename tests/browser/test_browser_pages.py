@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import AXE, goto, new_page
+from browser.test_browser_app import goto, new_page
 from fieldmark.api.report import write_report
 from page_files import pdf, png
 from unit.server.live_server import live
@@ -58,15 +58,6 @@ def scored(tmp_path_factory):
 def server(scored):
     with live(scored.parents[1], pages={"scans": scored.parents[2] / "scans"}) as server:
         yield server
-
-
-def violations(page):
-    page.run(AXE.read_text("utf-8"))
-    return page.run(
-        "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
-        ".filter((each) => ['serious', 'critical'].includes(each.impact))"
-        ".map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(' ')}`))"
-    )
 
 
 def linked(page):
@@ -150,7 +141,7 @@ def test_page_stands_beside_the_fields_and_is_linked_to_them(server, browser):
     assert "INV-2024-000123" in page.run(
         "[...document.querySelectorAll('.unbroken')].map((each) => each.innerText)"
     )
-    assert violations(page) == []
+    assert page.violations() == []
     page.send("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)  # fmt: skip
     assert page.run("document.documentElement.scrollWidth") == 390
     assert page.errors == []
@@ -170,4 +161,4 @@ def test_report_contains_pages_on_request(scored, open_page, tmp_path):
             assert "points (72 per inch)" in page.text(".page-tools")
             corners = "document.querySelector('.region-ours').getAttribute('points')"
             assert page.run(corners) == "20,10 100,10 100,50 20,50"
-    assert violations(page) == []
+    assert page.violations() == []

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import AXE, goto, new_page
+from browser.test_browser_app import goto, new_page
 from fieldmark.api.report import write_report
 from fieldmark.store.reviews import read_reviews
 from unit.server.live_server import live, write_jsonl
@@ -43,13 +43,6 @@ def title(page):
 
 def decided(page, number):
     page.wait(f"document.querySelector('.review-progress').innerText.includes('{number} decided')")
-
-
-def violations(page):
-    page.run(f"{AXE.read_text('utf-8')}; 0")
-    script = "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
-    return page.run(f"{script}.filter((each) => ['serious', 'critical'].includes(each.impact))"
-                    ".map((each) => each.id))")  # fmt: skip
 
 
 def test_review_by_keyboard_and_mouse(workspace, browser):
@@ -97,7 +90,7 @@ def test_review_by_keyboard_and_mouse(workspace, browser):
         assert page.run("location.search") == place  # it goes on where it stopped
         page.press("k")
         assert page.run("location.search") != place
-        assert violations(page) == []
+        assert page.violations() == []
         # Another queue, with the values of another run, and a filter by attribute.
         page.click("[data-value=disagreement]")
         page.wait("document.querySelector('.review-runs input')")
@@ -127,6 +120,6 @@ def test_read_only_server_says_so_before_the_first_decision(workspace, browser):
         page.press("t")
         assert page.text(".review-progress").endswith("0 decided")
         assert json.loads(page.run("JSON.stringify(document.documentElement.scrollWidth)")) <= 390
-        assert violations(page) == []
+        assert page.violations() == []
         assert page.dialogs == page.errors == []
         page.close()

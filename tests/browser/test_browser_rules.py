@@ -43,6 +43,34 @@ def page(server, browser):
     page.close()
 
 
+def test_nested_options_and_settings_of_lists_are_edited_as_json(server, page):
+    goto(page, f"{server.url}/rules", "document.querySelector('#add-row')")
+    page.run("localStorage.clear()")
+    goto(page, f"{server.url}/rules", "document.querySelector('#add-row')")
+    draft = "JSON.parse(localStorage['fieldmark-rules']).rows"
+    page.click("#add-row")
+    fill_in(page, ".strategy-table tbody td input", "issued")
+    page.choose(".strategy-table tbody select", "date")
+    page.click(".rule-more summary")
+    formats = "[aria-label='Formats of issued']"
+    fill_in(page, formats, '["DD.MM.YYYY"')
+    assert page.run(f"{page.element(formats)}.getAttribute('aria-invalid')") == "true"
+    fill_in(page, formats, '{"expected": "DD.MM.YYYY"}')
+    assert page.run(f"{page.element(formats)}.getAttribute('aria-invalid')") == "false"
+    page.wait(f"{draft}?.[0].formats?.expected === 'DD.MM.YYYY'")
+    fill_in(page, formats, "DD.MM.YYYY")
+    page.wait(f"{draft}[0].formats === 'DD.MM.YYYY'")
+    page.choose(".strategy-table tbody select", "align:optimal")
+    settings = "[aria-label='Other settings of issued']"
+    fill_in(page, settings, '["text"]')
+    assert page.run(f"{page.element(settings)}.getAttribute('aria-invalid')") == "true"
+    fill_in(page, settings, '{"match_fields": ["text"]}')
+    page.wait(f"{draft}[0].match_fields?.[0] === 'text'")
+    fill_in(page, settings, "")
+    page.wait(f"{draft}[0].match_fields === undefined")
+    page.run("localStorage.clear()")
+
+
 def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(server, page):
     run = server.run(TRUTH, PREDICTIONS, title="invoices")
     goto(page, f"{server.url}/runs/{run}", "document.querySelector('#attributes tbody a')")
@@ -166,7 +194,7 @@ def test_rule_sets_are_saved_chosen_and_deleted(server, page):
 
     goto(page, f"{server.url}/?rules=Supplier+invoices", "document.querySelector('.rules-line')")
     assert page.text(".rules-line").startswith(
-        "Rule set Supplier invoices. Strategies: 7 numeric_tolerance"
+        "Rule set Supplier invoices. Comparators: 7 numeric_tolerance"
     )
     page.choose("#rule-set", "")
     page.wait("!document.querySelector('.rules-line').textContent.includes('Supplier')")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import AXE, goto, new_page, select_files
+from browser.test_browser_app import goto, new_page, select_files
 from fieldmark.api.report import write_report
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import live
@@ -34,15 +34,6 @@ def page(server, browser):
     assert page.dialogs == []
     assert [text for text in page.errors if "Failed to load resource" not in text] == []
     page.close()
-
-
-def violations(page):
-    page.run(AXE.read_text("utf-8") + ";0")
-    return page.run(
-        "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
-        ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
-        ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
-    )
 
 
 def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_path):
@@ -84,7 +75,7 @@ def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_p
     assert "status" in evaluated["completeness"]
     assert "extra_field" in evaluated["hallucination"]
     assert "semantic" in evaluated["accuracy"]
-    assert violations(page) == []
+    assert page.violations() == []
 
 
 def test_folder_is_uploaded_and_wrong_files_are_refused(page, server, tmp_path):
@@ -121,7 +112,7 @@ def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
     for name, verdict in (("first", "fail"), ("second", "pass")):
         row = f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr')"
         assert verdict in page.run(f"{row}.querySelector('.verdict').innerText")
-    assert violations(page) == []
+    assert page.violations() == []
     page.click("[data-value=quality]")
     page.wait("location.search === '?figures=quality'")
     page.wait(
@@ -151,7 +142,7 @@ def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
     assert server.client.get("/api/runs/first").json()["archived"] is True
     page.click(".toast .undo")
     page.wait("!document.querySelector('.case-facts').innerText.includes('archived')")
-    assert violations(page) == []
+    assert page.violations() == []
 
 
 def test_report_has_the_tabs_of_a_case(browser, tmp_path):

@@ -82,6 +82,14 @@ def test_invalid_use_is_an_error(scored, command, words, message):
     assert message in done.err
 
 
+def test_all_runs_of_a_ranking_name_the_directory(scored):
+    rows = [json.loads(line) for line in (scored / "rows.jsonl").read_text("utf-8").splitlines()]
+    fm.score_many("rows.jsonl", {"one": rows, "two": rows}, pages="scans", out="runs")
+    for run in ("one", "two"):
+        manifest = json.loads((scored / "runs" / run / "manifest.json").read_text("utf-8"))
+        assert manifest["pages"] == "scans"
+
+
 def test_eval_names_the_directory_too(scored):
     spec = {"cases": [{"id": "a", "expected": {"x": 1}, "candidate": {"x": 1}}],
             "evaluators": [{"type": "field_accuracy", "fields": [{"path": "x"}]}]}  # fmt: skip

@@ -13,12 +13,16 @@ from fieldmark.errors import ConfigError
 from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, find_weak_slices
 from fieldmark.metrics.slices import METADATA, TAG, value_texts
 from fieldmark.metrics.taxonomy import ERROR_TABLE
-from fieldmark.model.case import CaseInput
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
+from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.result import RunResult
 from fieldmark.values.paths import join
 from fieldmark.values.text import plural
+from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.slice_search import SliceSearch
 
@@ -68,20 +72,24 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
         cases, name = iter(run.cases), ""
     else:
         stored = stored_run(run)
-        cases, name = stored.cases(), stored.path.name
+        rows = stored.rows(StoredAttributes(stored.attributes), unparsed=True)
+        cases, name = (case for _, case in rows), stored.path.name
     chance = random.Random(0)  # noqa: S311 - the same sample every time
-    kept: list[SearchedCase] = []
+    kept: list[tuple[Case, tuple[Counts, float, frozenset[str]]]] = []
     searched = without_values = 0
-    for case in cases:
-        f1 = case.stats.f1
-        if case.case.input is CaseInput.FAILED or f1 is None:
-            continue
-        searched += 1
-        without_values += not case.has_values
-        place = len(kept) if len(kept) < _SEARCHED else chance.randrange(searched)
-        if place < _SEARCHED:
-            kept[place : place + 1] = [SearchedCase(_features(case), case.counts, f1, _wrong(case))]
-    found = find_weak_slices(kept, min_cases=min_cases)
+    with relaxed_gc():
+        for case in cases:
+            f1 = case.stats.f1
+            if case.case.input is CaseInput.FAILED or f1 is None:
+                continue
+            searched += 1
+            without_values += not case.has_values
+            place = len(kept) if len(kept) < _SEARCHED else chance.randrange(searched)
+            if place < _SEARCHED:
+                metrics = case.counts, f1, _wrong(case)
+                kept[place : place + 1] = [(_without_candidate(case.case), metrics)]
+        sample = (SearchedCase(_features(case), *rest) for case, rest in kept)
+        found = find_weak_slices(sample, min_cases=min_cases)
     notes: list[str] = []
     if searched > len(kept):
         notes.append(f"searched a random sample of {len(kept):,} of {plural(searched, 'case')}")
@@ -108,12 +116,19 @@ def _wrong(case: CaseResult) -> frozenset[str]:
     )
 
 
-def _features(case: CaseResult) -> dict[str, list[str]]:
+def _without_candidate(case: Case) -> Case:
+    """Return a case without its prediction, of which many are held in memory."""
+    expected = None if case.unparsed is None else (case.unparsed[0], MISSING)
+    return case._replace(candidate=MISSING, unparsed=expected)
+
+
+def _features(case: Case) -> dict[str, list[str]]:
     """Return the values of a case by key: tags, metadata and scalars of the expected document."""
-    context = case.case.context
+    context = case.context
+    expected = case.expected if case.unparsed is None else parsed(case.unparsed[0])
     found = {TAG: list(case.tags)} if case.tags else {}
     found |= dict(_scalars(None if context is None else context.metadata, METADATA))
-    found |= dict(_scalars(case.expected, ""))
+    found |= dict(_scalars(expected, ""))
     return found
 
 

@@ -64,9 +64,9 @@ def _comparator(name: str, strategy: type) -> JsonObject:
 def _options(strategy: type) -> Iterator[JsonObject]:
     """Yield the options that can be set in a form; providers are configured elsewhere."""
     for name, schema in option_schemas(strategy).items():
-        kind, choices = _kind(schema)
-        if "$ref" in schema or not kind:
+        if any("$ref" in arm for arm in _arms(schema)):
             continue
+        kind, choices = _kind(schema)
         yield {
             "name": name,
             "kind": kind,
@@ -77,19 +77,19 @@ def _options(strategy: type) -> Iterator[JsonObject]:
 
 
 def _kind(schema: JsonObject) -> tuple[str, list[JsonValue]]:
-    """Return what a form shows for an option, with its choices; nothing for a nested value."""
+    """Return what a form shows for an option, with its choices; a nested value is `json`."""
     arms = _arms(schema)
     types = {str(arm.get("type", "enum" if "enum" in arm else "")) for arm in arms}
     if "object" in types:
-        return "", []
+        return "json", []
     if lists := [arm for arm in arms if arm.get("type") == "array"]:
         items = cast("JsonObject", lists[0].get("items", {}))
-        kind = "list" if items.get("type") == "string" or "enum" in items else ""
+        kind = "list" if items.get("type") == "string" or "enum" in items else "json"
         return kind, _words(items)
     for kind, own in (("choice", "enum"), ("number", "number"), ("number", "integer")):
         if own in types:
             return kind, [word for arm in arms for word in _words(arm)]
-    return ("boolean" if "boolean" in types else "text" if "string" in types else ""), []
+    return ("boolean" if "boolean" in types else "text" if "string" in types else "json"), []
 
 
 def _arms(schema: JsonObject) -> list[JsonObject]:

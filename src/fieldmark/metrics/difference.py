@@ -282,11 +282,19 @@ def _change(before: CaseInRun, after: CaseInRun) -> _Change:
     )
     if before.block.cells == after.block.cells and before.table is after.table:
         return change
-    fields = _outcome_changes(before, after)
+    differing = _differing_cells(before, after)
+    if differing is None:
+        fields = _outcome_changes(before, after)
+        fewer = _mistakes(before)
+        fewer.subtract(_mistakes(after))
+    else:
+        fields = _field_changes(before, differing)
+        fewer = Counter()
+        for _, one, other in differing:
+            fixed = _IS_MISTAKE[one & FACT_MASK] - _IS_MISTAKE[other & FACT_MASK]
+            fewer[before.table.path(one >> CELL_BITS)] += fixed
     sign = -1 if change.direction is Direction.WORSE else 1
     fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
-    fewer = _mistakes(before)
-    fewer.subtract(_mistakes(after))
     return change._replace(
         fields=tuple(fields),
         shifts=[(each.before, each.after) for each in fields],
@@ -326,26 +334,39 @@ def _scramble(number: int) -> int:
     return mixed ^ mixed >> 31
 
 
-def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
-    """Return the fields whose outcomes changed."""
+def _differing_cells(before: CaseInRun, after: CaseInRun) -> list[tuple[int, int, int]] | None:
+    """Return the positions and both cells of fields that differ.
+
+    `None` if the sides do not have the same fields in the same order, as in most cases.
+    """
     old, new = before.block, after.block
-    if before.table is after.table and len(old.cells) == len(new.cells) and old.items == new.items:
-        cells = list(zip(old.cells, new.cells, strict=True))
-        if all(one ^ other <= FACT_MASK for one, other in cells):
-            # The same fields in the same order, as in most cases.
-            changed = [
-                place
-                for place, (one, other) in enumerate(cells)
-                if one >> _OUTCOME_SHIFT != other >> _OUTCOME_SHIFT
-            ]
-            if old.items and changed:
-                paths = [each.path for each in old.records(before.table)]
-            else:  # without list items, attributes are paths
-                paths = [before.table.path(cell >> CELL_BITS) for cell in old.cells]
-            return [
-                FieldChange(paths[place], *(_LABELS[each & FACT_MASK] for each in cells[place]))
-                for place in changed
-            ]
+    if before.table is not after.table or len(old.cells) != len(new.cells):
+        return None
+    found = [
+        (place, one, other)
+        for place, (one, other) in enumerate(zip(old.cells, new.cells, strict=True))
+        if one != other
+    ]
+    same = all(one ^ other <= FACT_MASK for _, one, other in found) and old.items == new.items
+    return found if same else None
+
+
+def _field_changes(side: CaseInRun, differing: list[tuple[int, int, int]]) -> list[FieldChange]:
+    """Return the fields whose outcomes changed; others differ only in which side is empty."""
+    changed = [each for each in differing if each[1] >> _OUTCOME_SHIFT != each[2] >> _OUTCOME_SHIFT]
+    if side.block.items and changed:
+        concrete = [each.path for each in side.block.records(side.table)]
+        paths = [concrete[place] for place, _, _ in changed]
+    else:  # without list items, attributes are paths
+        paths = [side.table.path(one >> CELL_BITS) for _, one, _ in changed]
+    return [
+        FieldChange(path, _LABELS[one & FACT_MASK], _LABELS[other & FACT_MASK])
+        for path, (_, one, other) in zip(paths, changed, strict=True)
+    ]
+
+
+def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
+    """Return the fields whose outcomes changed, if the sides have different fields or tables."""
     # By path, and by whether only the candidate has the field.
     earlier, later = (
         {

@@ -18,6 +18,7 @@ __all__ = [
     "flip_signs",
     "holm",
     "holm_of_smallest",
+    "hypergeometric_tails",
     "mcnemar",
     "permutation_p",
     "smallest_p",
@@ -97,6 +98,33 @@ def holm_of_smallest(
         rank = bisect_left(ranked, p)
         adjusted[name] = max(at_least[rank], min(1.0, p * (number - rank)))
     return adjusted
+
+
+def hypergeometric_tails(
+    least: Floats, cases: float | Floats, marked: float | Floats, drawn: Floats
+) -> Floats:
+    """Return the probabilities of at least so many marked cases among those drawn at random.
+
+    This is Fisher's exact test, one-sided. `least`, the numbers of all `cases`, of `marked` cases
+    and of `drawn` cases are whole numbers.
+
+    >>> import numpy as np
+    >>> hypergeometric_tails(np.array([0.0, 2.0, 3.0]), 4, 2, np.array([2.0, 2.0, 2.0])).round(6)
+    array([1.      , 0.166667, 0.      ])
+    """
+    import numpy as np
+
+    rows = np.stack(np.broadcast_arrays(least, cases, marked, drawn), axis=1).astype(np.intp)
+    most = int(rows[:, 1].max(initial=0))
+    log = np.array([math.lgamma(number + 1) for number in range(most + 1)])  # of factorials
+    found = np.zeros(len(rows))
+    for place, (fewest, total, good, size) in enumerate(rows.tolist()):
+        other = total - good
+        hits = np.arange(max(fewest, size - other, 0), min(good, size) + 1)
+        ways = log[good] - log[hits] - log[good - hits]
+        ways += log[other] - log[size - hits] - log[other - size + hits]
+        found[place] = np.exp(ways - log[total] + log[size] + log[total - size]).sum()
+    return np.minimum(found, 1.0)
 
 
 def flip_signs(cases: int, permutations: int, seed: int) -> Signs:

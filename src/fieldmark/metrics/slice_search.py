@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.rates import f1
-from fieldmark.metrics.significance import ALPHA, holm
+from fieldmark.metrics.significance import ALPHA, holm, hypergeometric_tails
 from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.counts import Counts
 
 if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
+    from fieldmark.values.arrays import Flags, Floats
 
 __all__ = [
     "MIN_CASES",
@@ -32,6 +32,7 @@ _MAX_SLICES: Final = 300
 _MAX_ATTRIBUTES: Final = 200
 """The maximum number of attributes whose mistakes are counted by slice."""
 _NAMED_ATTRIBUTES: Final = 2
+_BLOCK: Final = 4_096
 _MIN_DROP: Final = 0.05
 """The smallest difference between the shares of cases with mistakes in a weak attribute."""
 _MIN_OVERLAP: Final = 0.9
@@ -89,7 +90,7 @@ class FoundSlices(NamedTuple):
 
 
 def find_weak_slices(
-    cases: Sequence[SearchedCase], *, min_cases: int = MIN_CASES, alpha: float = ALPHA
+    cases: Iterable[SearchedCase], *, min_cases: int = MIN_CASES, alpha: float = ALPHA
 ) -> FoundSlices:
     """Test all slices by one key or two, and return those that are weaker than the other cases.
 
@@ -100,20 +101,23 @@ def find_weak_slices(
     1 - alpha.
     """
     import numpy as np
-    from scipy.stats import hypergeom
 
-    masks = _single_slices(cases, min_cases)
+    gathered = _GatheredCases()
+    for case in cases:
+        gathered.add(case)
+    number = len(gathered.f1)
+    masks = gathered.single_slices(min_cases)
     if not masks:
         return FoundSlices((), 0)
     names = list(masks)
     member = np.stack([masks[name][0] for name in names], axis=1)
-    counts = np.array([(each.counts.tp, each.counts.fp, each.counts.fn) for each in cases], float)
+    counts = np.array(gathered.counts, float)
     sums = counts.sum(axis=0)
     overall = f1(*map(float, sums)) or 0.0
-    below = np.array([sortable(each.f1 - overall) < 0 for each in cases], np.float64)
+    below = np.array([sortable(each - overall) < 0 for each in gathered.f1], np.float64)
     # Cell (i, j) is about the cases of both slices i and j; (i, i) is about slice i alone.
-    size, low = member.T @ member, member.T @ (member * below[:, None])
-    tp, fp, fn = (member.T @ (member * column[:, None]) for column in counts.T)
+    weights = np.column_stack([np.ones(number), below, counts])
+    size, low, tp, fp, fn = _sums_of_pairs(member, weights)
     inside, outside = f1(tp, fp, fn), f1(sums[0] - tp, sums[1] - fp, sums[2] - fn)
     alone, alone_low = np.diag(size), np.diag(low)
     first, second = np.triu_indices(len(names), 1)
@@ -123,18 +127,18 @@ def find_weak_slices(
     first, second = first[enough], second[enough]
     both, both_low = size[first, second], low[first, second]
     # The probabilities of at least as many cases below among those of the slice.
-    singles = np.asarray(hypergeom.sf(alone_low - 1, len(cases), below.sum(), alone))
+    singles = hypergeometric_tails(alone_low, number, below.sum(), alone)
     p = {(place, place): float(each) for place, each in enumerate(singles)}
     if len(both):
-        weakest = np.asarray(hypergeom.sf(both_low - 1, len(cases), below.sum(), both))
+        weakest = hypergeometric_tails(both_low, number, below.sum(), both)
         for parent in (first, second):
-            against = hypergeom.sf(both_low - 1, alone[parent], alone_low[parent], both)
+            against = hypergeometric_tails(both_low, alone[parent], alone_low[parent], both)
             weakest = np.maximum(weakest, against)
         pairs = zip(first.tolist(), second.tolist(), strict=True)
         p |= dict(zip(pairs, weakest.tolist(), strict=True))
     found: list[WeakSlice] = []
     places: dict[tuple[Condition, ...], int] = {}
-    drops = _AttributeDrops(cases)
+    drops = _AttributeDrops(gathered.wrong)
     for (one, other), adjusted in holm(p).items():
         if adjusted > alpha or not inside[one, other] < outside[one, other]:
             continue
@@ -150,7 +154,7 @@ def find_weak_slices(
                 p=p[one, other],
                 adjusted=adjusted,
                 same=tuple((name,) for name in masks[names[one]][1]) if single else (),
-                attributes=drops.largest(member[:, one] * member[:, other]),
+                attributes=drops.largest(member[:, one] & member[:, other]),
             )
         )
     found.sort(key=lambda each: (sortable(each.f1), each.conditions))
@@ -171,18 +175,18 @@ def find_weak_slices(
 class _AttributeDrops:
     """The cases with mistakes by attribute, of which those of a slice are counted."""
 
-    def __init__(self, cases: Sequence[SearchedCase]) -> None:
+    def __init__(self, wrong: Sequence[frozenset[str]]) -> None:
         import numpy as np
 
-        times = Counter(path for each in cases for path in each.wrong)
+        times = Counter(path for each in wrong for path in each)
         self._paths = [path for path, _ in times.most_common(_MAX_ATTRIBUTES)]
         places = {path: place for place, path in enumerate(self._paths)}
-        self._wrong = np.zeros((len(cases), len(self._paths)))
-        for row, each in enumerate(cases):
-            self._wrong[row, [places[path] for path in each.wrong if path in places]] = 1
+        self._wrong = np.zeros((len(wrong), len(self._paths)), np.float32)
+        for row, each in enumerate(wrong):
+            self._wrong[row, [places[path] for path in each if path in places]] = 1
         self._sums = self._wrong.sum(axis=0)
 
-    def largest(self, mask: Floats) -> tuple[WeakAttribute, ...]:
+    def largest(self, mask: Flags) -> tuple[WeakAttribute, ...]:
         """Return the attributes whose mistakes are most concentrated in the cases of a slice."""
         inside, size = mask @ self._wrong, mask.sum()
         shares = zip(
@@ -200,36 +204,63 @@ def _drop(each: WeakAttribute) -> float:
     return each.wrong - each.others
 
 
-def _single_slices(
-    cases: Sequence[SearchedCase], min_cases: int
-) -> dict[Condition, tuple[Floats, list[Condition]]]:
-    """Return the cases of each slice by one key, and other slices that have the same cases."""
-    import numpy as np
+class _GatheredCases:
+    """What a search needs of the cases: their values by key, each with the cases that have it."""
 
-    distinct: dict[str, dict[str, list[int]]] = {}
-    for place, case in enumerate(cases):
+    def __init__(self) -> None:
+        self.counts: list[tuple[int, int, int]] = []
+        self.f1: list[float] = []
+        self.wrong: list[frozenset[str]] = []
+        self._places: dict[str, dict[str, list[int]]] = {}
+
+    def add(self, case: SearchedCase) -> None:
+        """Add one case."""
+        place = len(self.f1)
+        self.counts.append((case.counts.tp, case.counts.fp, case.counts.fn))
+        self.f1.append(case.f1)
+        self.wrong.append(case.wrong)
         for key, texts in case.features.items():
-            known = distinct.setdefault(key, {})
+            known = self._places.setdefault(key, {})
             for text in texts:
                 known.setdefault(text, []).append(place)
-    for key, known in distinct.items():
-        if key != TAG:
-            known[""] = sorted(set(range(len(cases))).difference(*known.values()))
-    found = [
-        ((key, value), places)
-        for key, values in sorted(distinct.items())
-        for value, places in values.items()
-        if min_cases <= len(places) <= len(cases) - min_cases
-    ]
-    found.sort(key=lambda each: -len(each[1]))
-    same: dict[bytes, Condition] = {}
-    masks: dict[Condition, tuple[Floats, list[Condition]]] = {}
-    for condition, places in found[:_MAX_SLICES]:
-        mask = np.zeros(len(cases))
-        mask[places] = 1
-        first = same.setdefault(mask.tobytes(), condition)
-        if first == condition:
-            masks[condition] = mask, []
-        else:
-            masks[first][1].append(condition)
-    return masks
+
+    def single_slices(self, min_cases: int) -> dict[Condition, tuple[Flags, list[Condition]]]:
+        """Return the cases of each slice by one key, and other slices that have the same cases."""
+        import numpy as np
+
+        number = len(self.f1)
+        for key, known in self._places.items():
+            if key != TAG:
+                known[""] = sorted(set(range(number)).difference(*known.values()))
+        found = [
+            ((key, value), places)
+            for key, values in sorted(self._places.items())
+            for value, places in values.items()
+            if min_cases <= len(places) <= number - min_cases
+        ]
+        found.sort(key=lambda each: -len(each[1]))
+        same: dict[bytes, Condition] = {}
+        masks: dict[Condition, tuple[Flags, list[Condition]]] = {}
+        for condition, places in found[:_MAX_SLICES]:
+            mask = np.zeros(number, np.bool_)
+            mask[places] = True
+            first = same.setdefault(np.packbits(mask).tobytes(), condition)
+            if first == condition:
+                masks[condition] = mask, []
+            else:
+                masks[first][1].append(condition)
+        return masks
+
+
+def _sums_of_pairs(member: Flags, weights: Floats) -> list[Floats]:
+    """Return the sums of each column of weights over the cases of every two slices."""
+    import numpy as np
+
+    slices = member.shape[1]
+    found = [np.zeros((slices, slices)) for _ in weights.T]
+    # By block: all cases as numbers take many times the memory of the slices.
+    for start in range(0, len(member), _BLOCK):
+        block = member[start : start + _BLOCK].astype(np.float64)
+        for place, column in enumerate(weights[start : start + _BLOCK].T):
+            found[place] += block.T @ (block * column[:, None])
+    return found

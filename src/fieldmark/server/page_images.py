@@ -105,6 +105,18 @@ class PageImages:
         """End all processes."""
         self._group.__exit__()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the roots that runs can name."""
+        return self._roots.names
+
+    def location(self, root: str) -> str:
+        """Return the local directory of a root, which must never be part of a response."""
+        if root not in self._roots.names:
+            message = "The server has no directory of page images with this name."
+            raise ApiError(ErrorCode.OUTSIDE_ROOTS, message)
+        return self._roots.location(root)
+
     def folders(self, run_pages: str) -> list[str]:
         """Return the roots in which the pages of a run are looked for."""
         named = [run_pages] if run_pages in self._roots.names else []

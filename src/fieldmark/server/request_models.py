@@ -334,6 +334,13 @@ class BatchRequest(
             description="What to slice by: tag, metadata.KEY, or paths of the ground truth.",
         ),
     ] = []
+    pages: Annotated[
+        _Short,
+        Field(
+            description="The name of a directory of the server with page images, which are named "
+            "in metadata.pages of a row or after the case id."
+        ),
+    ] = ""
 
 
 class PreviewRequest(

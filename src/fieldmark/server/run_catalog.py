@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from heapq import merge
 from itertools import accumulate
 from operator import itemgetter
@@ -15,18 +16,22 @@ from typing import Final, NamedTuple
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.case_index import CaseIndex
+from fieldmark.server.recent_values import RecentValues
 from fieldmark.store.index import list_runs
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.writer import RESULTS
+from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import RunEntry
 
-__all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
+__all__ = ["RUN_ID", "CatalogEntry", "IndexedRun", "RunCatalog"]
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """Run ids that are valid in a URL; other names are never looked up."""
 _FRESH_SECONDS: Final = 1.0
 _FRESH_FACTOR: Final = 5.0
 _MAX_INDEXES: Final = 4
+_MAX_INDEXED_CASES: Final = 250_000
+"""The number of cases whose indexes are kept, about 300 bytes for each."""
 _NEVER: Final = float("-inf")
 
 
@@ -35,6 +40,18 @@ class CatalogEntry(NamedTuple):
 
     entry: RunEntry
     saved: bool
+
+
+@dataclass(frozen=True)
+class IndexedRun(StoredRun):
+    """A run whose cases are found by their index, without reading the rows before them."""
+
+    index: Callable[[], CaseIndex]
+
+    def find_all(self, case_ids: Container[str]) -> Iterator[CaseResult]:
+        """Yield the cases with these ids."""
+        index = self.index()
+        yield from index.open([head.number for head in index.heads if head.id in case_ids])
 
 
 class RunCatalog:
@@ -46,7 +63,12 @@ class RunCatalog:
         self._lock = threading.Lock()
         self._entries: list[CatalogEntry] = []
         self._fresh_until = _NEVER
-        self._case_index = lru_cache(_MAX_INDEXES)(_open_case_index)
+        self._indexes = RecentValues[CaseIndex](
+            lambda index: len(index.heads),
+            most=_MAX_INDEXES,
+            most_cases=_MAX_INDEXED_CASES,
+            at_least=2,  # the runs of a comparison
+        )
 
     def entries(self) -> list[CatalogEntry]:
         """List all runs, oldest first; a list that is slow to read is cached for longer."""
@@ -91,9 +113,10 @@ class RunCatalog:
         """Whether the run in a directory is saved in the workspace."""
         return path.parent == self._saved
 
-    def open(self, run: str) -> StoredRun:
+    def open(self, run: str) -> IndexedRun:
         """Open a run by its id."""
-        return open_run(self.path(run))
+        stored = open_run(self.path(run))
+        return IndexedRun(stored.path, stored.manifest, partial(self.cases, run))
 
     def cases(self, run: str) -> CaseIndex:
         """Return the case index of a run; it is rebuilt when the results change."""
@@ -102,9 +125,16 @@ class RunCatalog:
             status = path.stat()
         except FileNotFoundError:
             raise ApiError(ErrorCode.NOT_FOUND, "The run has no results.") from None
+        key = path.parent, status.st_mtime_ns, status.st_size
         with self._lock:
-            index = self._case_index(path.parent, status.st_mtime_ns, status.st_size)
-        index.read()
+            index = self._indexes.get(key)
+            if index is None:
+                index = CaseIndex(open_run(path.parent))
+                self._indexes.add(key, index)
+        if not index.heads:
+            index.read()
+            with self._lock:
+                self._indexes.add(key, index)  # its number of cases is known now
         return index
 
 
@@ -115,7 +145,3 @@ def _in_order(lists: Iterable[list[CatalogEntry]]) -> list[CatalogEntry]:
         for listed in lists
     ]
     return [entry for _, entry in merge(*timed, key=itemgetter(0))]
-
-
-def _open_case_index(run: Path, _modified: int, _size: int) -> CaseIndex:
-    return CaseIndex(open_run(run))

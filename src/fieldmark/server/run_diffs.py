@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from typing import Final, TypeVar
+from typing import Final
 
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.metrics.difference import CaseChange, Direction
+from fieldmark.server.recent_values import RecentValues
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import MANIFEST, RESULTS
 
 __all__ = ["RunDiffs"]
 
 _MAX_CACHED: Final = 3
-_Value = TypeVar("_Value")
+_MAX_CHANGES: Final = 150_000
+"""The number of changed cases that are kept."""
 
 
 class RunDiffs:
@@ -22,8 +24,14 @@ class RunDiffs:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._cached: dict[Hashable, DiffResult] = {}
-        self._selected: dict[Hashable, list[tuple[Direction, CaseChange]]] = {}
+        self._cached = RecentValues[DiffResult](
+            lambda found: sum(map(len, found.pairs.changes.values())),
+            most=_MAX_CACHED,
+            most_cases=_MAX_CHANGES,
+        )
+        self._selected = RecentValues[list[tuple[Direction, CaseChange]]](
+            len, most=_MAX_CACHED, most_cases=_MAX_CHANGES
+        )
 
     def get(
         self, before: StoredRun, after: StoredRun, *, force: bool = False, rescore: bool = False
@@ -31,12 +39,11 @@ class RunDiffs:
         """Return the comparison of two runs, computed again when their files change."""
         key = (_state(before), _state(after), force, rescore)
         with self._lock:
-            found = self._cached.pop(key, None)
+            found = self._cached.get(key)
             if found is None:
                 found = diff(before, after, force=force, rescore=rescore)
                 self._selected.clear()
-            self._cached[key] = found
-            _drop_oldest(self._cached)
+                self._cached.add(key, found)
         return found
 
     def changed_cases(
@@ -50,19 +57,13 @@ class RunDiffs:
         """Return the changed cases that match filters; the lists of the last filters are cached."""
         key = (id(found), direction, attribute, within)
         with self._lock:
-            selected = self._selected.pop(key, None)
+            selected = self._selected.get(key)
             if selected is None:
                 selected = found.changed_cases(
                     direction=direction, attribute=attribute, within=within
                 )
-            self._selected[key] = selected
-            _drop_oldest(self._selected)
+                self._selected.add(key, selected)
         return selected
-
-
-def _drop_oldest(cached: dict[Hashable, _Value]) -> None:
-    while len(cached) > _MAX_CACHED:
-        cached.pop(next(iter(cached)))
 
 
 def _state(run: StoredRun) -> Hashable:

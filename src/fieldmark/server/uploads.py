@@ -112,8 +112,11 @@ def _safe_name(name: str) -> str:
     return safe if known else f"{safe or 'rows'}.json" if "." not in safe else safe
 
 
-def record_input_sources(run: Path, sources: Sequence[InputSource]) -> None:
-    """Replace the copies in the manifest of a run, if it exists, with the original inputs."""
+def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) -> None:
+    """Replace the copies in the manifest of a run, if it exists, with the original inputs.
+
+    `pages` is the name of the root with its page images, which need not be that of the directory.
+    """
     names = {str(source.copy): source.name for source in sources}
     files = [source.file for source in sources]
     try:
@@ -128,7 +131,7 @@ def record_input_sources(run: Path, sources: Sequence[InputSource]) -> None:
         elif options is not None:
             candidate = files[1] if len(files) > 1 else None
             options = {**options, "truth": files[0], "candidate": candidate}
-        changed = replace(manifest, inputs=inputs, options=options)
+        changed = replace(manifest, inputs=inputs, options=options, pages=pages)
         write_atomic(run / MANIFEST, pretty_json(manifest_to_json(changed)))
     except FieldmarkError:
         # Only the names of the inputs are affected: the manifest still refers to the copies.

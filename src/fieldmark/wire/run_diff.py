@@ -174,6 +174,11 @@ class RunDiff:
         """Cases that are neither better nor worse, although outcomes of fields changed."""
         return self.pairs.changed(Direction.UNCHANGED)
 
+    @property
+    def listed_changes(self) -> Mapping[str, list[CaseChange]]:
+        """The cases that changed by the key of their list in JSON."""
+        return {"worse": self.worse, "improved": self.improved, "mixed": self.mixed}
+
     def changed_cases(
         self,
         *,
@@ -255,11 +260,9 @@ class RunDiff:
 
     def to_dict(self, *, changes: bool = True) -> JsonObject:
         """Return everything as JSON, or without `changes` everything but the changed cases."""
-        listed = {"worse": self.worse, "improved": self.improved, "mixed": self.mixed}
+        listed = self.listed_changes if changes else {}
         cases: JsonObject = {
-            name: [case_to_json(change) for change in found]
-            for name, found in listed.items()
-            if changes
+            name: [case_to_json(change) for change in found] for name, found in listed.items()
         }
         fixed, regressed = self.pairs.passes()
         verdicts = _ranked(self.pairs.verdicts)

@@ -54,6 +54,7 @@ class SliceSearch:
             "slices": [
                 {
                     "slice": [{"key": key, "value": value} for key, value in each.conditions],
+                    "name": _name(each),
                     "text": weak_slice_text(each),
                     "cases": each.cases,
                     "f1": each.f1,

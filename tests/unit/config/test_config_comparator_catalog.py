@@ -62,5 +62,6 @@ def test_options_have_a_kind_that_a_form_can_show():
     assert kinds["date", "locales"] == ("list", [])
     assert kinds["regex", "pattern"] == ("text", None)
     assert kinds["exact_text", "ignore"] == ("list", [])
-    # Formats may be an object, and providers are configured elsewhere.
-    assert ("date", "formats") not in kinds
+    assert kinds["date", "formats"][0] == "json"
+    # Providers are configured elsewhere.
+    assert all(option["name"] != "provider" for each in LISTED for option in each["options"])

@@ -15,6 +15,7 @@ from fieldmark.run.options import options_of_run
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
 from fieldmark.store.reader import open_run
+from page_files import png
 from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT
 
@@ -60,10 +61,24 @@ def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names,
     assert (manifest.options is not None) is resumable
 
 
+def test_batch_names_the_directory_with_its_page_images(tmp_path, root):
+    (root / "scan.png").write_bytes(png())
+    rows = [{"id": "a", "expected": 1, "candidate": 1, "metadata": {"pages": "scan.png"}}]
+    with live(tmp_path, write=True, roots={"data": root}) as server:
+        body = {"truth": {"rows": rows}, "pages": "data"}
+        job = server.client.post("/api/batch", json=body).json()["id"]
+        run = server.wait_for_job(job)["result"]["run"]
+        found = server.client.get(f"/api/runs/{run}/cases/1/pages").json()
+        assert [page["file"] for page in found["pages"]] == ["data/scan.png"]
+        for unknown in ("files", "data/files", str(root)):
+            refused = server.client.post("/api/batch", json={**body, "pages": unknown})
+            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "outside_roots")
+
+
 def make_interrupted_run(directory, sources):
     """Create a run as a killed server leaves it."""
     fm.score(sources[0].copy, sources[1].copy, out=directory)
-    record_input_sources(directory, sources)
+    record_input_sources(directory, sources, "scans")
     manifest = json.loads((directory / "manifest.json").read_text("utf-8"))
     (directory / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), "utf-8")
     (directory / "summary.json").unlink()

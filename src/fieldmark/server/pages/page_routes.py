@@ -46,6 +46,7 @@ def batch(state: StateDependency, page: PageDependency, rules: str = "") -> HTML
     data = {
         **_rule_data(state, rules),
         "roots": list(state.roots.names),
+        "page_roots": list(state.pages.names),
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
         "max_files": MAX_FILES,

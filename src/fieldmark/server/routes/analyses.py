@@ -21,6 +21,7 @@ from fieldmark.server.jobs import BackgroundJob, JobKind
 from fieldmark.server.request_models import AnalysisRequest, RankQuery
 from fieldmark.server.response_models import JobResponse, errors
 from fieldmark.server.routes.runs import ranking_of
+from fieldmark.server.run_catalog import IndexedRun
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.text import plural
@@ -55,8 +56,8 @@ def start_analysis(request: AnalysisRequest, state: StateDependency) -> ApiRespo
 
 
 @dataclass(frozen=True)
-class _ObservedRun(StoredRun):
-    """A stored run that reports every row that is read."""
+class _ObservedRun(IndexedRun):
+    """A run that reports every row that is read."""
 
     on_row: Callable[[], None]
 
@@ -79,7 +80,7 @@ class _Reading:
         """Open a run by its id."""
         stored = self.state.catalog.open(run)
         self._total += 0 if stored.summary is None else stored.summary.cases.total
-        return _ObservedRun(stored.path, stored.manifest, self._count)
+        return _ObservedRun(stored.path, stored.manifest, stored.index, self._count)
 
     def _count(self) -> None:
         if self._rows % _REPORTED_ROWS == 0:

@@ -79,6 +79,7 @@ class _Batch:
     def __init__(self, request: BatchRequest, state: AppState) -> None:
         self._request = request
         self._state = state
+        self._pages = state.pages.location(request.pages) if request.pages else None
         self.uploads = state.uploads()
         self._sources: list[InputSource] = []
         self._sides = {
@@ -100,14 +101,14 @@ class _Batch:
             return self._score(job, run)
         except JobCancelled:
             if _size(run / RESULTS):
-                record_input_sources(run, self._sources)
+                record_input_sources(run, self._sources, self._request.pages)
                 self._annotate(run)
                 job.result = {"run": run.name, "saved": self._state.options.write}
             elif run.is_dir():
                 remove_run(run)
             raise
         except BaseException:
-            record_input_sources(run, self._sources)
+            record_input_sources(run, self._sources, self._request.pages)
             raise
         finally:
             self.uploads.close()
@@ -122,7 +123,7 @@ class _Batch:
             nonlocal recorded
             if not recorded:
                 recorded = True
-                record_input_sources(run, self._sources)
+                record_input_sources(run, self._sources, self._request.pages)
             job.report_progress(cases, bytes_read, bytes_total)
 
         truth, *candidate = [source.copy for source in self._sources]
@@ -138,10 +139,11 @@ class _Batch:
             at_most=request.gates.max,
             values=request.values,
             by=tuple(request.by),
+            pages=self._pages,
             out=run,
         )
         result = score_with(options, progress=report_progress)
-        record_input_sources(run, self._sources)
+        record_input_sources(run, self._sources, self._request.pages)
         self._annotate(run)
         return {
             "run": run.name,

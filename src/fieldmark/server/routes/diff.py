@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
+from fastapi.responses import Response, StreamingResponse
 
 from fieldmark.api.diff import DiffResult
 from fieldmark.metrics.difference import CaseChange, Direction
@@ -17,6 +18,7 @@ from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.case_filter import SelectedCases
 from fieldmark.server.case_index import CaseHead
+from fieldmark.server.redaction import PathRedactor
 from fieldmark.server.request_models import CaseQuery, DiffCaseQuery, DiffCasesQuery, DiffQuery
 from fieldmark.server.response_models import (
     DiffCaseResponse,
@@ -24,14 +26,17 @@ from fieldmark.server.response_models import (
     DiffResponse,
     errors,
 )
-from fieldmark.server.strict_json import ApiResponse, StrictRoute
+from fieldmark.server.strict_json import JSON, ApiResponse, StrictRoute
 from fieldmark.server.views import case_documents
 from fieldmark.store.reader import is_older
+from fieldmark.values.json_text import finite_json
+from fieldmark.wire.run_diff import case_to_json
 
 __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 
+_STREAMED_CASES: Final = 500
 _DIRECTIONS: Final[Mapping[str, Direction]] = {
     "worse": Direction.WORSE,
     "improved": Direction.IMPROVED,
@@ -40,9 +45,12 @@ _DIRECTIONS: Final[Mapping[str, Direction]] = {
 
 
 @router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
-async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
+async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> Response:
     """Compare run `b` with run `a`: improved and worse cases, and the significance of changes."""
-    return ApiResponse(await state.run_evaluation(_diff, query, state))
+    found, view = await state.run_evaluation(_diff, query, state)
+    if not query.changes:
+        return Response(view, media_type=JSON)
+    return StreamingResponse(_with_changes(view, found, state.redactor), media_type=JSON)
 
 
 @router.get("/diff/cases", response_model=DiffCasesResponse, responses=errors(404, 422, 429))
@@ -61,14 +69,28 @@ async def get_case_of_runs(
     return ApiResponse(await state.run_evaluation(_case_of_runs, query, state))
 
 
-def _diff(query: DiffQuery, state: AppState) -> JsonValue:
+def _diff(query: DiffQuery, state: AppState) -> tuple[DiffResult, bytes]:
+    """Return the comparison of two runs, and everything but the changed cases as JSON."""
     before, after = state.catalog.open(query.a), state.catalog.open(query.b)
     if query.order == "time" and is_older(after, before):
         before, after = after, before
     found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
-    view = found.to_dict(changes=query.changes)
+    view = found.to_dict(changes=False)
     view["conclusion"] = {**cast("JsonObject", view["conclusion"]), **conclusion_to_json(found)}
-    return state.redactor.redact(view)
+    return found, finite_json(state.redactor.redact(view))
+
+
+def _with_changes(view: bytes, found: DiffResult, redactor: PathRedactor) -> Iterator[bytes]:
+    """Yield the JSON of a comparison with its changed cases, which are not held in memory."""
+    yield view[:-1]
+    for name, changes in found.listed_changes.items():
+        yield b',"%s":[' % name.encode()
+        for start in range(0, len(changes), _STREAMED_CASES):
+            part = changes[start : start + _STREAMED_CASES]
+            cases = finite_json(redactor.redact([case_to_json(each) for each in part]))
+            yield b"," * (start > 0) + cases[1:-1]
+        yield b"]"
+    yield b"}"
 
 
 def _changed_cases(query: DiffCasesQuery, state: AppState) -> JsonValue:

@@ -16,11 +16,12 @@ const errors = el("div");
 const jobNodes = new Map();
 let eventSource = null;
 const start = button("Compare", startBatch, { class: "primary", id: "start", disabled: true });
-const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional name of the run", autocomplete: "off" });
+const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional", autocomplete: "off" });
 const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"], ["group_by", "none"], ["sheet", "the first"]].map(([name, fallback]) =>
   [name, el("input", { type: "text", id: name, placeholder: fallback, maxlength: "200", autocomplete: "off", spellcheck: "false" })]));
 const by = el("input", { type: "text", id: "by", placeholder: "tag, metadata.KEY or path", maxlength: "1000", autocomplete: "off", spellcheck: "false" });
 const choices = { preset: "", candidate_json: "only" };
+let pages = "";
 const repair = el("input", { type: "checkbox", id: "repair" });
 const models = modelSelects(page.strategies, draft);
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
@@ -106,6 +107,13 @@ function picker(label, name, options) {
   return box;
 }
 
+// Page images that are shown beside the fields of a case.
+function pagesSelect() {
+  const box = select("Page images in", [["", "none"], ...page.page_roots.map((name) => [name, name])], (value) => { pages = value; });
+  box.querySelector("select").id = "pages";
+  return box;
+}
+
 function updateStart() {
   start.disabled = !sides.truth;
 }
@@ -118,7 +126,7 @@ async function startBatch() {
   try {
     const job = await request("/api/batch", { method: "POST", body: {
       truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), rules: { ...drafts.fileOf(draft), ...models.chosen() },
-      inputs, values: values.checked, title: title.value.trim(), by: by.value.split(",").map((key) => key.trim()).filter(Boolean),
+      inputs, values: values.checked, pages, title: title.value.trim(), by: by.value.split(",").map((key) => key.trim()).filter(Boolean),
     } });
     showJob(job);
     listen();
@@ -211,11 +219,11 @@ function actions(job) {
 }
 
 // The rule set, and what is in it; another one replaces the rules of this page.
-const ruleSet = el("div", { class: "form-grid wide" }), rulesLine = el("p", { class: "form-note rules-line" });
+const ruleSet = el("div", { class: "form-grid-part" }), rulesLine = el("p", { class: "form-note rules-line" });
 function drawRules() {
   const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
   replace(ruleSet, drafts.ruleSetSelect(draft, page.strategies, drawRules, (error) => replace(errors, problem(error))), drafts.scoringSelects(draft, () => {}));
-  replace(rulesLine, `${drafts.origin(page.strategies)}Strategies: ${counts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
+  replace(rulesLine, `${drafts.origin(page.strategies)}${counts ? `Comparators: ${counts}` : "No rules for single fields"}. Gates: ${draft.gates.length ? whole(draft.gates.length) : "none"}. `, el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
 }
 drawRules();
 replace(document.getElementById("app"),
@@ -223,11 +231,11 @@ replace(document.getElementById("app"),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
-  el("div", { class: "panel batch-options" }, ruleSet, el("div", { class: "form-grid" },
-    models.controls, labelled("Name", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
-    picker("Exported by", "preset", [["", "no other tool"], ...page.presets.map((name) => [name, name])]),
+  el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" },
+    ruleSet, models.controls, labelled("Name of the run", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
+    picker("Export of another tool", "preset", [["", "no"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
-    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by)),
+    labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by), page.page_roots.length > 0 && pagesSelect()),
   el("p", { class: "form-note" }, el("label", null, repair, " Repair model output that is almost JSON; such predictions are counted")),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
   rulesLine),

@@ -1,7 +1,7 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
 import { lastRequest, query } from "./api.js";
-import { CASE_FILTERS, ERROR_NAMES, button, caseFilters, el, fieldColumns, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
+import { CASE_FILTERS, ERROR_NAMES, INPUT_LABELS, button, caseFilters, el, fieldColumns, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
 import { address, debounce, empty, keepInView, problem, remember } from "./page.js";
 
 const STEP = 50;
@@ -89,7 +89,7 @@ function caseTable(run, cases, state) {
       { name: "score", label: "Score", numeric: true, cell: (row) => scoreText(row.score, row.vacuous) },
       { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.vacuous ? null : row.score, null) },
       { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },
-      ...(cases.some(({ input }) => input !== "ok") ? [{ name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : reasonText(row.input)) }] : []),
+      ...(cases.some(({ input }) => input !== "ok") ? [{ name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[row.input] || reasonText(row.input)) }] : []),
     ],
   });
   table.show(cases);

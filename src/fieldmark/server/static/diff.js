@@ -2,8 +2,9 @@
 
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
-import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, replace, section, select } from "./report.js";
-import { address, debounce, empty, problem, runName } from "./page.js";
+import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
+import { address, debounce, empty, keepInView, problem, runName } from "./page.js";
+import { MANY } from "./run_mistakes.js";
 
 const MAX_RUNS = 10;
 const state = { ...address(["a", "force", "rescore", "order"]), ...address(CHANGE_FILTERS) };
@@ -59,18 +60,13 @@ async function draw() {
   replace(output, el("p", { class: "quiet", role: "status" }, "Comparing…"));
   try {
     replace(output, others.length > 1 ? await several() : await two());
-    scrollToHash();
+    if (location.hash) keepInView(location.hash.slice(1));
   } catch (error) {
     replace(output, problem(error), error.status === 422 && others.length === 1 && el("p", { class: "bar-actions" },
       button("Compare anyway", () => retry({ force: "true" }), { id: "force" }),
       button("Rescore the second run with the convention of the first", () => retry({ rescore: "true" }), { id: "rescore" })));
   }
   return null;
-}
-
-// Also after the list has been loaded, which moves what is below it.
-function scrollToHash() {
-  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 function cancelled() {
@@ -108,8 +104,53 @@ async function two() {
     slice: (slice, direction) => `/diff?${runsText({ ...options, slice, direction })}#changed`,
   };
   window.onpopstate = () => { Object.assign(state, address(CHANGE_FILTERS)); list.show(filters()); };
-  list.ready.then(scrollToHash);
-  return [comparisonHead(shown, links), comparisonParts(shown, links, list.node).map(({ id, title, lead, node }) => section(id, title, lead, node))];
+  const parts = comparisonParts(shown, links, list.node).map(({ id, title, lead, node }) => section(id, title, lead, node));
+  const place = parts.findIndex(({ id }) => id !== "attributes" && id !== "slices");
+  return [comparisonHead(shown, links), parts.slice(0, place), weakSlices(found), parts.slice(place)];
+}
+
+// The slices that are weaker than the other cases in one of the runs: which are new, and which are gone.
+function weakSlices({ cases }) {
+  const box = el("div"), again = () => replace(box, button("Find weak slices", load, { id: "find-slices" }));
+  async function load() {
+    try {
+      const searches = [];
+      for (const [run, text] of [[state.a, "Searching the first run…"], [others[0], "Searching the second run…"]]) {
+        const found = await analyze({ kind: "slices", runs: [run] }, box, text);
+        if (!found) return again();
+        searches.push(found);
+      }
+      return replace(box, weakSliceTable(searches), el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`));
+    } catch (error) {
+      return replace(box, problem(error));
+    }
+  }
+  if (cases.paired > MANY) again();
+  else load();
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases, in one of the runs or both.", box);
+}
+
+function weakSliceTable(searches) {
+  const [before, after] = searches.map(({ slices }) => new Map(slices.map((each) => [each.name, each])));
+  const rows = [...new Set([...after.keys(), ...before.keys()])].map((name) => ({ name, before: before.get(name), after: after.get(name) }));
+  if (!rows.length) return el("p", null, "No slice is significantly weaker than the other cases in either run.");
+  const f1 = (weak) => (weak ? [el("span", { class: "f1" }, rate(weak.f1)), el("span", { class: "detail" }, `others ${rate(weak.others_f1)}`)] : el("span", { class: "quiet" }, "not weak"));
+  const link = ({ name, before: old, after: recent }) => {
+    const { slice } = recent || old;
+    return el(slice.length === 1 ? "a" : "span", slice.length === 1 ? { href: `/runs/${recent ? others[0] : state.a}?${new URLSearchParams({ slice: `${slice[0].key}=${slice[0].value}` })}#cases` } : null, el("bdi", { class: "literal" }, safe(name)));
+  };
+  const table = sortableTable({
+    caption: "Weak slices of both runs", step: 20,
+    columns: [
+      { name: "slice", label: "Slice", value: ({ name }) => name, cell: link },
+      { name: "cases", label: "Cases", numeric: true, value: (row) => (row.after || row.before).cases, cell: (row) => whole((row.after || row.before).cases) },
+      { name: "before", label: "F1 before", numeric: true, value: (row) => row.before?.f1, cell: (row) => f1(row.before) },
+      { name: "after", label: "F1 after", numeric: true, value: (row) => row.after?.f1, cell: (row) => f1(row.after) },
+      { name: "state", label: "Conclusion", cell: (row) => (!row.before ? el("span", { class: "worse" }, "new") : !row.after ? el("span", { class: "better" }, "no longer weak") : "weak in both") },
+    ],
+  });
+  table.show(rows);
+  return table.node;
 }
 
 function pick({ attribute, direction, slice, text }) {

@@ -107,7 +107,7 @@ function drawControls() {
 
 function rulesLine() {
   const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
-  return `${drafts.origin(strategies)}${counts ? `Strategies: ${counts}.` : "No strategies are set, so the defaults of the convention apply."}`;
+  return `${drafts.origin(strategies)}${counts ? `Comparators: ${counts}.` : "No rules are set, so the defaults of the convention apply."}`;
 }
 
 // Save the documents as a run with one case for each prediction.

@@ -1,7 +1,7 @@
 // The review of a run: one field at a time, by buttons or keys. Decisions are stored beside the run.
 
 import { lastRequest, query, request } from "./api.js";
-import { bothValues, button, choice, data, effectTable, el, kindOf, labelled, mark, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, textOf, valueNode, whole } from "./report.js";
+import { bothValues, button, capitalized, choice, data, effectTable, el, kindOf, labelled, mark, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, textOf, valueNode, whole } from "./report.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
 
 const page = data("page");
@@ -319,8 +319,7 @@ async function undo() {
 let effectTimer = null;
 
 function metricTitle(name) {
-  const title = page.titles[name] || name;
-  return title[0].toUpperCase() + title.slice(1);
+  return capitalized(page.titles[name] || name);
 }
 
 function stale() {
@@ -336,7 +335,7 @@ async function loadEffect() {
     const result = await askEffect(`/api/runs/${run}/review/effect`);
     const counts = Object.entries(result.decisions).filter(([, number]) => number);
     replace(effect,
-      el("p", null, counts.length ? counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`) : "No decisions yet."),
+      counts.length > 0 && el("p", null, counts.map(([name, number], position) => `${position ? ", " : ""}${whole(number)} ${name.replaceAll("_", " ").replace("candidate", "prediction")}`)),
       result.unapplied > 0 && el("p", { class: "notice" }, `${plural(result.unapplied, "decision")} made on other values ${result.unapplied === 1 ? "does" : "do"} not count.`),
       result.effect ? effectTable(result.effect, metricTitle) : result.note && el("p", { class: "notice" }, `The metrics with the reviewed truth are not known: ${result.note}.`),
       counts.length > 0 && el("p", { class: "bar-actions" },

@@ -33,6 +33,28 @@ export function numberInput(label, value, props, set) {
   } } });
 }
 
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+// A value as JSON; text without quotes, brackets or braces is a string. Invalid text is marked and has no effect.
+function jsonInput(label, value, { placeholder, wanted = () => true }, set) {
+  const text = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  return el("input", { type: "text", "aria-label": label, value: text, placeholder, spellcheck: "false", on: { change: ({ target }) => {
+    const given = target.value.trim();
+    let read = null;
+    try {
+      read = given ? JSON.parse(given) : null;
+    } catch {
+      read = /^["[{]/.test(given) ? undefined : given;
+    }
+    const isValid = read === null || (read !== undefined && wanted(read));
+    target.setAttribute("aria-invalid", String(!isValid));
+    target.title = isValid ? "" : `Not valid JSON, or not of the form ${placeholder || "{…}"}.`;
+    if (isValid) set(read);
+  } } });
+}
+
 // The paths of the fields in a document, as rules name them.
 export function pathsOf(value, prefix = "", found = new Set()) {
   if (found.size >= 500) return found;
@@ -47,13 +69,13 @@ export function pathsOf(value, prefix = "", found = new Set()) {
 // `draft` returns the rules, `change(action, notice)` changes them. `paths` are offered as fields.
 export function ruleEditor({ draft, change, paths = [], filter = "", filtered = () => {}, actions = [], reasons = () => ({}) }) {
   const table = el("div", { class: "strategy-table" });
-  const chips = el("div", { class: "count-chips", "aria-label": "Fields by strategy" });
+  const chips = el("div", { class: "count-chips", role: "group", "aria-label": "Fields by comparator" });
   const known = el("datalist", { id: "known-paths" }, paths.map((path) => el("option", { value: path })));
   const box = search("Filter", "field name", (value) => { filter = value; filtered(value); draw(); }, { id: "rule-filter", value: filter });
   const add = button("Add field", () => addRow(), { id: "add-row" });
 
   function drawChips() {
-    replace(chips, drafts.counts(draft()).map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${word} ${whole(number)}`)));
+    replace(chips, drafts.counts(draft()).map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${whole(number)} ${word}`)));
   }
 
   function draw() {
@@ -78,7 +100,7 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     const reason = reasons()[row.path];
     const node = el("tr", { "data-path": row.path },
       el("td", null, el("input", { type: "text", value: row.path, list: "known-paths", "aria-label": "Field", placeholder: "vendor.name or lines[*].amount", spellcheck: "false", on: { change: (event) => change(() => { row.path = event.target.value.trim().replaceAll("[]", "[*]"); node.dataset.path = row.path; }) } })),
-      el("td", null, comparatorSelect(`Comparison of ${name}`, row.align ? ALIGN + alignName(row.align) : row.match || "", (value) => change(() => { setComparison(row, value); redraw(); }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true }),
+      el("td", null, comparatorSelect(`Comparison of ${name}`, row.align ? ALIGN + row.align : row.match || "", (value) => change(() => { setComparison(row, value); redraw(); }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true }),
         comparator && el("p", { class: "detail" }, comparator.means && `${row.match} means ${comparator.means}. `, shown(plainText(comparator.summary))),
         reason && el("p", { class: "detail" }, "Reason: ", shown(reason))),
       el("td", null, optionFields(row, comparator)),
@@ -103,7 +125,9 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     return [
       leading.length > 0 && el("div", { class: "rule-options" }, leading.map((option) => optionField(row, option))),
       more.length > 0 && el("details", { class: "rule-more", open: more.some(({ name }) => row[name] !== undefined) }, el("summary", null, plural(more.length, "more option")), el("div", { class: "rule-options" }, more.map((option) => optionField(row, option)))),
-      rest.length > 0 && el("p", { class: "detail" }, shown(rest.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", "))),
+      (rest.length > 0 || row.align) && el("label", { class: "rule-option rule-json" }, el("span", null, "other settings"),
+        jsonInput(`Other settings of ${row.path || "the new field"}`, rest.length ? Object.fromEntries(rest) : undefined, { placeholder: row.align ? '{"match_fields": ["name"], "threshold": 0.5}' : "", wanted: isObject },
+          (settings) => change(() => { for (const [name] of rest) delete row[name]; Object.assign(row, settings); draw(); }))),
     ];
   }
 
@@ -117,12 +141,13 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     else if (kind === "choice") {
       control = el("select", { "aria-label": label, on: { change: (event) => set(event.target.value || null) } }, el("option", { value: "" }, usual ? `${usual} (default)` : "not set"), choices.filter((word) => word !== usual).map((word) => el("option", { value: word }, word)));
       control.value = row[name] === usual ? "" : row[name] ?? "";
-    } else {
+    } else if (kind === "json") control = jsonInput(label, row[name], { placeholder: "JSON" }, set);
+    else {
       const text = Array.isArray(row[name]) ? row[name].join(", ") : row[name] ?? "";
       const read = (value) => (kind === "list" ? value.split(",").map((word) => word.trim()).filter(Boolean) : value.trim());
       control = el("input", { type: "text", "aria-label": label, value: text, placeholder: choices ? choices.join(", ") : "", spellcheck: "false", on: { change: (event) => set(event.target.value.trim() ? read(event.target.value) : null) } });
     }
-    return el("label", { class: "rule-option", title: description ? plainText(description) : null }, el("span", null, name.replaceAll("_", " ")), control);
+    return el("label", { class: kind === "json" ? "rule-option rule-json" : "rule-option", title: description ? plainText(description) : null }, el("span", null, name.replaceAll("_", " ")), control);
   }
 
   // Add a rule for a field at the end, because later rules take precedence, or show the one that it
@@ -146,10 +171,6 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
 // Names in docstrings are quoted with backquotes.
 function plainText(text) {
   return text.replaceAll("`", "");
-}
-
-function alignName(align) {
-  return typeof align === "object" ? align.type : align;
 }
 
 function setComparison(row, word) {

@@ -4,7 +4,7 @@ import { request } from "./api.js";
 import { comparatorReference, comparatorSelect, localProblems, numberInput, pathsOf, ruleEditor } from "./rule_editor.js";
 import * as drafts from "./rules_draft.js";
 import { importDialog, inferDialog, presetDialog } from "./rules_dialogs.js";
-import { button, data, el, labelled, plural, replace, section, select } from "./report.js";
+import { button, capitalized, data, el, labelled, plural, replace, section, select } from "./report.js";
 import { address, debounce, download, problem, remember, stored, toast } from "./page.js";
 
 const page = data("page");
@@ -179,7 +179,7 @@ function drawScoring() {
     workspace.provider === "lexical" && usedThresholds().includes("semantic") && el("p", { class: "form-note" }, "Texts are compared by meaning with the provider lexical, which needs no model. A server with a rules file can have another one."),
     el("h3", null, "Weights of the response quality score (RQS)"),
     el("div", { class: "form-grid" }, Object.keys(drafts.WEIGHTS).map((name) =>
-      labelled(name[0].toUpperCase() + name.slice(1), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),
+      labelled(capitalized(name), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),
     el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}.`),
     el("h3", null, "Safety"),
     safetyFields()));

@@ -28,11 +28,15 @@ export function fromFile({ convention, depth, fields, gates, fuzzy_threshold: fu
   };
 }
 
-// The options of a comparator may be given next to its name or with it.
-function flatRow({ match, ...row }) {
-  if (!match || typeof match !== "object") return match === undefined ? row : { ...row, match };
-  const { type, ...options } = match;
-  return { ...row, match: type, ...options };
+// The options of a comparator or aligner may be given next to its name or with it.
+function flatRow(row) {
+  let flat = { ...row };
+  for (const name of ["match", "align"]) {
+    if (!flat[name] || typeof flat[name] !== "object") continue;
+    const { type, ...options } = flat[name];
+    flat = { ...flat, [name]: type, ...options };
+  }
+  return flat;
 }
 
 export function fromWorkspace({ rules, name, file, revision }) {

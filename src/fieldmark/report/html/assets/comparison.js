@@ -14,7 +14,8 @@ function comparisonHead(found, links) {
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
     el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
-      (attribute === null ? text : el("a", { class: DIRECTIONS[direction][2], href: links.attribute(attribute, direction) }, pathText(text)))), " ", el("span", { class: "quiet" }, `· ${conclusion.evidence}`)),
+      (attribute === null ? text : el("a", { class: DIRECTIONS[direction][2], href: links.attribute(attribute, direction) }, pathText(text))))),
+    el("p", { class: "quiet", id: "evidence" }, `${capitalized(conclusion.evidence)}.`),
     conclusion.explanation && el("p", { id: "explanation" }, conclusion.explanation),
     conclusion.repeated.length > 0 && el("ul", { class: "repeated-changes", "aria-label": "Repeated errors that are new or fixed" }, conclusion.repeated.map((text) => el("li", null, shown(text)))),
     el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
@@ -37,7 +38,7 @@ function comparisonParts(found, links, list) {
   const attributes = ranked(found.attributes), slices = ranked(found.slices);
   return [
     { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changedMetrics("Attributes of both runs", attributes, "Attribute", { grouped: true, href: links.attribute })] },
-    ...(slices.length ? [{ id: "slices", title: "Slices", lead: `${metricLabel(found.conclusion.metric)} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changedMetrics("Slices of both runs", slices, "Slice", { grouped: true, href: links.slice })] }] : []),
+    ...(slices.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changedMetrics("Slices of both runs", slices, "Slice", { grouped: true, href: links.slice })] }] : []),
     ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, those that got worse first. Open a case to see the ground truth and both predictions.", node: list }] : []),
     { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", { nameOf: metricLabel }) },
     ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", { grouped: true }) }] : []),
@@ -56,7 +57,7 @@ function dumbbells(metric, rows, href) {
       ticks: roundTicks(shownRows.flatMap(({ before, after }) => [before, after])), name: ({ name }) => name, href: ({ name, improved, worse }) => (improved || worse ? href(name) : null),
       draw: (row, x, y) => dumbbellMark(x, y, row.before, row.after, { css: changeClass(row.word), title: `${row.name}: ${text(row.before)} → ${text(row.after)} (${row.word})` }),
     }),
-    el("figcaption", { class: "quiet" }, "○ before, ● after. A thick line is a significant change.",
+    el("figcaption", { class: "quiet" }, `${capitalized(metric)}: ○ before, ● after. A thick line is a significant change.`,
       changed.length > shownRows.length && ` ${whole(shownRows.length)} of ${whole(changed.length)} changes are shown.`));
 }
 
@@ -195,7 +196,7 @@ function changedCases(rows, href, empty) {
       { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
-      { name: "fields", label: "Changed fields", cell: (row) => changedFields(row, href) },
+      { name: "fields", label: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });
   table.show(rows);

@@ -26,7 +26,7 @@ function heatMap(heat, lines, caseLink) {
   const step = Math.max(CELL, Math.min(MAX_CELL, Math.floor(840 / columns)));
   const width = columns * step, height = attributes.length * CELL;
   const picture = svg("svg", {
-    class: "heat-picture", viewBox: `0 0 ${width} ${height + AXIS}`, width, height: height + AXIS, role: "img",
+    class: "heat-picture", viewBox: `0 0 ${width} ${height + AXIS}`, width, height: height + AXIS, preserveAspectRatio: "none", role: "img",
     "aria-label": `Heat map of ${plural(attributes.length, "attribute")} by ${plural(listed + rest, "case")}. The tables contain the same data.`,
   });
   attributes.forEach((path, row) => {

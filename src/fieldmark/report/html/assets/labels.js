@@ -75,6 +75,10 @@ function plural(number, one, many) {
   return `${whole(number)} ${number === 1 ? one : many || `${one}s`}`;
 }
 
+function capitalized(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
 function reasonText(code) {
   return code.replaceAll("_", " ");
 }

@@ -10,7 +10,7 @@ function leaderboardHead(board) {
     el("p", { class: "conclusion headline", id: "conclusion" }, best.length ? ["Best: ", el("bdi", null, shown(best[0].name))] : `No run has a ${board.title}`),
     others.length > 0 && el("p", null, board.runs[1].rank === 1 ? "Equal or not significantly worse: " : "Not significantly worse: ",
       others.map((run, place) => [place > 0 && ", ", el("bdi", null, shown(run.name))])),
-    el("p", { class: "quiet" }, `${board.title}${board.less_is_better ? ", lower is better," : ""} over ${plural(board.cases, "shared case")}; ${plural(board.pairs.length, "pair")} tested, Holm-adjusted p of at most ${board.alpha}; convention ${board.convention}`),
+    el("p", { class: "quiet" }, `${capitalized(board.title)}${board.less_is_better ? ", lower is better," : ""} over ${plural(board.cases, "shared case")}; ${plural(board.pairs.length, "pair")} tested, Holm-adjusted p of at most ${board.alpha}; convention ${board.convention}`),
     board.notes.map((text) => el("p", { class: "quiet" }, shown(text))),
   ];
 }
@@ -19,7 +19,7 @@ function leaderboardHead(board) {
 // `attributeHref` that of the cases in which the runs differ in an attribute.
 function leaderboardParts(board, linkTo, attributeHref) {
   const parts = [{
-    id: "ranking", title: "Ranking", lead: "The best run first, with 95% confidence intervals. Filled dots cannot be told from the best.",
+    id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that are not significantly worse.`,
     node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
   }, {
     id: "pairs", title: "Pairs", lead: "The difference of the run of the row from that of the column, and its adjusted p-value. Colors mark significant differences.",
@@ -88,7 +88,7 @@ function rankingTable(board, linkTo) {
     columns: [
       { name: "run", label: "Run", value: (run) => run.name, cell: (run) => runCell(run, linkTo) },
       { name: "rank", label: "Rank", numeric: true, value: (run) => -run.rank, cell: (run) => whole(run.rank) },
-      { name: "value", label: board.title, numeric: true, value: (run) => run.value, cell: (run) => el("span", { class: "f1" }, rate(run.value)) },
+      { name: "value", label: capitalized(board.title), numeric: true, value: (run) => run.value, cell: (run) => el("span", { class: "f1" }, rate(run.value)) },
       { name: "range", label: "95% CI", cell: (run) => (run.interval ? el("span", { class: "nowrap" }, `${rate(run.interval[0])} to ${rate(run.interval[1])}`) : DASH) },
       { name: "delta", label: "To best", numeric: true, value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? signed(toBest(run).delta) : DASH) },
       { name: "p", label: "p adjusted", numeric: true, cell: (run) => (toBest(run) ? pText(toBest(run)) : DASH) },
@@ -174,7 +174,7 @@ function frontierPlot(board) {
         svg("circle", { class: "row-dot", cx: at.x(costOf(run)), cy: at.y(run.value), r: 5 }),
         svg("text", { x: at.x(costOf(run)), dx: right ? 10 : -10, y: at.y(run.value), dy: 4, "text-anchor": right ? "start" : "end" }, run.name.length > 24 ? `${run.name.slice(0, 23)}…` : run.name));
     })),
-  el("figcaption", { class: "quiet" }, `${board.title} against cost. Filled dots are on the cost-quality frontier.`)];
+  el("figcaption", { class: "quiet" }, `${capitalized(board.title)} against cost. Filled dots are on the cost-quality frontier.`)];
 }
 
 function costTable(board) {
@@ -184,7 +184,7 @@ function costTable(board) {
     caption: "Cost and response time", step: 50,
     columns: [
       { name: "run", label: "Run", value: (run) => run.name, cell: (run) => runCell(run, null) },
-      { name: "value", label: board.title, numeric: true, value: (run) => run.value, cell: (run) => rate(run.value) },
+      { name: "value", label: capitalized(board.title), numeric: true, value: (run) => run.value, cell: (run) => rate(run.value) },
       cost("cost", "Cost", "of all shared cases"), cost("cost_per_case", "Per case"), cost("cost_per_correct", "Per correct", "cost of all cases for each case without a mistake"),
       cost("seconds", "Seconds", "mean response time"), cost("seconds_p95", "p95", "95th percentile of response times"),
       { name: "frontier", label: "Frontier", value: (run) => Number(run.frontier), cell: (run) => (run.frontier === null ? DASH : run.frontier ? el("span", { class: "nowrap" }, "✓ yes") : "no") },

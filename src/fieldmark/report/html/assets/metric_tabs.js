@@ -40,6 +40,7 @@ function tabs(label, entries, current, chosen) {
 
 // The tabs of a case. `documents` makes the first tab, and `others` are further entries; `ranking` is
 // that of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
+// Without both there is no consistency to show.
 function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
   return tabs("Details", [
     ["documents", "Documents", null, documents],
@@ -55,7 +56,7 @@ function metricEntries(view, ranking, loadAgreement) {
     ["completeness", "Completeness", countOf(view, keys.aio_missing_or_null, "aio_missing_or_null"), () => completenessPanel(view)],
     ["hallucination", "Hallucination", sizes.extra, () => hallucinationPanel(view)],
     ["accuracy", "Accuracy", wrong || null, () => accuracyPanel(view), plural(wrong, "mistake")],
-    ["consistency", "Consistency", null, () => (loadAgreement ? loadedConsistency(loadAgreement) : consistencyPanel(ranking))],
+    ...(ranking || loadAgreement ? [["consistency", "Consistency", null, () => (loadAgreement ? loadedConsistency(loadAgreement) : consistencyPanel(ranking))]] : []),
     ["safety", "Safety", null, () => safetyPanel(view)],
     ["rqs", "RQS", null, () => [sumTable(view), rqsNote(view)]],
   ];
@@ -145,7 +146,6 @@ function loadedConsistency(load) {
 }
 
 function consistencyPanel(ranking) {
-  if (!ranking) return el("p", { class: "quiet" }, "Consistency is the agreement of several predictions for the same document. This case has one prediction. The Evaluate page compares several.");
   const unstable = Object.entries(ranking.agreement).sort((one, two) => sortable(one[1]) - sortable(two[1]));
   const table = sortableTable({
     caption: "Agreement between predictions by field, least stable first", step: 25, empty: "No fields were compared.",
@@ -183,11 +183,11 @@ function sumText(name, { sizes, judged }) {
 // The response quality score as a sum: each metric, its weight, and what it adds.
 function sumTable(view) {
   const [score, most] = view.rqs;
-  return el("div", { class: "table" }, el("div", { class: "table-scroll" }, el("table", { class: "rqs-sum" },
+  return el("div", { class: "table" }, el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Response quality score" }, el("table", { class: "rqs-sum" },
     el("caption", { class: "spoken" }, "The response quality score and its parts"),
     el("thead", null, el("tr", null, ["Metric", "Value", "Weight", "Adds"].map((label, place) => el("th", { scope: "col", class: place ? "numeric" : null }, label)))),
     el("tbody", null, view.parts.map(([name, weight, value, product]) => el("tr", null,
-      el("th", { scope: "row", "data-label": "Metric" }, name[0].toUpperCase() + name.slice(1), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))),
+      el("th", { scope: "row", "data-label": "Metric" }, capitalized(name), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))),
       el("td", { class: "numeric", "data-label": "Value" }, rate(value, 4)),
       el("td", { class: "numeric", "data-label": "Weight" }, signed(weight, 4).replace(/0+$/, "").replace(/\.$/, "")),
       el("td", { class: "numeric", "data-label": "Adds" }, signed(product, 4))))),
@@ -196,7 +196,7 @@ function sumTable(view) {
 }
 
 function rqsNote(view) {
-  return !view.judged && el("p", { class: "quiet" }, "Safety was not evaluated and counts as 1.");
+  return !view.judged && el("p", { class: "quiet rqs-note" }, "Safety was not evaluated and counts as 1.");
 }
 
 // The same sums over all cases of a run.

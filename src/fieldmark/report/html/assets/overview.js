@@ -3,7 +3,6 @@
 const VERDICT_TEXTS = {
   pass: ["✓", "Passed", "All gates passed"],
   fail: ["✗", "Failed", ""],
-  none: ["–", "No gates", "No limits are set for this run"],
 };
 
 const FAILURE_TEXTS = {
@@ -23,17 +22,11 @@ function overview(run) {
 }
 
 function verdictPanel(run) {
-  const [glyph, title, meaning] = VERDICT_TEXTS[run.verdict];
   const { totals, verdicts, errors, micro } = run;
   const mistakes = ERROR_NAMES.reduce((all, name) => all + (errors[name] || 0), 0);
   const fields = micro.tp + micro.tn + mistakes;
-  const failed = run.gates.filter((gate) => !gate[4]).length;
   return el("div", { class: `panel verdict-panel is-${run.verdict}` },
-    el("div", { class: "verdict-word" },
-      el("span", { class: "verdict-glyph", "aria-hidden": "true" }, glyph),
-      el("div", null, el("strong", null, title),
-        el("p", null, run.failures.map((failure) => FAILURE_TEXTS[failure]).join("; ") || meaning),
-        failed > 0 && el("p", null, `${whole(failed)} of ${plural(run.gates.length, "gate")} failed`))),
+    run.verdict in VERDICT_TEXTS && verdictWord(run),
     el("div", { class: "verdict-facts" },
       el("p", { class: "headline" },
         el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
@@ -42,8 +35,18 @@ function verdictPanel(run) {
       el("div", { class: "verdict-bar" },
         stackedBar(["pass", "partial", "fail"].map((name) => [name, verdicts[name] || 0, name, casesHref({ verdict: name })]), { width: 400, height: 8 }),
         el("span", { class: "quiet" }, ["pass", "partial", "fail"].map((name, place) => [place > 0 && ", ", verdicts[name] ? el("a", { href: casesHref({ verdict: name }) }, `${whole(verdicts[name])} ${name}`) : `0 ${name}`]))),
-      leftOut(totals)),
+      leftOut(totals), run.verdict === "none" && el("p", { class: "quiet" }, "No gates are set for this run.")),
     run.gates.length > 0 && gateList(run.gates));
+}
+
+function verdictWord({ verdict, failures, gates }) {
+  const [glyph, title, meaning] = VERDICT_TEXTS[verdict];
+  const failed = gates.filter((gate) => !gate[4]).length;
+  return el("div", { class: "verdict-word" },
+    el("span", { class: "verdict-glyph", "aria-hidden": "true" }, glyph),
+    el("div", null, el("strong", null, title),
+      el("p", null, failures.map((failure) => FAILURE_TEXTS[failure]).join("; ") || meaning),
+      failed > 0 && el("p", null, `${whole(failed)} of ${plural(gates.length, "gate")} failed`)));
 }
 
 function leftOutText(totals) {
@@ -125,7 +128,7 @@ function worstFields(run, caseLink) {
       { name: "mistake", label: "Outcome", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
       { name: "times", label: "Mistakes", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
       { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => el("a", { href: casesHref(filters(row)), "aria-label": `${plural(row[4], "case")}, ${row[0]}` }, whole(row[4])) },
-      { name: "example", label: "Example (expected, predicted)", css: "example", cell: exampleCell },
+      { name: "example", label: "Example (expected, predicted)", css: "example long-value", cell: exampleCell },
     ],
   });
   table.show(run.mistakes);

@@ -43,7 +43,7 @@ function effectTable({ before, after, attributes, cases }, titles) {
   const rows = Object.keys(before).filter((name) => before[name] !== after[name] || name === Object.keys(before)[0]);
   const line = (label, one, two) => el("tr", null, el("th", { scope: "row" }, label), el("td", { class: "numeric" }, rate(one)), el("td", { class: "numeric" }, rate(two)),
     el("td", { class: "numeric" }, one === null || two === null ? DASH : signed(two - one)));
-  const table = (caption, lines) => el("div", { class: "table-scroll" }, el("table", null, el("caption", { class: "spoken" }, caption),
+  const table = (caption, lines) => el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": caption }, el("table", null, el("caption", { class: "spoken" }, caption),
     el("thead", null, el("tr", null, ["Metric", "Before", "Reviewed", "Change"].map((text, place) => el("th", { scope: "col", class: place ? "numeric" : null }, place ? text : spoken(text))))),
     el("tbody", null, lines)));
   return [

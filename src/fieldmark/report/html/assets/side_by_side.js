@@ -86,8 +86,8 @@ function sideRows(row, depth, runs, path) {
     class: `side-row ${row.differs ? "has-difference" : ""} ${row.isWrong ? "has-mistake" : ""} ${path && path === row.path ? "highlighted" : ""}`,
     "data-path": row.path, tabindex: path && path === row.path ? "-1" : null,
   }, el("th", { scope: "row", class: indent }, keyName(row.key), changeChip(fieldChange(row))),
-  el("td", null, kindOf(row.expected) === "hidden" ? el("span", { class: "value absent" }, "not available") : valueNode(row.expected)),
-  row.nodes.map((node, place) => sideCell(node, runs[place].view)));
+  el("td", { "data-label": "Ground truth" }, kindOf(row.expected) === "hidden" ? el("span", { class: "value absent" }, "not available") : valueNode(row.expected)),
+  row.nodes.map((node, place) => sideCell(node, runs[place])));
   return [head, own, row.members.map((inner) => sideRows(inner, depth + 1, runs, path))];
 }
 
@@ -97,12 +97,12 @@ function changeChip(change) {
   return el("span", { class: `side-change ${css}` }, el("span", { "aria-hidden": "true" }, `${glyph} `), word);
 }
 
-function sideCell(node, view) {
-  if (!node) return el("td", { class: "quiet" }, !view ? DASH : view.cut ? "not shown" : "not compared");
+function sideCell(node, { name, view }) {
+  if (!node) return el("td", { class: "quiet", "data-label": name }, !view ? DASH : view.cut ? "not shown" : "not compared");
   const [, outcome, expected, candidate, comparison] = node;
   const detail = comparisonText(comparison);
   const value = kindOf(expected) === "hidden" ? null : isSame(candidate) ? el("span", { class: "same" }, valueNode(expected)) : bothValues(expected, candidate)[1];
-  return el("td", { class: outcome !== null && isMistake(outcome) ? `cell-${OUTCOMES[outcome].css}` : null },
+  return el("td", { class: outcome !== null && isMistake(outcome) ? `cell-${OUTCOMES[outcome].css}` : null, "data-label": name },
     outcome !== null && mark(outcome), " ", value, detail && el("span", { class: "detail" }, shown(detail)));
 }
 

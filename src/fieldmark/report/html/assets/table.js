@@ -15,7 +15,7 @@ function sortable(value) {
 function sortableTable({ columns, caption, step = 50, sort = null, empty = "No matching rows", rowProps = null, onSort = null }) {
   let rows = [], all = [], shownRows = step, order = sort, rowHeight = 37;
   const body = el("tbody");
-  const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" });
+  const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" }), printed = el("p", { class: "quiet printed-rows" });
   const heads = columns.map((column) => {
     const head = el("th", { scope: "col", class: column.numeric ? "numeric" : null, title: column.hint });
     if (!column.value) return fill(head, null, [column.label]);
@@ -77,6 +77,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
       button(`Show ${whole(Math.min(step, left))} more`, () => grow(step)),
       button(`Show all ${whole(all.length)}`, () => grow(all.length)),
     ]);
+    printed.textContent = left > 0 ? `The first ${whole(shownRows)} of ${whole(all.length)} rows.` : "";
     const named = order && columns.find((column) => column.name === order.name);
     replace(last, undefinedRows > 0 && undefinedRows < all.length && `${plural(undefinedRows, "row")} without a value for ${named.label} ${undefinedRows === 1 ? "is" : "are"} at the end.`);
   }
@@ -129,7 +130,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
     if (beforePrint !== null) { shownRows = beforePrint; beforePrint = null; draw(); }
   });
   return {
-    node: el("div", { class: "table" }, scroller, last, more),
+    node: el("div", { class: "table" }, scroller, last, printed, more),
     show(fresh, { order: chosen = order } = {}) {
       rows = fresh;
       order = chosen;
