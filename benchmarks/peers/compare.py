@@ -68,8 +68,8 @@ def _peer_rate(peer: Peer, workload: Workload, limit: float) -> float | str:
     except subprocess.TimeoutExpired:
         return f"timeout after {timeout:g} s"
     except subprocess.CalledProcessError as error:
-        reasons = error.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        return f"skipped: {reasons[-1]}"
+        lines = error.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        return f"skipped: {next((line for line in reversed(lines) if 'Error' in line), lines[-1])}"
     # A peer may print warnings before the last line, which the adapter prints.
     answer = orjson.loads(done.stdout.splitlines()[-1])
     return float(answer["documents"] / answer["cpu"])

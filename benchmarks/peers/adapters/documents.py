@@ -13,9 +13,12 @@ from typing import Any
 
 import orjson
 
-__all__ = ["HEADER", "ITEM", "drive"]
+__all__ = ["Kinds", "drive", "fields"]
 
-HEADER = {
+Kinds = dict[str, Any]
+"""How each field is compared, nested as in the document; a list has the kinds of its items."""
+
+INVOICE: Kinds = {
     "invoice_number": "text",
     "purchase_order": "text",
     "issue_date": "date",
@@ -31,10 +34,35 @@ HEADER = {
     "total": "amount",
     "payment_terms": "text",
     "notes": "fuzzy",
+    "line_items": [
+        {"description": "fuzzy", "quantity": "number", "unit_price": "amount", "amount": "amount"}
+    ],
 }
-"""The fields of an invoice and how each is compared, for peers with per-field rules."""
+ORDER: Kinds = {
+    "number": "text",
+    "buyer": "fuzzy",
+    "urgent": "text",
+    "priority": "number",
+    "weight": "number",
+    "remark": "text",
+    "lines": [
+        {
+            "sku": "text",
+            "title": "fuzzy",
+            "colour": "text",
+            "size": "text",
+            "count": "number",
+            "price": "amount",
+        }
+    ],
+}
 
-ITEM = {"description": "fuzzy", "quantity": "number", "unit_price": "amount", "amount": "amount"}
+
+def fields() -> Kinds:
+    """Return the fields of the documents that are compared, for peers that need a schema."""
+    with Path(sys.argv[1]).open("rb") as file:
+        document = orjson.loads(file.readline())["expected"]
+    return ORDER if "lines" in document else INVOICE
 
 
 def drive(compare: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:

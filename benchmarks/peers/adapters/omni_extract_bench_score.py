@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from documents import HEADER, ITEM, drive
+from documents import drive, fields
 from omni_extract_bench import score
 
 TYPES = {"text": "string", "fuzzy": "string", "date": "string", "amount": "number"}
 
 
-def schema(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON Schema for an object with these fields."""
-    properties = {
-        name: schema(kind) if isinstance(kind, dict) else {"type": TYPES.get(kind, "number")}
-        for name, kind in fields.items()
-    }
-    return {"type": "object", "properties": properties}
+def schema(kind: object) -> dict[str, Any]:
+    """Return a JSON Schema for a field, an object or a list of objects."""
+    if isinstance(kind, dict):
+        properties = {name: schema(inner) for name, inner in kind.items()}
+        return {"type": "object", "properties": properties}
+    if isinstance(kind, list):
+        return {"type": "array", "items": schema(kind[0])}
+    return {"type": TYPES.get(str(kind), "number")}
 
 
-invoice = schema(HEADER)
-invoice["properties"]["line_items"] = {"type": "array", "items": schema(ITEM)}
+SCHEMA = schema(fields())
 
 
 def compare(expected: dict[str, Any], candidate: dict[str, Any]) -> object:
     """Score one pair."""
-    return score(candidate, expected, invoice)
+    return score(candidate, expected, SCHEMA)
 
 
 if __name__ == "__main__":

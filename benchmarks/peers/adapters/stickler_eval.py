@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from documents import HEADER, ITEM, drive
+from documents import Kinds, drive, fields
 from stickler import StructuredModel
 
 COMPARATORS = {
@@ -17,37 +17,41 @@ COMPARATORS = {
 PREFIX = "x-aws-stickler-"
 
 
-def schema(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+def schema(name: str, kinds: Kinds) -> dict[str, Any]:
     """Return a JSON Schema with the comparison extensions of this peer."""
-    properties = {
-        key: schema(f"{name}{key.title()}", kind) if isinstance(kind, dict) else leaf(kind)
-        for key, kind in fields.items()
-    }
     return {
         "type": "object",
         f"{PREFIX}model-name": name,
         f"{PREFIX}match-threshold": 0.5,
-        "properties": properties,
+        "properties": {key: described(f"{name}{key.title()}", kind) for key, kind in kinds.items()},
     }
+
+
+def described(name: str, kind: object) -> dict[str, Any]:
+    """Return the schema of a field, an object or a list of objects."""
+    if isinstance(kind, list):
+        return {"type": "array", "items": schema(name, kind[0])}
+    return schema(name, kind) if isinstance(kind, dict) else leaf(str(kind))
 
 
 def leaf(kind: str) -> dict[str, Any]:
     """Return the schema of one field."""
     type_name, comparator, options, threshold = COMPARATORS[kind]
-    described = {"type": [type_name, "null"], f"{PREFIX}comparator": comparator}
-    if options:
-        described[f"{PREFIX}comparator-config"] = options
-    return {**described, f"{PREFIX}threshold": threshold}
+    config = {f"{PREFIX}comparator-config": options} if options else {}
+    return {
+        "type": [type_name, "null"],
+        f"{PREFIX}comparator": comparator,
+        **config,
+        f"{PREFIX}threshold": threshold,
+    }
 
 
-invoice = schema("Invoice", HEADER)
-invoice["properties"]["line_items"] = {"type": "array", "items": schema("Item", ITEM)}
-Invoice = StructuredModel.from_json_schema(invoice)
+Model = StructuredModel.from_json_schema(schema("Document", fields()))
 
 
 def compare(expected: dict[str, Any], candidate: dict[str, Any]) -> object:
     """Score one pair with the confusion counts of this peer."""
-    return Invoice(**expected).compare_with(Invoice(**candidate), include_confusion_matrix=True)
+    return Model(**expected).compare_with(Model(**candidate), include_confusion_matrix=True)
 
 
 if __name__ == "__main__":
