@@ -7,9 +7,11 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from fieldmark.data import roots as roots_module
 from fieldmark.data.roots import DataRoots, LocalRoots, OutsideRootsError
 from fieldmark.errors import LimitError
 from root_paths import PAYLOADS, secret_tree
@@ -21,8 +23,12 @@ def tree(tmp_path):
     return secret_tree(tmp_path)
 
 
-@pytest.fixture
-def roots(tree):
+@pytest.fixture(params=["relative", "checked"])
+def roots(tree, request, monkeypatch):
+    """Roots whose files are opened as on POSIX, or as on Windows."""
+    if request.param == "checked":
+        monkeypatch.setattr(roots_module, "_RELATIVE", False)
+        monkeypatch.setattr(roots_module, "_FILE", os.O_RDONLY)
     return DataRoots({"data": tree / "data"})
 
 
@@ -158,3 +164,43 @@ def test_local_pipe_is_rejected_without_blocking(tree):
     os.mkfifo(tree / "data" / "pipe")
     with pytest.raises(OutsideRootsError):
         LocalRoots([tree / "data"]).resolve(str(tree / "data" / "pipe"))
+
+
+@pytest.fixture
+def checked_roots(tree, monkeypatch):
+    """Roots whose files are opened as on Windows."""
+    monkeypatch.setattr(roots_module, "_RELATIVE", False)
+    return DataRoots({"data": tree / "data"})
+
+
+@pytest.mark.parametrize("name", ["CON", "nul", "aux.jsonl", "COM1", "lpt9.txt"])
+def test_names_of_devices_are_not_opened_on_windows(tree, checked_roots, name):
+    (tree / "data" / name).write_text("{}", "utf-8")
+    with pytest.raises(OutsideRootsError):
+        read(checked_roots, f"data/{name}")
+
+
+def test_junctions_of_windows_are_not_followed(checked_roots, monkeypatch):
+    assert read(checked_roots, "data/inner/truth.jsonl")
+    lstat = os.lstat
+
+    def lstat_junction(path):
+        found = lstat(path)
+        is_junction = str(path).endswith("inner")
+        return (
+            SimpleNamespace(st_mode=found.st_mode, st_reparse_tag=0xA0000003)
+            if is_junction
+            else found
+        )
+
+    monkeypatch.setattr(os, "lstat", lstat_junction)
+    with pytest.raises(OutsideRootsError):
+        read(checked_roots, "data/inner/truth.jsonl")
+
+
+def test_other_file_than_the_checked_one_is_not_read_on_windows(tree, checked_roots, monkeypatch):
+    opened = os.open
+    canary = tree / "canary.jsonl"
+    monkeypatch.setattr(os, "open", lambda _, *flags: opened(canary, *flags))
+    with pytest.raises(OutsideRootsError):
+        read(checked_roots, "data/inner/truth.jsonl")
