@@ -56,6 +56,9 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names an
 	@$(BIN)/ruff check --quiet .
 	@echo 'types'
 	@$(BIN)/mypy --no-error-summary $(TYPED)
+	@for system in win32 darwin; do \
+	  $(BIN)/mypy --no-error-summary --platform $$system --cache-dir .mypy_cache/$$system src || exit 1; \
+	done
 	@echo 'layers'
 	@$(BIN)/lint-imports --no-logo >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
 	@echo 'private names'

@@ -18,6 +18,7 @@ from fieldmark.api.plugins import plugins
 from fieldmark.config.context import Code
 from fieldmark.config.eval_file import load_eval
 from fieldmark.errors import FieldmarkError
+from fieldmark.judges.process_tree import unavailable_limits
 from fieldmark.model.kernel import COMPILED
 from fieldmark.run.eval_setup import one_per_target
 from fieldmark.store.index import ROOT
@@ -44,7 +45,14 @@ def doctor(directory: Path | str = ROOT, *, eval_file: Path | str | None = None)
     >>> [check.name for check in doctor()][:3]
     ['fieldmark', 'python', 'kernel']
     """
-    checks = [*_versions(), *_extras(), _plugins(), _directory(Path(directory)), *_terminal()]
+    checks = [
+        *_versions(),
+        *_extras(),
+        _plugins(),
+        _directory(Path(directory)),
+        _program_limits(),
+        *_terminal(),
+    ]
     if eval_file is not None:
         checks.append(_eval_file(eval_file))
     return checks
@@ -151,6 +159,18 @@ def _directory(directory: Path) -> Check:
         status=CheckStatus.WARNING if low else CheckStatus.OK,
         found=f"{directory.resolve()}, {free >> 20:,} MB free",
         fix="free some space" if low else "",
+    )
+
+
+def _program_limits() -> Check:
+    """Report which limits of judges and targets that are programs this system cannot enforce."""
+    missing = unavailable_limits()
+    found = "limits on time and output" + (f", but not on {', '.join(missing)}" if missing else "")
+    return Check(
+        name="program limits",
+        status=CheckStatus.WARNING if missing else CheckStatus.OK,
+        found=found if missing else f"{found}, memory, CPU time, file size and open files",
+        fix="run judges and targets that you do not trust in a container" if missing else "",
     )
 
 

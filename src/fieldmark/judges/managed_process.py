@@ -1,54 +1,34 @@
-"""Child processes with resource limits, which are killed together with all their descendants.
-
-A child can leave its process group and be reparented when its parent exits. It keeps its
-environment, so a random marker there identifies it. This requires /proc: on other systems, and
-if a child also clears its environment, an orphaned process may survive.
-"""
+"""Programs with limits on time, output and resources, which are ended with their descendants."""
 
 from __future__ import annotations
 
-import os
 import secrets
-import select
 import selectors
 import signal as signals
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
-from pathlib import Path
+from io import RawIOBase
 from typing import IO, Final, Self, cast
 
+from fieldmark.judges import pipes
+from fieldmark.judges.process_tree import ProcessTree, kill_marked
 from fieldmark.judges.program import ProcessLimits, Program
 
 __all__ = [
-    "MARKER_VARIABLE",
     "ManagedProcess",
     "ProcessError",
     "ProcessFailure",
     "ProcessGroup",
     "ProcessResult",
     "check_input",
-    "end_with_parent",
     "run_process",
     "stderr_suffix",
 ]
 
-MARKER_VARIABLE: Final = "FIELDMARK_CONTAINED"
-"""The environment variable with the markers of all programs that a process descends from."""
-_PROC: Final = Path("/proc")
-_PARENT: Final = 1
-_START_TIME: Final = 19
-"""Indexes into the result of `_read_stat`; the start time distinguishes reused process ids."""
-_PR_SET_PDEATHSIG: Final = 1
-_KILL_ROUNDS: Final = 100
-_KILL_PAUSE: Final = 0.005
-_CHUNK: Final = 1 << 16
 _POLL_SECONDS: Final = 0.1
 """The maximum delay before a stop is noticed."""
 _POLL_SECONDS_WITHOUT_EXIT_FD: Final = 0.02
@@ -165,28 +145,24 @@ class ProcessGroup:
                 self._change.wait_for(lambda: not self._running)
         finally:
             if self._started:
-                _kill_marked(self._marker, wait_for_new=True)
+                kill_marked(self._marker, wait_for_new=True)
 
 
 class ManagedProcess:
-    """A running program in its own session; leaving the context kills all its processes.
+    """A running program; leaving the context kills all its processes.
 
     One thread serves its three pipes without blocking. A program that stops reading its input has
-    not failed. The first process is not reaped before its group is killed: until then the system
-    cannot reuse the id of the group.
+    not failed.
     """
 
     def __init__(self, program: Program, group: ProcessGroup) -> None:
         self._program = program
         self._limits = program.limits
         self._group = group
-        self._marker = group.new_marker()
         self.exit_code: int | None = None
         self.signal: str | None = None
         """How the program ended: its exit code, or the name of the signal that ended it."""
         self._ended = False
-        self._exit_fd: int | None = None
-        """Becomes readable when the first process exits; none without pidfd support."""
         self._output = bytearray()
         self._errors = bytearray()
         self._error_bytes = 0
@@ -194,33 +170,19 @@ class ManagedProcess:
         self._unsent = memoryview(b"")
         """The input that the program has not read."""
         self._last_input = False
+        self._tree = ProcessTree(program, group.new_marker())
+        self._exit_fd = self._tree.exit_fd
+        process = self._tree.process
+        self._pipes: list[RawIOBase] = []
         self._selector = selectors.DefaultSelector()
-        inherited = os.environ.get(MARKER_VARIABLE, "")
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the command comes from the user, and no shell is used
-                list(program.argv),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=program.cwd,
-                env={**program.env, MARKER_VARIABLE: inherited + self._marker},
-                bufsize=0,
-                start_new_session=True,
-            )
-        except BaseException:
-            self._selector.close()
-            raise
-        self._pid = self._process.pid
-        """The id of the first process and of its group."""
-        self._stdin = cast("IO[bytes]", self._process.stdin)
-        self._stdout = cast("IO[bytes]", self._process.stdout)
-        self._stderr = cast("IO[bytes]", self._process.stderr)
-        try:
-            _set_limits(self._pid, program.limits)
-            if sys.platform == "linux":
-                self._exit_fd = os.pidfd_open(self._pid)
-            for pipe in (self._stdin, self._stdout, self._stderr):
-                os.set_blocking(pipe.fileno(), False)
+            for wrapped, pipe in (
+                (pipes.input_pipe, process.stdin),
+                (pipes.output_pipe, process.stdout),
+                (pipes.output_pipe, process.stderr),
+            ):
+                self._pipes.append(wrapped(cast("IO[bytes]", pipe)))
+            self._stdin, self._stdout, self._stderr = self._pipes
             for source in (self._stdout, self._stderr, self._exit_fd):
                 if source is not None:
                     self._selector.register(source, selectors.EVENT_READ)
@@ -253,7 +215,7 @@ class ManagedProcess:
         error: ProcessError | None = None
         overdue = f"exceeded the time limit of {self._limits.seconds:g} s"
         try:
-            while not self._exited():
+            while not self._tree.exited():
                 self._check_limits(deadline, overdue)
                 self._step(deadline)
             deadline = time.monotonic() + self._limits.linger
@@ -288,32 +250,16 @@ class ManagedProcess:
         )
 
     def end(self) -> None:
-        """End the program and all its processes, and read their remaining output.
-
-        The group is terminated, then killed after the grace period, as are processes that left it.
-        """
+        """End the program and all its processes, and read their remaining output."""
         if self._ended:
             return
-        descendants = {} if self._exited() else _descendants(self._pid)
-        try:
-            if not self._exited():
-                self._signal_group(signals.SIGTERM)
-                self._wait(self._limits.grace)
-        finally:
-            self._signal_group(signals.SIGKILL)
-            status = self._process.wait()
-            if status < 0:
-                self.signal = _signal_name(-status)
-            else:
-                self.exit_code = status
-            for pid, started in descendants.items():
-                # The id may belong to another process by now.
-                stat = _read_stat(pid)
-                if stat and stat[_START_TIME] == started:
-                    _kill(pid)
-            _kill_marked(self._marker)
-            self._ended = True
-        self._drain()
+        status = self._tree.end(self._limits.grace)
+        if status < 0:
+            self.signal = _signal_name(-status)
+        else:
+            self.exit_code = status
+        self._ended = True
+        self._drain(wait=True)
 
     def close(self) -> None:
         """End the program and close its pipes."""
@@ -321,36 +267,10 @@ class ManagedProcess:
             self.end()
         finally:
             self._selector.close()
-            for pipe in (self._stdin, self._stdout, self._stderr):
+            for pipe in self._pipes:
                 with suppress(OSError):
                     pipe.close()
-            if self._exit_fd is not None:
-                os.close(self._exit_fd)
-                self._exit_fd = None
-
-    def _exited(self) -> bool:
-        """Return whether the first process has exited."""
-        if self._process.returncode is not None:
-            return True
-        if sys.platform == "linux":
-            how = os.WEXITED | os.WNOHANG | os.WNOWAIT
-            return os.waitid(os.P_PID, self._pid, how) is not None
-        else:  # noqa: RET505 - so that the type checker skips it on other systems
-            return self._process.poll() is not None
-
-    def _wait(self, seconds: float) -> None:
-        """Wait until the first process exits, up to a time limit, without reading its output."""
-        if self._exit_fd is not None:
-            poll = select.poll()
-            poll.register(self._exit_fd, select.POLLIN)
-            poll.poll(seconds * 1000)
-            return
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(seconds)
-
-    def _signal_group(self, number: signals.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._pid, number)
+            self._tree.close()
 
     @property
     def _too_much_output(self) -> bool:
@@ -385,38 +305,46 @@ class ManagedProcess:
             elif key.fileobj is self._stdin:
                 self._write()
             else:
-                self._read(cast("IO[bytes]", key.fileobj))
+                self._read(cast("RawIOBase", key.fileobj))
 
-    def _drain(self) -> None:
-        """Read the available output without waiting for more."""
-        for pipe in (self._stdout, self._stderr):
-            while self._is_open(pipe) and not self._too_much_output and self._read(pipe):
-                pass
+    def _drain(self, *, wait: bool = False) -> None:
+        """Read the available output.
+
+        With `wait`, the program has exited, and all its output is available or being copied.
+        """
+        deadline = time.monotonic() + self._limits.linger
+        for pipe in self._pipes[1:]:
+            while self._is_open(pipe) and not self._too_much_output:
+                if self._read(pipe):
+                    continue
+                if not (wait and pipes.COPIED and time.monotonic() < deadline):
+                    break
+                self._step(deadline)
 
     def _write(self) -> None:
         try:
-            sent = os.write(self._stdin.fileno(), self._unsent[:_CHUNK])
-        except BlockingIOError:
-            return
+            sent = self._stdin.write(self._unsent[: pipes.CHUNK])
         except OSError:
             # The program closed its input; it may still respond.
             self._unsent = memoryview(b"")
             self._last_input = True
             sent = 0
+        if sent is None:
+            return
         self._unsent = self._unsent[sent:]
         if not self._unsent:
             self._forget(self._stdin)
             if self._last_input:
                 self._stdin.close()
 
-    def _read(self, pipe: IO[bytes]) -> bool:
+    def _read(self, pipe: RawIOBase) -> bool:
         """Read a chunk from a pipe; return false if there is none yet, or no more."""
         try:
-            data = os.read(pipe.fileno(), _CHUNK)
-        except BlockingIOError:
-            return False
+            data = pipe.read(pipes.CHUNK)
         except OSError:
             data = b""
+        if data is None:
+            return False
         if not data:
             self._forget(pipe)
         elif pipe is self._stdout:
@@ -428,13 +356,13 @@ class ManagedProcess:
                 del self._errors[: -self._limits.tail_bytes]
         return bool(data)
 
-    def _is_open(self, pipe: IO[bytes]) -> bool:
+    def _is_open(self, pipe: RawIOBase) -> bool:
         return not pipe.closed and self._is_watched(pipe)
 
-    def _is_watched(self, pipe: IO[bytes] | int | None) -> bool:
+    def _is_watched(self, pipe: RawIOBase | int | None) -> bool:
         return pipe is not None and pipe in self._selector.get_map()
 
-    def _forget(self, pipe: IO[bytes] | int | None) -> None:
+    def _forget(self, pipe: RawIOBase | int | None) -> None:
         if pipe is not None and self._is_watched(pipe):
             self._selector.unregister(pipe)
 
@@ -467,115 +395,8 @@ def check_input(data: bytes, limits: ProcessLimits) -> None:
         raise ProcessError(ProcessFailure.INPUT_LIMIT, message)
 
 
-def end_with_parent(parent: int) -> None:
-    """Kill this process when its parent dies, or now if it is dead already (Linux only)."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signals.SIGKILL)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signals.SIGKILL)
-
-
-def _set_limits(pid: int, limits: ProcessLimits) -> None:
-    """Set the resource limits of a new process, which its children inherit (Linux only).
-
-    Setting them in the child requires code between fork and exec, which is unsafe with threads.
-    """
-    if sys.platform != "linux":
-        return
-    import resource
-
-    cpu_seconds = ceil(limits.seconds + limits.grace) * (os.cpu_count() or 1) + 1
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: None if limits.long_lived else cpu_seconds,
-        resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NOFILE: limits.open_files,
-        resource.RLIMIT_DATA: limits.memory_bytes,
-    }
-    for kind, limit in wanted.items():
-        if limit is None:
-            continue
-        try:
-            _, hard = resource.prlimit(pid, kind)
-            bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-            resource.prlimit(pid, kind, (bound, bound))
-        except (ProcessLookupError, PermissionError):
-            # The process has exited or changed its user.
-            return
-
-
-def _kill_marked(marker: str, *, wait_for_new: bool = False) -> None:
-    """Kill every process with a marker in its environment until none is left.
-
-    If the start of a program was interrupted, its process may have no environment yet. With
-    `wait_for_new`, such children get time to start.
-    """
-    wanted = marker.encode()
-    for _ in range(_KILL_ROUNDS):
-        environments = {pid: _read_proc(pid, "environ") for pid in _other_pids()}
-        found = [pid for pid, environment in environments.items() if wanted in environment]
-        if not found and not (
-            wait_for_new
-            and any(
-                _is_new_child(pid) for pid, environment in environments.items() if not environment
-            )
-        ):
-            return
-        for pid in found:
-            _kill(pid)
-        time.sleep(_KILL_PAUSE)
-
-
-def _is_new_child(pid: int) -> bool:
-    """Return whether a process without an environment is a child that has not exited."""
-    stat = _read_stat(pid)
-    return bool(stat) and int(stat[_PARENT]) == os.getpid() and stat[0] != b"Z"
-
-
-def _descendants(root: int) -> dict[int, bytes]:
-    """Return the descendants of a process with their start times."""
-    stats = {pid: fields for pid in _other_pids() if (fields := _read_stat(pid))}
-    found: dict[int, bytes] = {}
-    parents = {root}
-    while parents:
-        children = [pid for pid, fields in stats.items() if int(fields[_PARENT]) in parents]
-        # A snapshot taken while processes start and exit may contain a cycle.
-        parents = set(children) - found.keys()
-        found |= {pid: stats[pid][_START_TIME] for pid in parents}
-    return found
-
-
-def _other_pids() -> Iterator[int]:
-    if sys.platform != "linux":
-        return
-    own = os.getpid()
-    for name in os.listdir(_PROC):  # noqa: PTH208 - faster, and this runs for every case
-        if name.isdigit() and int(name) != own:
-            yield int(name)
-
-
-def _read_stat(pid: int) -> list[bytes]:
-    """Return the fields of /proc/PID/stat after the name of the program."""
-    return _read_proc(pid, "stat").rpartition(b")")[2].split()
-
-
-def _read_proc(pid: int, file: str) -> bytes:
-    try:
-        return (_PROC / str(pid) / file).read_bytes()
-    except OSError:
-        # The process has exited, or belongs to another user.
-        return b""
-
-
 def _signal_name(number: int) -> str:
     try:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _kill(pid: int) -> None:
-    with suppress(OSError):
-        os.kill(pid, signals.SIGKILL)

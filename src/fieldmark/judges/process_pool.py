@@ -29,7 +29,7 @@ class _Worker(ManagedProcess):
     @property
     def gone(self) -> bool:
         """Return whether it has exited, or closed its input or output."""
-        return self._exited() or self._stdin.closed or not self._is_open(self._stdout)
+        return self._tree.exited() or self._stdin.closed or not self._is_open(self._stdout)
 
     def request(self, request: bytes) -> ProcessResult:
         """Send one line and return the response line, or the failure."""
@@ -53,9 +53,9 @@ class _Worker(ManagedProcess):
             seen = len(self._output)
             if not self._is_open(self._stdout):
                 raise self._died()
-            if not self._is_watched(self._exit_fd) and self._exited():
+            if not self._is_watched(self._exit_fd) and self._tree.exited():
                 # More output can only come from a process that outlived the program.
-                self._drain()
+                self._drain(wait=True)
                 if len(self._output) == seen:
                     raise self._died()
             self._check_limits(deadline, overdue)
@@ -93,7 +93,7 @@ class _Worker(ManagedProcess):
         """
         with self:
             if graceful:
-                self._wait(self._limits.grace)
+                self._tree.wait(self._limits.grace)
             self.end()
             try:
                 self._check_in_step()

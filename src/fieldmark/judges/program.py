@@ -30,7 +30,11 @@ __all__ = [
 MEGABYTE: Final = 1 << 20
 VARIABLE_PREFIX: Final = "env:"
 """The prefix of a value that refers to an environment variable."""
-_PASSED_ON: Final = ("PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TMP", "TEMP")
+_PASSED_ON: Final = frozenset({
+    "PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TMP", "TEMP",
+    "APPDATA", "COMSPEC", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "USERPROFILE",
+})  # fmt: skip
+"""Those in the second line exist only on Windows, where many programs do not start without them."""
 _PASSED_ON_PREFIX: Final = "LC_"
 _SCRIPT: Final = re.compile(
     r"[^-].*\.(?:pyz?|[cm]?js|[cm]?ts|rb|pl|php|(?:ba)?sh|lua|r|jl|jar)", re.IGNORECASE
@@ -38,6 +42,8 @@ _SCRIPT: Final = re.compile(
 _CODE_OPTIONS: Final = frozenset({"-c", "-e", "-m", "--eval"})
 """Interpreter options that take code or a module instead of a file."""
 _HEAD_BYTES: Final = 256
+_WINDOWS: Final = sys.platform == "win32"
+_BATCH_FILES: Final = frozenset({".bat", ".cmd"})
 
 DeclaredVariables: TypeAlias = Mapping[str, str] | Iterable[str]
 """Names of variables to pass on, or names with values."""
@@ -93,7 +99,10 @@ class Program:
         if limits.long_lived:
             # Otherwise Python would buffer its output.
             env = {"PYTHONUNBUFFERED": "1", **env}
-        return cls(argv=program_argv(argv, env), env=env, cwd=cwd, limits=limits)
+        if _WINDOWS:
+            # Otherwise Python would not write UTF-8.
+            env = {"PYTHONUTF8": "1", **env}
+        return cls(argv=program_argv(argv, env, cwd), env=env, cwd=cwd, limits=limits)
 
 
 def program_environment(
@@ -149,11 +158,21 @@ def _is_reference(value: str) -> bool:
     return value.startswith(VARIABLE_PREFIX)
 
 
-def program_argv(argv: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the command line; `python` is this interpreter unless there is one on the path."""
-    if argv[0] == "python" and shutil.which("python", path=env.get("PATH")) is None:
-        return (sys.executable, *argv[1:])
-    return tuple(argv)
+def program_argv(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path | None = None
+) -> tuple[str, ...]:
+    """Return the command line; `python` is this interpreter unless there is one on the path.
+
+    Windows would look for the program on the path and in the directory of this process.
+    """
+    name, *rest = argv
+    if name == "python" and shutil.which("python", path=env.get("PATH")) is None:
+        name = sys.executable
+    elif _WINDOWS and _is_path(name):
+        name = str((cwd or Path()).absolute() / name)
+    elif _WINDOWS:
+        name = shutil.which(name, path=env.get("PATH")) or name
+    return (name, *rest)
 
 
 def startup_problem(
@@ -164,7 +183,7 @@ def startup_problem(
     if unset:
         return f"the environment variable {unset[0]} is not set"
     env = program_environment(declared)
-    return check_startable(program_argv(argv, env), cwd, env)
+    return check_startable(program_argv(argv, env, cwd), cwd, env)
 
 
 def check_startable(argv: Sequence[str], cwd: Path | None, env: Mapping[str, str]) -> str | None:
@@ -173,8 +192,6 @@ def check_startable(argv: Sequence[str], cwd: Path | None, env: Mapping[str, str
     >>> check_startable(["no-such-program"], None, {"PATH": "/usr/bin:/bin"})
     'no-such-program not found on PATH'
     """
-    if os.name != "posix":
-        return "programs are only supported on Linux and macOS"
     directory = cwd or Path()
     if not directory.is_dir():
         return f"directory {directory} not found"
@@ -188,7 +205,7 @@ def check_startable(argv: Sequence[str], cwd: Path | None, env: Mapping[str, str
 
 
 def _program_problem(name: str, directory: Path, env: Mapping[str, str]) -> str | None:
-    if "/" not in name:
+    if not _is_path(name):
         if shutil.which(name, path=env.get("PATH")) is not None:
             return None
         words = name.split()
@@ -202,6 +219,11 @@ def _program_problem(name: str, directory: Path, env: Mapping[str, str]) -> str 
     return _interpreter_problem(name, file)
 
 
+def _is_path(name: str) -> bool:
+    """Return whether a program is not looked for on the path."""
+    return os.path.dirname(name) != ""  # noqa: PTH120 - "./judge" has a directory
+
+
 def _interpreter_problem(name: str, file: Path) -> str | None:
     """Return why the system cannot run an executable text file, or `None`."""
     try:
@@ -210,6 +232,9 @@ def _interpreter_problem(name: str, file: Path) -> str | None:
     except OSError:
         # An executable file may be unreadable.
         return None
+    if _WINDOWS:
+        starts = head.startswith(b"MZ") or file.suffix.lower() in _BATCH_FILES
+        return None if starts else f"{name} is not a Windows program; put its interpreter first"
     if head.startswith(b"#!"):
         words = head[2:].partition(b"\n")[0].split()
         interpreter = Path(os.fsdecode(words[0])) if words else Path()

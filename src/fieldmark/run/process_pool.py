@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fieldmark.errors import FieldmarkError, StorageError
-from fieldmark.judges.managed_process import end_with_parent
+from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.partition_worker import (
     Job,
@@ -42,6 +43,8 @@ _MAX_RESTARTS: Final = 5
 """The maximum number of consecutive restarts without a finished task."""
 _POLL_SECONDS: Final = 1.0
 """The time between two checks for a pool that broke without failing the current task."""
+_MAX_WINDOWS_WORKERS: Final = 61
+"""The number of processes that a pool can wait for on Windows."""
 _DIED: Final = (
     "worker processes were killed repeatedly; the machine may be out of memory; "
     "reduce the number of workers"
@@ -64,9 +67,8 @@ class _SpooledResult(NamedTuple):
         if not self.size:
             return
         with Path(self.file).open("rb") as spool:
-            # An unlinked file need not be written to disk.
-            Path(self.file).unlink()
             rows = spool.read(self.size)
+        Path(self.file).unlink()
         if len(rows) != self.size:
             raise StorageError(f"{self.file} is truncated")
         yield rows
@@ -119,10 +121,15 @@ class _WorkerPool:
         self._executor = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
-        # A fork of a process with several threads may inherit a lock that is never released.
-        fork = threading.active_count() == 1
+        # A fork of a process with several threads may inherit a lock that is never released, and
+        # on macOS, system libraries start threads.
+        fork = (
+            threading.active_count() == 1
+            and sys.platform != "darwin"
+            and "fork" in multiprocessing.get_all_start_methods()
+        )
         executor = ProcessPoolExecutor(
-            self._workers,
+            min(self._workers, _MAX_WINDOWS_WORKERS) if sys.platform == "win32" else self._workers,
             mp_context=multiprocessing.get_context("fork" if fork else "spawn"),
             initializer=_start_worker,
             initargs=(*self._job, os.getpid(), self._files if fork else ()),

@@ -8,6 +8,7 @@ that it is complete has all of its files.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ _PARTS: Final = "parts"
 _PART_BYTES: Final = 64 << 20
 _PART_SECONDS: Final = 60.0
 """Rows are uploaded when there are this many bytes, or after this time."""
+_FORBIDDEN: Final = re.compile(r'[<>:"|*\\]')
+"""Characters that file names of Windows cannot contain."""
 
 
 class RunUpload:
@@ -179,7 +182,8 @@ def _cache(url: str) -> Path:
         parent.mkdir(exist_ok=True, mode=0o700)
     except OSError as error:
         raise StorageError(f"cannot use directory {parent}: {error.strerror}") from error
-    return parent / (url.rpartition("/")[2].partition("?")[0] or "run")
+    name = url.rpartition("/")[2].partition("?")[0]
+    return parent / (_FORBIDDEN.sub("_", name) or "run")
 
 
 def _clear(path: Path) -> None:

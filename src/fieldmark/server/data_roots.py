@@ -2,6 +2,9 @@
 
 A path is split and opened step by step, each step relative to the directory opened before it and
 never through a symbolic link. Nothing is looked up by name again after it was opened.
+
+Windows cannot open a file relative to a directory. There, no step may be a link or junction, and
+after a file is opened, it must be the one that was checked.
 """
 
 from __future__ import annotations
@@ -10,20 +13,31 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.store.disk import BINARY
 
 __all__ = ["DataRoots", "FileEntry", "OpenedPath"]
 
 _STEP: Final = re.compile(r"[^/\\\0-\x1f\x7f%:]{1,255}")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _MAX_STEPS: Final = 64
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
+"""Names that are devices in every directory of Windows."""
+_JUNCTION: Final = 0xA000_0003
+"""The value of IO_REPARSE_TAG_MOUNT_POINT."""
+_RELATIVE: Final = hasattr(os, "O_NOFOLLOW") and {os.open, os.scandir} <= (
+    os.supports_dir_fd | os.supports_fd
+)
+"""Whether files are opened relative to a directory, without following links."""
+_FILE: Final[int] = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | BINARY
+)
 """O_NONBLOCK, because opening a pipe without a writer would block."""
+_DIRECTORY: Final[int] = _FILE | getattr(os, "O_DIRECTORY", 0)
 
 
 class FileEntry(NamedTuple):
@@ -35,14 +49,34 @@ class FileEntry(NamedTuple):
 
 
 class OpenedPath:
-    """An open file, directory, device, pipe or socket."""
+    """An open file, directory, device, pipe or socket; Windows does not open directories."""
 
-    def __init__(self, name: str, fd: int) -> None:
+    def __init__(self, name: str, fd: int | None, place: str) -> None:
         self.name = name
-        self.fd = fd
-        mode = os.fstat(fd).st_mode
+        self.place = place
+        self._fd = fd
+        mode = stat.S_IFDIR if fd is None else os.fstat(fd).st_mode
         self.is_directory = stat.S_ISDIR(mode)
         self.is_file = stat.S_ISREG(mode)
+
+    @property
+    def fd(self) -> int:
+        """The descriptor of an open file."""
+        if self._fd is None:
+            raise _outside_roots()
+        return self._fd
+
+    def entries(self) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+        """List the entries of a directory."""
+        return os.scandir(self.place if self._fd is None else self._fd)
+
+    def open(self, step: str, flags: int, stack: ExitStack, name: str = "") -> OpenedPath:
+        """Open an entry of a directory, which is closed with the stack."""
+        place = os.path.join(self.place, step)  # noqa: PTH118 - as it is opened
+        fd = _open_in(self._fd, step, flags) if _RELATIVE else _open_checked(place, step)
+        if fd is not None:
+            stack.callback(os.close, fd)
+        return OpenedPath(name or step, fd, place)
 
 
 class DataRoots:
@@ -68,12 +102,11 @@ class DataRoots:
         if root not in self._roots:
             raise _outside_roots()
         with ExitStack() as stack:
-            fd = _open(self._roots[root], None, _DIRECTORY, stack)
+            opened = OpenedPath("", None, "").open(self._roots[root], _DIRECTORY, stack, path)
             for step in steps[:-1]:
-                fd = _open(step, fd, _DIRECTORY, stack)
+                opened = opened.open(step, _DIRECTORY, stack)
             if steps:
-                fd = _open(steps[-1], fd, _FILE, stack)
-            opened = OpenedPath(path, fd)
+                opened = opened.open(steps[-1], _FILE, stack, path)
             if not (opened.is_file or opened.is_directory):
                 raise _outside_roots()
             yield opened
@@ -81,7 +114,7 @@ class DataRoots:
     def files_in(self, directory: OpenedPath, limit: int) -> Iterator[OpenedPath]:
         """Open the regular files of a directory, sorted by name; links are skipped."""
         names: list[str] = []
-        with os.scandir(directory.fd) as entries:
+        with directory.entries() as entries:
             for entry in entries:
                 names.append(entry.name)
                 if len(names) > limit:
@@ -90,7 +123,7 @@ class DataRoots:
         for name in sorted(names):
             with ExitStack() as stack:
                 try:
-                    opened = OpenedPath(name, _open(name, directory.fd, _FILE, stack))
+                    opened = directory.open(name, _FILE, stack)
                 except ApiError:
                     continue
                 if opened.is_file:
@@ -102,7 +135,7 @@ class DataRoots:
         with self.open(path) as directory:
             if not directory.is_directory:
                 raise _outside_roots()
-            with os.scandir(directory.fd) as entries:
+            with directory.entries() as entries:
                 for entry in entries:
                     status = entry.stat(follow_symlinks=False)
                     is_directory = stat.S_ISDIR(status.st_mode)
@@ -130,10 +163,33 @@ def _split(path: str) -> list[str]:
     return steps
 
 
-def _open(name: str, directory: int | None, flags: int, stack: ExitStack) -> int:
+def _open_in(directory: int | None, name: str, flags: int) -> int:
     try:
-        fd = os.open(name, flags, dir_fd=directory)
+        return os.open(name, flags, dir_fd=directory)
     except (OSError, ValueError):
         raise _outside_roots() from None
-    stack.callback(os.close, fd)
+
+
+def _open_checked(place: str, name: str) -> int | None:
+    """Open a path whose last step must not be a link; `None` for a directory."""
+    if _DEVICE.fullmatch(name):
+        raise _outside_roots()
+    try:
+        checked = os.lstat(place)
+        if stat.S_ISDIR(checked.st_mode) and not _is_junction(checked):
+            return None
+        if not stat.S_ISREG(checked.st_mode):
+            raise _outside_roots()
+        fd = os.open(place, _FILE)
+    except (OSError, ValueError):
+        raise _outside_roots() from None
+    if not os.path.samestat(checked, os.fstat(fd)):
+        os.close(fd)
+        raise _outside_roots()
     return fd
+
+
+def _is_junction(status: os.stat_result) -> bool:
+    """Return whether a directory of Windows is only a link to another one."""
+    tag: int = getattr(status, "st_reparse_tag", 0)
+    return tag == _JUNCTION

@@ -16,6 +16,8 @@ __all__ = ["PathRedactor"]
 _BEGIN: Final = r"(?<![\w.-])"
 _END: Final = r"(?![\w-]|\.\w)"
 """Only whole paths are replaced: `/data` is not replaced in `n/data` or `/database`."""
+_SEPARATOR: Final = r"(?:/|\\+)"
+"""A slash, or a backslash of Windows, which is doubled in quoted text."""
 
 
 class PathRedactor:
@@ -24,11 +26,20 @@ class PathRedactor:
     def __init__(self, scratch: Path, directories: Iterable[Path]) -> None:
         absolute = {os.path.abspath(path) for path in directories}  # noqa: PTH100 - keeps links
         paths = absolute | {os.path.realpath(path) for path in absolute}
-        longest = sorted((re.escape(path) for path in paths if path != "/"), key=len, reverse=True)
-        private = re.escape(os.path.realpath(scratch))
-        upload = private + r"/inbox/[0-9a-f]+/(?:truth|candidate)/"
-        known = "|".join([upload, private + r"/?", *(f"{path}(?:/|{_END})" for path in longest)])
-        self._pattern = re.compile(f"{_BEGIN}(?:{known})")
+        longest = sorted((path for path in paths if path != "/"), key=len, reverse=True)
+        private = _escape(os.path.realpath(scratch))
+        upload = f"{private}{_SEPARATOR}inbox{_SEPARATOR}[0-9a-f]+{_SEPARATOR}(?:truth|candidate)"
+        known = "|".join(
+            [
+                upload + _SEPARATOR,
+                f"{private}(?:{_SEPARATOR})?",
+                *(f"{_escape(path)}(?:{_SEPARATOR}|{_END})" for path in longest),
+            ]
+        )
+        ignores_case = os.path.normcase("A") == "a"
+        self._pattern = re.compile(
+            f"{_BEGIN}(?:{known})", re.IGNORECASE if ignores_case else re.NOFLAG
+        )
 
     def redact_text(self, text: str) -> str:
         """Return the text without the paths of known directories."""
@@ -48,3 +59,8 @@ class PathRedactor:
         """Redact the message and the problems of an error in place."""
         error.message = self.redact_text(error.message)
         error.problems = [self.redact(problem) for problem in error.problems]
+
+
+def _escape(path: str) -> str:
+    """Return the pattern of a path, however its separators are written."""
+    return _SEPARATOR.join(map(re.escape, re.split(r"[/\\]", path)))

@@ -58,7 +58,9 @@ def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool =
         family, kind, protocol, _, address = found[0]
         bound = socket.socket(family, kind, protocol)
         try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # On Windows, SO_REUSEADDR would let another program take over the port.
+            exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+            bound.setsockopt(socket.SOL_SOCKET, exclusive, 1)
             bound.bind(address)
             bound.listen(_BACKLOG)
         except OSError:

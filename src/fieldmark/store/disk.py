@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from fieldmark.errors import StorageError
 
-__all__ = ["DISK", "PART", "Disk", "write_atomic"]
+__all__ = ["BINARY", "DISK", "PART", "Disk", "write_atomic"]
 
 PART: Final = ".part"
 """The suffix of a temporary file that has not been renamed yet."""
+BINARY: Final[int] = getattr(os, "O_BINARY", 0)
+"""The flag of `os.open` without which Windows translates line ends."""
 _NEW: Final = 0o644
+_REPLACE_ATTEMPTS: Final = 50
+_PAUSE: Final = 0.02
+_NOT_SYNCABLE: Final = frozenset({errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES})
+"""The errors of systems and file systems that cannot synchronize a directory."""
 
 
 class Disk:
@@ -25,11 +33,11 @@ class Disk:
 
     def open_new(self, path: Path) -> int:
         """Open a file for writing, and truncate it."""
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _NEW)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, _NEW)
 
     def open_append(self, path: Path) -> int:
         """Open a file for appending."""
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _NEW)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, _NEW)
 
     def write(self, file: int, content: bytes) -> None:
         """Write all of the content."""
@@ -39,9 +47,10 @@ class Disk:
 
     def overwrite(self, path: Path, at: int, content: bytes) -> None:
         """Replace bytes within a file by as many others, and synchronize it to disk."""
-        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        file = os.open(path, os.O_WRONLY | BINARY)
         try:
-            os.pwrite(file, content, at)
+            os.lseek(file, at, os.SEEK_SET)
+            os.write(file, content)
             os.fsync(file)
         finally:
             os.close(file)
@@ -59,7 +68,20 @@ class Disk:
         os.close(file)
 
     def replace(self, source: Path, destination: Path) -> None:
-        """Replace a file atomically."""
+        """Replace a file atomically.
+
+        Windows does not replace a file while another process has it open, so it is tried for a
+        second.
+        """
+        for _ in range(_REPLACE_ATTEMPTS):
+            try:
+                source.replace(destination)
+            except PermissionError as error:
+                if not hasattr(error, "winerror"):
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
         source.replace(destination)
 
     def remove(self, path: Path) -> None:
@@ -69,11 +91,14 @@ class Disk:
     def sync_directory(self, path: Path) -> None:
         """Synchronize the entries of a directory to disk, if the system supports it."""
         try:
-            directory = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+            directory = os.open(path, os.O_RDONLY)
         except OSError:
             return
         try:
             os.fsync(directory)
+        except OSError as error:
+            if error.errno not in _NOT_SYNCABLE:
+                raise
         finally:
             os.close(directory)
 

@@ -47,7 +47,6 @@ _BACK: Final = re.compile(r"[0-9]{0,9}")
 _FORMAT: Final = 7
 _Parsed = TypeVar("_Parsed")
 _ORDER: Final = attrgetter("sequence", "started_at")
-_READING: Final = os.O_RDONLY | os.O_CLOEXEC
 _State: TypeAlias = list[int]
 """The modification time and size of the manifest, summary, results and notes, in this order."""
 _ABSENT: Final = (-1, -1)
@@ -207,16 +206,15 @@ def _parse(parse: Callable[[JsonObject], _Parsed], directory: str, name: str) ->
 def _check_complete_rows(path: str) -> None:
     """Raise `ValueError` if the results do not start and end with a row."""
     try:
-        file = os.open(path, _READING)
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no Path is needed
+            ends = file.read(1)
+            if ends:
+                file.seek(-1, os.SEEK_END)
+            ends += file.read(1) or b"{\n"
     except FileNotFoundError:
         raise ValueError(f"{RESULTS} is missing") from None
     except OSError as error:
         raise ValueError(f"cannot read {RESULTS}: {error.strerror}") from error
-    try:
-        size = os.fstat(file).st_size
-        ends = os.pread(file, 1, 0) + os.pread(file, 1, size - 1) if size else b"{\n"
-    finally:
-        os.close(file)
     if ends != b"{\n":
         raise ValueError(f"{RESULTS} has incomplete rows")
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import write_atomic
-from fieldmark.store.lock import RunLock
+from fieldmark.store.lock import LOCK, RunLock
 from fieldmark.store.writer import MANIFEST, RESULTS
 from fieldmark.values.json_text import pretty_json
 from fieldmark.wire.json_fields import JsonFields, read_document
@@ -113,8 +113,14 @@ def delete_run(run: Path) -> None:
         raise ConfigError.of(f"{run} contains other files: {', '.join(others[:5])}", hint=hint)
     import shutil  # slow to import, and not needed to read notes
 
-    with RunLock(run):
-        try:
-            shutil.rmtree(run)
-        except OSError as error:
-            raise StorageError(f"cannot delete {run}: {error.strerror}") from error
+    try:
+        with RunLock(run):
+            for each in run.iterdir():
+                if each.is_dir():
+                    shutil.rmtree(each)
+                elif each.name != LOCK:
+                    each.unlink()
+        # Windows does not delete a file that is open, such as the lock.
+        shutil.rmtree(run)
+    except OSError as error:
+        raise StorageError(f"cannot delete {run}: {error.strerror}") from error

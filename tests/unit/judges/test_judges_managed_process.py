@@ -13,13 +13,9 @@ from collections import Counter
 
 import pytest
 
-from fieldmark.judges import managed_process
-from fieldmark.judges.managed_process import (
-    MARKER_VARIABLE,
-    ProcessFailure,
-    ProcessGroup,
-    run_process,
-)
+from fieldmark.judges import process_tree
+from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, run_process
+from fieldmark.judges.process_tree import MARKER_VARIABLE
 from fieldmark.judges.program import ProcessLimits, Program
 from unit.judges.judge_processes import (
     PYTHON,
@@ -255,7 +251,7 @@ def test_program_that_is_still_starting_is_killed(monkeypatch):
     group = ProcessGroup()
     environment = {MARKER_VARIABLE: group.new_marker()}
     program = subprocess.Popen(["sleep", "3600"], env=environment, start_new_session=True)
-    read, reads = managed_process._read_proc, Counter()
+    read, reads = process_tree._read_proc, Counter()
 
     def read_without_environment(pid, file):
         """Read a process that has no environment for a moment, like a new one."""
@@ -263,7 +259,7 @@ def test_program_that_is_still_starting_is_killed(monkeypatch):
         is_new = (pid, file) == (program.pid, "environ") and reads[pid, file] <= 2
         return b"" if is_new else read(pid, file)
 
-    monkeypatch.setattr(managed_process, "_read_proc", read_without_environment)
+    monkeypatch.setattr(process_tree, "_read_proc", read_without_environment)
     with group:
         pass
     assert program.wait(TIMEOUT) == -signal.SIGKILL

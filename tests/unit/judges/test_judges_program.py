@@ -9,9 +9,12 @@ import sys
 import pytest
 
 from fieldmark.errors import OptionError
+from fieldmark.judges import program
 from fieldmark.judges.code_judge import CodeJudge
-from fieldmark.judges.managed_process import MARKER_VARIABLE
+from fieldmark.judges.process_tree import MARKER_VARIABLE
 from fieldmark.judges.program import (
+    ProcessLimits,
+    Program,
     check_environment,
     check_startable,
     program_argv,
@@ -224,3 +227,55 @@ def test_score_passes_if_it_reaches_the_threshold(threshold, verdict):
     script = ("sh", "-c", "echo '{\"score\": 0.8}'")
     with CodeJudge(script=script, pass_threshold=threshold).opened() as score_case:
         assert score_case(CASE).verdict == verdict
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    monkeypatch.setattr(program, "_WINDOWS", True)
+
+
+@pytest.mark.usefixtures("windows")
+def test_windows_starts_the_program_that_was_checked(directory, tmp_path):
+    env = {"PATH": str(tmp_path)}
+    tool = tmp_path / "tool"
+    tool.write_bytes(b"MZ")
+    tool.chmod(0o755)
+    assert program_argv(["tool", "x"], env) == (str(tool), "x")
+    assert program_argv(["./fine.sh", "x"], env, directory) == (str(directory / "fine.sh"), "x")
+    assert program_argv([str(tool)], env, directory) == (str(tool),)
+    assert program_argv(["none"], env) == ("none",)
+
+
+@pytest.mark.usefixtures("windows")
+@pytest.mark.parametrize(
+    ("name", "content", "starts"),
+    [
+        ("judge.exe", b"MZ\x90\0", True),
+        ("judge.bat", b"@echo off", True),
+        ("judge.CMD", b"@echo off", True),
+        ("judge.py", b"#!/bin/sh", False),
+        ("judge", b"\x7fELF\0", False),
+    ],
+)
+def test_windows_runs_only_its_own_programs(tmp_path, name, content, starts):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / name).chmod(0o755)
+    found = check_startable([f"./{name}"], tmp_path, ENV)
+    problem = f"./{name} is not a Windows program; put its interpreter first"
+    assert found == (None if starts else problem)
+
+
+def test_python_writes_utf8_on_windows(monkeypatch):
+    def variables():
+        return Program.from_options(["cat"], {}, None, ProcessLimits()).env
+
+    assert "PYTHONUTF8" not in variables()
+    monkeypatch.setattr(program, "_WINDOWS", True)
+    assert variables()["PYTHONUTF8"] == "1"
+
+
+def test_variables_without_which_windows_starts_nothing_are_passed_on():
+    own = {"SYSTEMROOT": "C:\\Windows", "USERPROFILE": "C:\\Users\\me", "SECRET": "s"}
+    assert program_environment((), own) == {
+        name: own[name] for name in ("SYSTEMROOT", "USERPROFILE")
+    }

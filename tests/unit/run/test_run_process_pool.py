@@ -83,7 +83,7 @@ import os, signal, sys, time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fieldmark.judges.managed_process import end_with_parent
+from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.run import process_pool
 
 marker = Path(sys.argv[1])
@@ -214,3 +214,30 @@ def test_truncated_spool_file_is_an_error(tmp_path):
     spool.write_bytes(b"short")
     with pytest.raises(Exception, match="is truncated"):
         list(_SpooledResult(None, str(spool), 10).rows())
+
+
+@pytest.mark.parametrize(
+    ("system", "methods", "threads", "method", "workers"),
+    [
+        pytest.param("linux", ["fork", "spawn"], 1, "fork", 100, id="linux"),
+        pytest.param("linux", ["fork", "spawn"], 2, "spawn", 100, id="linux-with-threads"),
+        pytest.param("darwin", ["spawn", "fork"], 1, "spawn", 100, id="macos"),
+        pytest.param("win32", ["spawn"], 1, "spawn", 61, id="windows"),
+    ],
+)
+def test_workers_are_started_as_the_system_allows(
+    monkeypatch, system, methods, threads, method, workers
+):
+    started = []
+    monkeypatch.setattr(process_pool.sys, "platform", system)
+    monkeypatch.setattr(process_pool.threading, "active_count", lambda: threads)
+    monkeypatch.setattr(process_pool.multiprocessing, "get_all_start_methods", lambda: methods)
+    monkeypatch.setattr(
+        process_pool,
+        "ProcessPoolExecutor",
+        lambda count, *, mp_context, **_: (
+            started.append((mp_context.get_start_method(), count)) or SimpleNamespace()
+        ),
+    )
+    process_pool._WorkerPool(100, (None, ""), ())
+    assert started == [(method, workers)]

@@ -6,10 +6,12 @@ import os
 import threading
 import time
 from collections import Counter
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 
+from fieldmark.server import data_roots
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots
 from loopback_server import Answer, loopback
@@ -30,8 +32,12 @@ def tree(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def roots(tree):
+@pytest.fixture(params=["relative", "checked"])
+def roots(tree, request, monkeypatch):
+    """Roots whose files are opened as on POSIX, or as on Windows."""
+    if request.param == "checked":
+        monkeypatch.setattr(data_roots, "_RELATIVE", False)
+        monkeypatch.setattr(data_roots, "_FILE", os.O_RDONLY)
     return DataRoots({"data": tree / "data"})
 
 
@@ -173,3 +179,43 @@ def test_input_over_the_size_limit_is_rejected(tree):
     with live(tree, roots={"data": tree / "data"}, limits=ServerLimits(input_bytes=1000)) as server:
         response = server.client.post("/api/batch", json={"truth": {"path": "data/large.jsonl"}})
         assert (response.status_code, error_code(response)) == (413, "too_large")
+
+
+@pytest.fixture
+def checked_roots(tree, monkeypatch):
+    """Roots whose files are opened as on Windows."""
+    monkeypatch.setattr(data_roots, "_RELATIVE", False)
+    return DataRoots({"data": tree / "data"})
+
+
+@pytest.mark.parametrize("name", ["CON", "nul", "aux.jsonl", "COM1", "lpt9.txt"])
+def test_names_of_devices_are_not_opened_on_windows(tree, checked_roots, name):
+    (tree / "data" / name).write_text("{}", "utf-8")
+    with pytest.raises(ApiError):
+        read(checked_roots, f"data/{name}")
+
+
+def test_junctions_of_windows_are_not_followed(checked_roots, monkeypatch):
+    assert read(checked_roots, "data/inner/truth.jsonl")
+    lstat = os.lstat
+
+    def lstat_junction(path):
+        found = lstat(path)
+        is_junction = str(path).endswith("inner")
+        return (
+            SimpleNamespace(st_mode=found.st_mode, st_reparse_tag=0xA0000003)
+            if is_junction
+            else found
+        )
+
+    monkeypatch.setattr(os, "lstat", lstat_junction)
+    with pytest.raises(ApiError):
+        read(checked_roots, "data/inner/truth.jsonl")
+
+
+def test_other_file_than_the_checked_one_is_not_read_on_windows(tree, checked_roots, monkeypatch):
+    opened = os.open
+    canary = tree / "canary.jsonl"
+    monkeypatch.setattr(os, "open", lambda _, *flags: opened(canary, *flags))
+    with pytest.raises(ApiError):
+        read(checked_roots, "data/inner/truth.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,19 @@ from fieldmark.server.redaction import PathRedactor
         pytest.param("/srv/database/a", "/srv/database/a", id="longer-name"),
         pytest.param("/srv/data.old/a", "/srv/data.old/a", id="name-with-suffix"),
         pytest.param("unit/srv/data", "unit/srv/data", id="part-of-a-value"),
+        pytest.param(r"\srv\data\a.jsonl: not JSON", "a.jsonl: not JSON", id="backslashes"),
+        pytest.param(r"'\\srv\\data\\a.jsonl'", "'a.jsonl'", id="quoted-backslashes"),
     ],
 )
 def test_only_known_directories_are_removed(tmp_path, text, redacted):
     assert PathRedactor(tmp_path, [Path("/srv/data")]).redact_text(text) == redacted
+
+
+def test_case_is_ignored_where_files_ignore_it(tmp_path, monkeypatch):
+    text = "/SRV/data/a.jsonl"
+    assert PathRedactor(tmp_path, [Path("/srv/data")]).redact_text(text) == text
+    monkeypatch.setattr(os.path, "normcase", str.lower)
+    assert PathRedactor(tmp_path, [Path("/srv/data")]).redact_text(text) == "a.jsonl"
 
 
 def test_relative_directory_does_not_remove_words(tmp_path, monkeypatch):

@@ -101,7 +101,7 @@ class JunitFile:
         self._temporary = path.with_name(f".{path.name}.part")
         self._suite = suite
         self._convention = convention
-        self._body = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - see __exit__
+        self._body = tempfile.TemporaryFile("w+", encoding="utf-8", newline="")  # noqa: SIM115 - see __exit__
         self._tests = self._failures = self._errors = 0
 
     def __enter__(self) -> Self:
@@ -144,7 +144,7 @@ class JunitFile:
         totals = f'tests="{self._tests}" failures="{self._failures}" errors="{self._errors}"'
         try:
             if kind is None:
-                with self._temporary.open("w", encoding="utf-8") as file:
+                with self._temporary.open("w", encoding="utf-8", newline="\n") as file:
                     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
                     file.write(f"<testsuite name={_attribute(self._suite)} {totals}>\n")
                     if self._convention:

@@ -1,0 +1,305 @@
+"""A program with all processes that it starts: limited together, and ended together.
+
+What a system offers decides how:
+
+- POSIX: the program has its own process group. A child can leave the group and be reparented when
+  its parent exits. It keeps its environment, so a random marker there identifies it. This requires
+  /proc: on macOS, and if a child also clears its environment, an orphaned process may survive.
+- Windows: the program belongs to a job object, which its children cannot leave.
+- Otherwise only the program itself is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal as signals
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+from fieldmark.judges import job_object
+from fieldmark.judges.program import ProcessLimits, Program
+
+__all__ = [
+    "MARKER_VARIABLE",
+    "ProcessTree",
+    "end_with_parent",
+    "kill_marked",
+    "unavailable_limits",
+]
+
+MARKER_VARIABLE: Final = "FIELDMARK_CONTAINED"
+"""The environment variable with the markers of all programs that a process descends from."""
+_PROC: Final = Path("/proc")
+_PARENT: Final = 1
+_START_TIME: Final = 19
+"""Indexes into the result of `_read_stat`; the start time distinguishes reused process ids."""
+_PR_SET_PDEATHSIG: Final = 1
+_KILL_ROUNDS: Final = 100
+_KILL_PAUSE: Final = 0.005
+_NEW_GROUP: Final[int] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+_KILL: Final[int] = getattr(signals, "SIGKILL", signals.SIGTERM)
+_BREAK: Final[int | None] = getattr(signals, "CTRL_BREAK_EVENT", None)
+
+
+class ProcessTree:
+    """A program that has been started, and all its descendants.
+
+    On POSIX, the first process is not reaped before its group is killed: until then the system
+    cannot reuse the id of the group.
+    """
+
+    def __init__(self, program: Program, marker: str) -> None:
+        self._marker = marker
+        self._job: job_object.JobObject | None = None
+        self.exit_fd: int | None = None
+        """Becomes readable when the first process exits; none if the system has no such file."""
+        inherited = os.environ.get(MARKER_VARIABLE, "")
+        self.process = subprocess.Popen(  # noqa: S603 - the command comes from the user, and no shell is used
+            list(program.argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=program.cwd,
+            env={**program.env, MARKER_VARIABLE: inherited + marker},
+            bufsize=0,
+            start_new_session=_has_groups(),
+            creationflags=_NEW_GROUP,
+        )
+        self._pid = self.process.pid
+        """The id of the first process and of its group."""
+        try:
+            _set_limits(self._pid, program.limits)
+            if job_object.AVAILABLE:
+                try:
+                    self._job = job_object.JobObject(self._pid, program.limits.memory_bytes)
+                except OSError:
+                    if not self.exited():  # a process that has exited belongs to no job
+                        raise
+            if hasattr(os, "pidfd_open") and hasattr(select, "poll"):
+                with suppress(OSError):  # an old kernel, or a sandbox
+                    self.exit_fd = os.pidfd_open(self._pid)
+        except BaseException:
+            self.end(0)
+            self.close()
+            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                if pipe is not None:
+                    pipe.close()
+            raise
+
+    def exited(self) -> bool:
+        """Return whether the first process has exited."""
+        if self.process.returncode is not None:
+            return True
+        if sys.platform == "linux" and hasattr(os, "waitid"):
+            how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._pid, how) is not None
+        return self.process.poll() is not None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the first process exits, up to a time limit, without reading its output."""
+        if self.exit_fd is not None and sys.platform != "win32":
+            poll = select.poll()
+            poll.register(self.exit_fd, select.POLLIN)
+            poll.poll(seconds * 1000)
+            return
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+
+    def end(self, grace: float) -> int:
+        """End all processes and return the status of the first one.
+
+        They are terminated, and killed after the grace period.
+        """
+        descendants = {} if self.exited() else _descendants(self._pid)
+        try:
+            if not self.exited() and self._terminate():
+                self.wait(grace)
+        finally:
+            self._kill()
+            status = self.process.wait()
+            for pid, started in descendants.items():
+                # The id may belong to another process by now.
+                stat = _read_stat(pid)
+                if stat and stat[_START_TIME] == started:
+                    _kill(pid)
+            kill_marked(self._marker)
+        return status
+
+    def close(self) -> None:
+        """Close what the system provides for the processes, which have ended."""
+        if self._job is not None:
+            self._job.close()
+        if self.exit_fd is not None:
+            os.close(self.exit_fd)
+            self.exit_fd = None
+
+    def _terminate(self) -> bool:
+        """Ask the processes to exit, and return whether that was possible."""
+        try:
+            if hasattr(os, "killpg"):
+                os.killpg(self._pid, signals.SIGTERM)
+            elif _BREAK is not None:
+                self.process.send_signal(_BREAK)
+            else:
+                self.process.terminate()
+        except OSError:  # has exited, belongs to another user, or has no console
+            return False
+        return True
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._pid, _KILL)
+            elif self._job is not None:
+                self._job.terminate()
+            else:
+                self.process.kill()
+
+
+def unavailable_limits() -> list[str]:
+    """Return the limits of programs that this system cannot enforce."""
+    if _has_prlimit():
+        return []
+    others = ["CPU time", "file size", "open files"]
+    return others if job_object.AVAILABLE else ["memory", *others]
+
+
+def end_with_parent(parent: int) -> None:
+    """Kill this process when its parent dies, or now if it is dead already.
+
+    Except on Linux, only worker processes are killed; the programs of judges see the end of their
+    input.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signals.SIGKILL)
+            if os.getppid() != parent:
+                os.kill(os.getpid(), signals.SIGKILL)
+            return
+    import multiprocessing
+
+    started_by = multiprocessing.parent_process()
+    if started_by is not None:
+
+        def follow() -> None:
+            started_by.join()
+            os._exit(1)
+
+        threading.Thread(target=follow, daemon=True).start()
+
+
+def kill_marked(marker: str, *, wait_for_new: bool = False) -> None:
+    """Kill every process with a marker in its environment until none is left (Linux only).
+
+    If the start of a program was interrupted, its process may have no environment yet. With
+    `wait_for_new`, such children get time to start.
+    """
+    wanted = marker.encode()
+    for _ in range(_KILL_ROUNDS):
+        environments = {pid: _read_proc(pid, "environ") for pid in _other_pids()}
+        found = [pid for pid, environment in environments.items() if wanted in environment]
+        if not found and not (
+            wait_for_new
+            and any(
+                _is_new_child(pid) for pid, environment in environments.items() if not environment
+            )
+        ):
+            return
+        for pid in found:
+            _kill(pid)
+        time.sleep(_KILL_PAUSE)
+
+
+def _has_groups() -> bool:
+    return hasattr(os, "killpg")
+
+
+def _has_prlimit() -> bool:
+    try:
+        import resource
+    except ImportError:
+        return False
+    return hasattr(resource, "prlimit")
+
+
+def _set_limits(pid: int, limits: ProcessLimits) -> None:
+    """Set the resource limits of a new process, which its children inherit (Linux only).
+
+    Setting them in the child requires code between fork and exec, which is unsafe with threads.
+    """
+    if sys.platform == "linux" and _has_prlimit():
+        import resource
+
+        cpu_seconds = ceil(limits.seconds + limits.grace) * (os.cpu_count() or 1) + 1
+        wanted = {
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_CPU: None if limits.long_lived else cpu_seconds,
+            resource.RLIMIT_FSIZE: limits.file_bytes,
+            resource.RLIMIT_NOFILE: limits.open_files,
+            resource.RLIMIT_DATA: limits.memory_bytes,
+        }
+        for kind, limit in wanted.items():
+            if limit is None:
+                continue
+            try:
+                _, hard = resource.prlimit(pid, kind)
+                bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+                resource.prlimit(pid, kind, (bound, bound))
+            except (ProcessLookupError, PermissionError):
+                # The process has exited or changed its user.
+                return
+
+
+def _is_new_child(pid: int) -> bool:
+    """Return whether a process without an environment is a child that has not exited."""
+    stat = _read_stat(pid)
+    return bool(stat) and int(stat[_PARENT]) == os.getpid() and stat[0] != b"Z"
+
+
+def _descendants(root: int) -> dict[int, bytes]:
+    """Return the descendants of a process with their start times."""
+    stats = {pid: fields for pid in _other_pids() if (fields := _read_stat(pid))}
+    found: dict[int, bytes] = {}
+    parents = {root}
+    while parents:
+        children = [pid for pid, fields in stats.items() if int(fields[_PARENT]) in parents]
+        # A snapshot taken while processes start and exit may contain a cycle.
+        parents = set(children) - found.keys()
+        found |= {pid: stats[pid][_START_TIME] for pid in parents}
+    return found
+
+
+def _other_pids() -> list[int]:
+    names: list[str] = []
+    if sys.platform == "linux":
+        with suppress(FileNotFoundError):  # not mounted
+            names = os.listdir(_PROC)  # noqa: PTH208 - faster, and this runs for every case
+    own = os.getpid()
+    return [int(name) for name in names if name.isdigit() and int(name) != own]
+
+
+def _read_stat(pid: int) -> list[bytes]:
+    """Return the fields of /proc/PID/stat after the name of the program."""
+    return _read_proc(pid, "stat").rpartition(b")")[2].split()
+
+
+def _read_proc(pid: int, file: str) -> bytes:
+    try:
+        return (_PROC / str(pid) / file).read_bytes()
+    except OSError:
+        # The process has exited, or belongs to another user.
+        return b""
+
+
+def _kill(pid: int) -> None:
+    with suppress(OSError):
+        os.kill(pid, _KILL)
