@@ -85,3 +85,84 @@ def test_compile_module_returns_the_reason_of_a_failure(build, source):
 def test_c_source_compiles_without_warnings(build, source):
     strict = ("-Werror", "-Wconversion", "-Wno-sign-conversion", "-Wshadow", "-O1")
     assert build.compile_module(source, source.with_suffix(SUFFIX), *strict) == ""
+
+
+def executable(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    path.chmod(0o755)
+    return path
+
+
+CL = """#!/bin/sh
+printf '%s\\n' "$@" > "$RECORDED"
+for word; do case "$word" in /Fe*) touch "${word#/Fe}";; esac; done
+"""
+
+
+@pytest.fixture
+def recorded(build, monkeypatch, tmp_path):
+    """The arguments of a compiler of Visual Studio that is on no path, on a system with no other."""
+    monkeypatch.setattr(build, "SYSTEM", "win32")
+    monkeypatch.setattr(build.sysconfig, "get_config_var", lambda _: None)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("RECORDED", str(tmp_path / "recorded"))
+    return tmp_path / "recorded"
+
+
+def test_windows_uses_the_options_of_its_own_compiler(
+    build, source, recorded, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CC", str(executable(tmp_path / "bin" / "cl", CL)))
+    compiled = source.with_suffix(".pyd")
+    assert build.compile_module(source, compiled, "/WX") == ""
+    assert compiled.exists()
+    words = recorded.read_text("utf-8").splitlines()
+    assert not [word for word in words if word.startswith("-")]
+    assert words[: len(build.MSVC_FLAGS) + 1] == [*build.MSVC_FLAGS, "/WX"]
+    assert str(source) in words
+    assert words[-2] == "/link"
+
+
+def test_compiler_of_visual_studio_is_found_without_a_developer_prompt(
+    build, source, recorded, tmp_path, monkeypatch
+):
+    installed = tmp_path / "VS"
+    monkeypatch.setenv("PROGRAMFILES(X86)", str(tmp_path))
+    vswhere = tmp_path / "Microsoft Visual Studio" / "Installer" / "vswhere.exe"
+    executable(vswhere, f"#!/bin/sh\necho {installed}\n")
+    executable(installed / "bin" / "cl", CL)
+    # Windows writes the name of a variable as it was set.
+    environment = f"Path={installed / 'bin'}:/usr/bin:/bin\nRECORDED={recorded}\n"
+    (tmp_path / "printed").write_text(environment, "utf-16-le")
+    ask = f'#!/bin/sh\n[ "$1 $2" = "/u /c" ] && cat "$3" >{tmp_path}/asked && cat {tmp_path}/printed\n'
+    executable(tmp_path / "bin" / "cmd", ask)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    assert build.compile_module(source, source.with_suffix(".pyd")) == ""
+    assert "/LD" in recorded.read_text("utf-8").splitlines()
+    script = installed / "VC" / "Auxiliary" / "Build" / "vcvarsall.bat"
+    asked = (tmp_path / "asked").read_text("utf-8")
+    assert asked == f'@call "{script}" amd64 >nul && set\n'
+
+
+@pytest.mark.usefixtures("recorded")
+def test_windows_without_visual_studio_has_no_compiler(build, source, monkeypatch, tmp_path):
+    monkeypatch.setenv("PROGRAMFILES(X86)", str(tmp_path))
+    assert "vswhere.exe" in build.compile_module(source, source.with_suffix(".pyd"))
+    executable(tmp_path / "Microsoft Visual Studio" / "Installer" / "vswhere.exe", "#!/bin/sh\n")
+    reason = build.compile_module(source, source.with_suffix(".pyd"))
+    assert reason == "no C compiler found; install the Visual Studio Build Tools"
+    assert [*source.parent.iterdir()] == [source]
+
+
+def test_macos_leaves_symbols_of_python_undefined_and_builds_for_the_wanted_machines(
+    build, source, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(build, "SYSTEM", "darwin")
+    monkeypatch.setenv("CC", "clang -pthread")
+    monkeypatch.setenv("ARCHFLAGS", "-arch x86_64 -arch arm64")
+    command, environment = build._command(source, tmp_path / "kernel.so", ())
+    assert command[:2] == ["clang", "-pthread"]
+    link = command[command.index("-undefined") :]
+    assert link[:6] == ["-undefined", "dynamic_lookup", "-arch", "x86_64", "-arch", "arm64"]
+    assert environment is None

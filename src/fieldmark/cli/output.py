@@ -149,6 +149,10 @@ class OutputViews:
             console = Console(color_system=system, highlight=False, markup=False, emoji=False)
             if not console.is_terminal and "COLUMNS" not in os.environ:
                 console.width = _WIDTH
+            if sys.platform == "win32" and output.is_styled:
+                import colorama  # type: ignore[import-untyped] # click requires it on Windows
+
+                colorama.just_fix_windows_console()
             # The console only renders, with the size and colors of the terminal.
             console.file = text = io.StringIO()
             console.print(self.table(), crop=False)

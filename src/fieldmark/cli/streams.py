@@ -6,6 +6,7 @@ exit code is that of the run: 1 would look like a failed gate. A full disk is an
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Final, TextIO
@@ -70,7 +71,11 @@ def _write(text: str | bytes, stream: TextIO | None) -> None:
                 text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
             stream.write(text)
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        # Windows has no error of its own for a pipe that was closed.
+        closed = os.name == "nt" and error.errno == errno.EINVAL
+        if not (closed or isinstance(error, BrokenPipeError)):
+            raise
         _discard(stream)
 
 
