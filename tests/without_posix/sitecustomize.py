@@ -37,6 +37,8 @@ OF_OS = (
     "pwrite", "statvfs", "uname", "posix_fadvise", "pidfd_open", "mkfifo",
 )  # fmt: skip
 OF_SIGNAL = ("SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1", "setitimer", "alarm")
+BINARY = 0x8000
+"""The value of O_BINARY on Windows, which has no effect on Linux."""
 MOST_FILES = 256
 
 
@@ -57,9 +59,12 @@ def refuse(event: str, arguments: tuple) -> None:
         path = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes) else ""
         if path.startswith(("/proc", "/dev")) and path != os.devnull:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
-        # Only `os.open` has no mode.
-        if event == "open" and arguments[1] is None and path and stat.S_ISDIR(mode_of(path)):
-            raise PermissionError(errno.EACCES, "Permission denied", path)
+        if event == "open" and arguments[1] is None and path:  # only `os.open` has no mode
+            if stat.S_ISDIR(mode_of(path)):
+                raise PermissionError(errno.EACCES, "Permission denied", path)
+            caller = sys._getframe(1).f_globals["__name__"]
+            if caller.startswith("fieldmark.") and not arguments[2] & os.O_BINARY:
+                raise AssertionError(f"{caller} opens {path} with translated line ends")
     elif event in {"os.remove", "os.rename"}:
         for path in arguments[: 1 if event == "os.remove" else 2]:
             if is_open(path):
@@ -103,6 +108,7 @@ def disk_usage(path, statvfs=os.statvfs):
     return types.SimpleNamespace(free=found.f_bavail * found.f_frsize)
 
 
+os.O_BINARY = BINARY
 for name in OF_OS:
     delattr(os, name)
 for name in OF_SIGNAL:

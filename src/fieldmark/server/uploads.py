@@ -72,9 +72,9 @@ class Uploads:
                 (copy / each.name).write_bytes(each.text.encode("utf-8", "surrogatepass"))
         else:
             copy = self._target(side, f"{side}.jsonl")
-            with copy.open("w", encoding="ascii", newline="\n") as lines:
+            with copy.open("wb") as lines:
                 for row in source.rows or []:
-                    lines.write(json.dumps(row, allow_nan=False) + "\n")
+                    lines.write(json.dumps(row, allow_nan=False).encode("ascii") + b"\n")
         return InputSource(name=source.display_name, copy=copy, file=file)
 
     def _add_path(self, side: str, path: str) -> Path:

@@ -7,13 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
 
 from fieldmark.judges import job_object, pipes, process_tree
 from fieldmark.judges.job_object import JobObject
-from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, run_process
+from fieldmark.judges.managed_process import (
+    ManagedProcess,
+    ProcessFailure,
+    ProcessGroup,
+    run_process,
+)
 from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.process_tree import unavailable_limits
 from fieldmark.judges.program import ProcessLimits, Program
@@ -92,6 +99,60 @@ def test_line_that_a_program_writes_before_it_exits_is_read():
     with ProcessGroup() as group, ProcessPool(own, 1, group) as pool:
         found = [pool.request(b"?") for _ in range(5)]
     assert [(len(each.stdout), each.failure) for each in found] == [(500_001, None)] * 5
+
+
+class HeldPipe:
+    """The output of a program, which arrives only after it is waited for."""
+
+    def __init__(self, pipe, awaited):
+        self._pipe = pipe
+        self._awaited = awaited
+
+    def read(self, size):
+        assert self._awaited.wait(TIMEOUT)
+        return self._pipe.read(size)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._pipe.close()
+
+
+@pytest.fixture
+def held(copied_pipes, monkeypatch):
+    """Return a function that holds the outputs with these numbers until the end of a program."""
+
+    def hold(numbers, is_over):
+        awaited = threading.Event()
+        output_pipe, step, calls = pipes.output_pipe, ManagedProcess._step, count()
+
+        def held_pipe(pipe):
+            return output_pipe(HeldPipe(pipe, awaited) if next(calls) in numbers else pipe)
+
+        def step_at_the_end(process, deadline):
+            if is_over(process):
+                awaited.set()
+            step(process, deadline)
+
+        monkeypatch.setattr(pipes, "output_pipe", held_pipe)
+        monkeypatch.setattr(ManagedProcess, "_step", step_at_the_end)
+
+    return hold
+
+
+def test_line_that_is_still_copied_when_its_program_has_exited_is_awaited(held):
+    held({0}, lambda process: process._tree.exited())
+    own = program(*PYTHON, "-c", "input(); print('x')", long_lived=True, linger=TIMEOUT)
+    with ProcessGroup() as group, ProcessPool(own, 1, group) as pool:
+        assert pool.request(b"?").stdout == b"x\n"
+        assert group._started == 1
+
+
+def test_errors_that_are_still_copied_when_a_program_has_ended_are_awaited(held):
+    held({1}, lambda process: process._ended)
+    code = "import sys; sys.stderr.write('late')"
+    assert run(program(*PYTHON, "-c", code, linger=TIMEOUT)).stderr == "late"
 
 
 @pytest.mark.usefixtures("copied_pipes")

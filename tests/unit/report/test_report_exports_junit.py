@@ -164,3 +164,17 @@ def test_an_interrupted_run_leaves_no_file(path: Path) -> None:
 def test_an_unwritable_path_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot write"), JunitFile(tmp_path / "no" / "x", "a"):
         pass
+
+
+def test_line_ends_are_the_same_on_all_systems(tmp_path, monkeypatch):
+    """Windows would translate them in a file that is opened without `newline`."""
+    opened, used = Path.open, []
+
+    def record(path, mode="r", **options):
+        used.append((mode, options.get("newline")))
+        return opened(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", record)
+    with JunitFile(tmp_path / "junit.xml", "suite") as file:
+        file.add("case", Verdict.PASS, "", ())
+    assert used == [("w", "\n")]
