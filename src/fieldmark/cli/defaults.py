@@ -201,7 +201,8 @@ class Defaults(Mapping[str, Mapping[str, object]]):
             return text
         root = os.path.realpath(os.path.dirname(self.file))  # noqa: PTH120
         path = os.path.realpath(os.path.join(root, text))  # noqa: PTH118
-        if os.path.commonpath((root, path)) != root:
+        # On Windows, paths on two drives have no common path, so the names are compared.
+        if not os.path.join(path, "").startswith(os.path.join(root, "")):  # noqa: PTH118
             raise _error(self.file, f"{key}: {text!r} is outside of the directory of the file")
         return os.path.relpath(path)
 
