@@ -83,4 +83,6 @@ def test_compiled_wheels_of_a_release(tools, system, architecture, kinds):
 
 def test_release_matrix_covers_all_architectures():
     workflow = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
-    assert "os: [ubuntu-latest, ubuntu-24.04-arm, macos-15-intel, macos-latest]" in workflow
+    systems = ["ubuntu-latest", "ubuntu-24.04-arm", "macos-15-intel", "macos-latest"]
+    systems += ["windows-latest", "windows-11-arm"]
+    assert f"os: [{', '.join(systems)}]" in workflow

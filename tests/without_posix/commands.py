@@ -129,7 +129,8 @@ def import_all() -> int:
     found = [
         each.name
         for each in pkgutil.walk_packages(fieldmark.__path__, "fieldmark.")
-        if not each.name.endswith("__main__")
+        # The SDK of MCP needs fcntl, except on Windows.
+        if not each.name.endswith(("__main__", "fieldmark.mcp.serving"))
     ]
     for name in found:
         importlib.import_module(name)

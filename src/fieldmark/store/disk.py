@@ -50,7 +50,7 @@ class Disk:
         file = os.open(path, os.O_WRONLY | BINARY)
         try:
             os.lseek(file, at, os.SEEK_SET)
-            self.write(file, content)
+            os.write(file, content)
             os.fsync(file)
         finally:
             os.close(file)
