@@ -72,13 +72,15 @@ def test_core_install_is_not_larger_than_documented(core):
         ("linux", "aarch64", ["manylinux", "musllinux"]),
         ("macos", "x86_64", ["macosx"]),
         ("macos", "arm64", ["macosx"]),
+        ("windows", "AMD64", ["win"]),
+        ("windows", "ARM64", ["win"]),
     ],
 )
 def test_compiled_wheels_of_a_release(tools, system, architecture, kinds):
     words = ["--platform", system, "--archs", architecture, "--print-build-identifiers", ROOT]
     identifiers = run(tools / "cibuildwheel", *words).split()
     versions = ["cp311", "cp312", "cp313", "cp314"]
-    assert identifiers == [f"{v}-{kind}_{architecture}" for kind in kinds for v in versions]
+    assert identifiers == [f"{v}-{kind}_{architecture.lower()}" for kind in kinds for v in versions]
 
 
 def test_release_matrix_covers_all_architectures():
