@@ -39,6 +39,10 @@ def _decimal(value: JsonValue) -> Decimal | None:
     return None if number is None else Decimal(str(number))
 
 
+def _is_wordy(value: JsonValue) -> bool:
+    return isinstance(value, str) and _WORDY.match(value[:_MAX_LENGTH]) is not None
+
+
 _Form = TypeVar("_Form")
 
 
@@ -110,7 +114,7 @@ class _TextForms:
     @_computed
     def is_wordy(self) -> bool:
         """Whether the value is ASCII text without digits, so neither a date nor a number."""
-        return isinstance(self.value, str) and _WORDY.match(self.text) is not None
+        return _is_wordy(self.value)
 
     @_computed
     def number(self) -> Decimal | None:
@@ -453,6 +457,8 @@ def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
     >>> scale_factor("12.50", 1250), scale_factor(1250, "12.5"), scale_factor(12, 13)
     (Decimal('1E+2'), Decimal('0.01'), None)
     """
+    if _is_wordy(expected):
+        return None
     digits = _significant_digits(expected)
     if not digits or digits != _significant_digits(candidate):
         return None  # much faster than reading most wrong numbers
@@ -475,4 +481,6 @@ def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
     >>> is_date_swapped("2024-03-02", "2024-02-03"), is_date_swapped("2024-03-02", "2024-03-03")
     (True, False)
     """
+    if not isinstance(expected, str) or _is_wordy(expected):
+        return False  # as most values are
     return _is_date_swapped(_TextForms(expected), _TextForms(candidate))
