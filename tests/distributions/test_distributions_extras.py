@@ -58,6 +58,7 @@ def folder(core, tmp_path_factory):
         ("llm", ("eval", "chat.eval.yaml")),
         ("llm", ("eval", "http.eval.yaml")),
         ("locales", (*SCORE, "--rules", "date.yaml")),
+        ("mcp", ("mcp",)),
         ("phone", (*SCORE, "--rules", "phone.yaml")),
         ("ray", (*SCORE, "--engine", "ray")),
         ("remote", ("score", "s3://bucket/t.jsonl", "p.jsonl")),
@@ -95,7 +96,7 @@ def test_doctor_names_all_extras(core, folder):
     assert extras == {
         f"extra {name}": f'pip install "fieldmark[{name}]"'
         for name in (
-            "geometry", "llm", "locales", "pdf", "phone", "ray", "remote", "semantic", "server",
-            "tables",
+            "geometry", "llm", "locales", "mcp", "pdf", "phone", "ray", "remote", "semantic",
+            "server", "tables",
         )
     }  # fmt: skip
