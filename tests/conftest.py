@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +25,9 @@ settings.register_profile("dev", STEADY, max_examples=30)
 settings.register_profile("ci", STEADY, max_examples=50, derandomize=True, database=None)
 settings.register_profile("prove", STEADY, max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
+
+# Scripts of tests run with this interpreter; launchers such as that of pyenv take longer than they do.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 # Background jobs of a shell ignore interrupts, and so would the processes that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

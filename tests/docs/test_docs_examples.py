@@ -24,12 +24,7 @@ from waiting import TIMEOUT
 
 SAMPLE = ROOT / "src" / "fieldmark" / "sample"
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ENVIRONMENT = {
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    "NO_COLOR": "1",
-    "COLUMNS": "100",
-    "PYTHONUTF8": "1",
-}
+ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100", "PYTHONUTF8": "1"}
 SHELL_SYNTAX = re.compile(r"[|&;<>$`*?~#!]")
 MODULES = [
     module.name

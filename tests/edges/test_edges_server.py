@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 
 from proving import PROVING
-from published.command_line import COMMAND, ENVIRONMENT, fieldmark
+from published.command_line import COMMAND, ENVIRONMENT
 from unit.server.live_server import (
     NO_CERTIFICATES,
     PREDICTIONS,
@@ -102,9 +102,9 @@ def test_token_is_only_in_the_printed_address(tmp_path):
         pytest.param(["--workspace", "none"], "does not exist", id="missing-workspace"),
     ],
 )  # fmt: skip
-def test_invalid_options_are_reported_without_a_traceback(tmp_path, options, message):
-    (tmp_path / "rules.yaml").write_text("scope: union\nsurprise: 1\n", "utf-8")
-    done = fieldmark("serve", "--port", "0", "--no-browser", *options, cwd=tmp_path)
+def test_invalid_options_are_reported_without_a_traceback(folder, command, options, message):
+    (folder / "rules.yaml").write_text("scope: union\nsurprise: 1\n", "utf-8")
+    done = command("serve", "--port", "0", "--no-browser", *options)
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
