@@ -20,6 +20,8 @@ PRIVATE := (^|[^[:alnum:]_.])/(work/(main|shared)|root/|home/[[:alnum:]_]+/|User
 BORROWED := ':!tests/data' ':!tests/golden' ':!src/fieldmark/sample' ':!LICENSE'
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Images of containers often set it, and then each process of a test compiles all modules again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help
 help: ## List all targets

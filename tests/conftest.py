@@ -6,8 +6,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,9 +26,23 @@ settings.register_profile("ci", STEADY, max_examples=50, derandomize=True, datab
 settings.register_profile("prove", STEADY, max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
+# Scripts of tests run with this interpreter; launchers such as that of pyenv take longer than they do.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
 # Background jobs of a shell ignore interrupts, and so would the processes that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect the tests without garbage collections, which would search all of them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()  # tests are not searched later either
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -54,7 +55,7 @@ _AIM = """(() => {
 _MISSED = "(() => { window.testAim?.end(); return Boolean(window.testAim?.missed); })()"
 AXE = Path(__file__).resolve().parents[2] / ".venv/node_modules/axe-core/axe.min.js"
 _VIOLATIONS = (
-    "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+    "axe.run(document, {resultTypes: ['violations'], {only}}).then((result) => result.violations"
     ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
     ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
 )
@@ -288,11 +289,12 @@ class Page:
         self.send("Emulation.setEmulatedMedia", media=medium, features=features)
         self.settle()
 
-    def violations(self) -> object:
-        """Return the serious violations of accessibility rules, as axe finds them."""
+    def violations(self, rules: Sequence[str] = ()) -> object:
+        """Return the serious violations of accessibility rules, or of these, as axe finds them."""
         assert AXE.is_file(), "axe is required: npm install --prefix .venv --no-save axe-core"
         self.run(AXE.read_text("utf-8") + ";0")
-        return self.run(_VIOLATIONS)
+        only = f"runOnly: {json.dumps(rules)}" if rules else ""
+        return self.run(_VIOLATIONS.replace("{only}", only))
 
     def screenshot(self, path: Path, *, whole: bool = False) -> bytes:
         """Save a screenshot and return its content."""

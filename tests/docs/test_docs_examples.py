@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import io
 import os
 import pkgutil
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
@@ -16,17 +19,13 @@ import pytest
 
 import fieldmark
 from docs.pages import ROOT, Block, blocks, named, pages
+from fieldmark.cli.main import main
 from waiting import TIMEOUT
 
 SAMPLE = ROOT / "src" / "fieldmark" / "sample"
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ENVIRONMENT = {
-    **os.environ,
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    "NO_COLOR": "1",
-    "COLUMNS": "100",
-    "PYTHONUTF8": "1",
-}
+ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100", "PYTHONUTF8": "1"}
+SHELL_SYNTAX = re.compile(r"[|&;<>$`*?~#!]")
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(fieldmark.__path__, "fieldmark.")
@@ -40,6 +39,8 @@ def directory(tmp_path, monkeypatch):
     for data in SAMPLE.glob("*.jsonl"):
         shutil.copy(data, tmp_path)
     monkeypatch.chdir(tmp_path)
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
     return tmp_path
 
 
@@ -52,29 +53,52 @@ def doctested(source: str, name: str, line: int, namespace: dict[str, object]) -
     return "".join(report)
 
 
+def run_here(command: str) -> tuple[int, str] | None:
+    """Run fieldmark in this process; return its exit code and output, or None if a shell is needed."""
+    words = shlex.split(command)
+    if words[0] != "fieldmark" or SHELL_SYNTAX.search(command):
+        return None
+    with (
+        io.TextIOWrapper(io.BytesIO(), "utf-8") as output,
+        Path(os.devnull).open(encoding="utf-8") as nothing,
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(output),
+        redirect_stderr(output),
+    ):
+        patch.setattr(sys, "argv", words)
+        patch.setattr(sys, "stdin", nothing)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), output.buffer.getvalue().decode()
+
+
+def run_in_shell(command: str, directory: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=directory,
+        text=True,
+        encoding="utf-8",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=TIMEOUT,
+    )
+    return done.returncode, done.stdout
+
+
 def console(block: Block, directory: Path) -> None:
     """Run each command of a block and compare its output with the page."""
     commands = block.commands()
     for position, (command, shown) in enumerate(commands, start=1):
         last = position == len(commands)
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=directory,
-            env=ENVIRONMENT,
-            text=True,
-            encoding="utf-8",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=TIMEOUT,
-        )
-        assert done.returncode == int((last and block.option("exit")) or 0), done.stdout
+        code, output = run_here(command) or run_in_shell(command, directory)
+        assert code == int((last and block.option("exit")) or 0), output
         if shown.strip():
             matches = doctest.OutputChecker().check_output(
-                shown.rstrip() + "\n", done.stdout.rstrip() + "\n", OPTIONS
+                shown.rstrip() + "\n", output.rstrip() + "\n", OPTIONS
             )
-            assert matches, f"$ {command}\n{done.stdout}"
+            assert matches, f"$ {command}\n{output}"
 
 
 def run_page(text: str, name: str, directory: Path) -> None:
@@ -109,6 +133,10 @@ def test_examples_of_a_module(name, directory):
         pytest.param("```python\n>>> 1 + 1\n3\n```\n", id="wrong-result"),
         pytest.param("```python\n1 +\n```\n", id="code-that-does-not-compile"),
         pytest.param("```console\n$ echo yes\nno\n```\n", id="wrong-output"),
+        pytest.param(
+            "```console\n$ fieldmark --version\nno\n```\n", id="wrong-output-of-fieldmark"
+        ),
+        pytest.param("```console\n$ fieldmark show missing\n```\n", id="failing-fieldmark"),
         pytest.param("```console\n$ ls missing.json\n```\n", id="failing-command"),
         pytest.param(
             "```console exit=1\n$ echo fine\n```\n", id="expected-failure-does-not-happen"

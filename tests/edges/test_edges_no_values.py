@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from fieldmark.judges.rate_limiter import Clock
 MARK = "xyzzy"
 """Part of every text in the documents; no path, id or setting contains it."""
 NUMBER = 918273
+LEAK = re.compile(f"{MARK}|{NUMBER}", re.IGNORECASE)
 EXPECTED = {
     "name": f"Ada {MARK}1",
     "when": f"3 May 2021 {MARK}2",
@@ -139,10 +141,7 @@ def inputs(folder, monkeypatch):
 
 def leaks(text):
     """Return where values of documents occur in a text."""
-    lower = text.lower()
-    places = [
-        at for mark in (MARK, str(NUMBER)) for at in range(len(lower)) if lower.startswith(mark, at)
-    ]
+    places = [found.start() for found in LEAK.finditer(text)]
     return [text[max(0, at - 80) : at + 30] for at in places[:3]]
 
 

@@ -163,10 +163,10 @@ def test_second_writer_is_rejected_with_the_owner(data):
         pytest.param([], "TRUTH is required, unless --resume is given", id="empty"),
     ],
 )
-def test_runs_that_cannot_be_resumed(data, arguments, message):
-    code, _, err = run("score", *arguments)
-    assert code == 2
-    assert message in err
+def test_runs_that_cannot_be_resumed(command, arguments, message):
+    done = command("score", *arguments)
+    assert done.code == 2
+    assert message in done.err
 
 
 def test_full_disk_is_an_error_and_loses_no_rows(data):

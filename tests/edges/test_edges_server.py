@@ -17,8 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 
 from proving import PROVING
-from published.command_line import COMMAND, ENVIRONMENT, fieldmark
-from unit.server.live_server import PREDICTIONS, TRUTH, read_only_server, write_jsonl  # noqa: F401
+from published.command_line import COMMAND, ENVIRONMENT
+from unit.server.live_server import (
+    NO_CERTIFICATES,
+    PREDICTIONS,
+    TRUTH,
+    read_only_server,  # noqa: F401
+    write_jsonl,
+)
 from waiting import TIMEOUT, eventually
 
 ADDRESS = re.compile(r"http://\S+\?token=([\w-]{43})")
@@ -96,9 +102,9 @@ def test_token_is_only_in_the_printed_address(tmp_path):
         pytest.param(["--workspace", "none"], "does not exist", id="missing-workspace"),
     ],
 )  # fmt: skip
-def test_invalid_options_are_reported_without_a_traceback(tmp_path, options, message):
-    (tmp_path / "rules.yaml").write_text("scope: union\nsurprise: 1\n", "utf-8")
-    done = fieldmark("serve", "--port", "0", "--no-browser", *options, cwd=tmp_path)
+def test_invalid_options_are_reported_without_a_traceback(folder, command, options, message):
+    (folder / "rules.yaml").write_text("scope: union\nsurprise: 1\n", "utf-8")
+    done = command("serve", "--port", "0", "--no-browser", *options)
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
@@ -192,7 +198,11 @@ def test_concurrent_clients_get_only_their_own_results(read_only_server):  # noq
         body = {"expected": document, "candidate": other, "view": True}
         headers = {"Authorization": f"Bearer {read_only_server.options.secrets.token}"}
         response = httpx.post(
-            f"{read_only_server.url}/api/evaluate", json=body, headers=headers, timeout=TIMEOUT
+            f"{read_only_server.url}/api/evaluate",
+            json=body,
+            headers=headers,
+            timeout=TIMEOUT,
+            verify=NO_CERTIFICATES,
         )
         found = set(re.findall(r"marker-[0-9]{4}-[0-9a-f]{8}", response.text))
         return response.status_code, found == {marker}, response.json()["result"]["counts"]["fp"]
