@@ -309,7 +309,15 @@ def _is_truncated(expected: _TextForms, candidate: _TextForms) -> bool:
     return _SHORTEST <= len(start) < len(expected.stripped) and expected.stripped.startswith(start)
 
 
+def _has_same_words(expected: _TextForms, candidate: _TextForms) -> bool:
+    if len(expected.letters) != len(candidate.letters):
+        return False
+    return expected.words == candidate.words and len(expected.words) > 1
+
+
 def _has_similar_characters(expected: _TextForms, candidate: _TextForms) -> bool:
+    if len(expected.bare) != len(candidate.bare):
+        return False
     if expected.number is not None and candidate.number is not None:
         return False
     read = expected.bare.translate(_SIMILAR_CHARACTERS)
@@ -375,7 +383,7 @@ _TABLE: Final[tuple[tuple[_Matches, str, str, str], ...]] = (
     (lambda expected, candidate: expected.letters == candidate.letters != "",
      "punctuation", "different punctuation",
      "Ask for the text exactly as printed, or remove punctuation after extraction."),
-    (lambda expected, candidate: expected.words == candidate.words and len(expected.words) > 1,
+    (_has_same_words,
      "word_order", "same words in a different order",
      "Specify the order of the parts, such as given name first."),
     (_is_truncated, "truncated", "truncated text",
@@ -430,6 +438,8 @@ _NEEDED: Final = {
 }
 """What an expected value must have for a pattern to match; otherwise, it is not tried."""
 _ROWS: Final = [(_NEEDED.get(name), matches, name) for matches, name, _, _ in _TABLE]
+_WORDY_ROWS: Final = [row for row in _ROWS if row[0] is None]
+"""The rows for a text without digits, which is neither a date nor a number."""
 
 BY_NAME: Final = {
     name: Pattern(name=name, title=title, hint=hint)
@@ -445,7 +455,7 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
     ('date_swapped', 'thousands_separator')
     """
     first, second = _TextForms(expected), _TextForms(candidate)
-    for needed, matches, name in _ROWS:
+    for needed, matches, name in _WORDY_ROWS if first.is_wordy else _ROWS:
         if (needed is None or getattr(first, needed)) and matches(first, second):
             return name
     return "different"

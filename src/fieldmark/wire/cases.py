@@ -356,16 +356,18 @@ class CaseDecoder:
     def _case(self, like: Case, case_id: str, line: bytes, end: int) -> Case:
         """Return a case with its documents, which begin at the end of its record."""
         second = line.find(_CANDIDATE, end)
-        texts = [line[end + len(_EXPECTED) : second if second >= 0 else -len(_ROW_END)]]
-        if second >= 0:
-            texts.append(line[second + len(_CANDIDATE) : -len(_ROW_END)])
+        if second < 0:
+            truth, answer = line[end + len(_EXPECTED) : -len(_ROW_END)], None
+        else:
+            truth = line[end + len(_EXPECTED) : second]
+            answer = line[second + len(_CANDIDATE) : -len(_ROW_END)]
         if not self._parse:
-            expected = kernel.document(texts[0])
-            candidate = kernel.document(texts[1]) if second >= 0 else MISSING
+            expected = kernel.document(truth)
+            candidate = MISSING if answer is None else kernel.document(answer)
             if expected is not None and candidate is not None:
                 return Case(case_id, None, MISSING, *like[3:8], (expected, candidate))
-        documents = [*map(read_json, texts)]
-        return Case(case_id, documents[0], documents[1] if second >= 0 else MISSING, *like[3:8])
+        parsed = MISSING if answer is None else read_json(answer)
+        return Case(case_id, read_json(truth), parsed, *like[3:8])
 
 
 def case_from_json(
