@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -85,7 +85,7 @@ class MistakeClusters:
 
     def __init__(self) -> None:
         self._found: dict[str, MistakeCluster] = {}
-        self.by_attribute: dict[str, Counter[str]] = {}
+        self.by_attribute: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, read: CaseMistakes) -> list[FoundMistake]:
         """Add and return the mistakes of one case."""
@@ -106,8 +106,6 @@ class MistakeClusters:
                 cluster = self._found[name] = MistakeCluster(BY_NAME[name])
             cluster.number += 1
             cluster.attributes[attribute] += 1
-            if attribute not in self.by_attribute:
-                self.by_attribute[attribute] = Counter()
             self.by_attribute[attribute][name] += 1
             if cluster.wants_example(case.id):
                 cluster.examples.append(
@@ -169,7 +167,7 @@ def _shifted(read: CaseMistakes) -> set[str]:
     """
     found: set[str] = set()
     document = read.documents[0]
-    if document is MISSING:
+    if document is MISSING or not read.outcomes.items:  # no lists
         return found
     by_list: dict[str, list[Mistake]] = {}
     for mistake in read.mistakes:
