@@ -1,6 +1,6 @@
 """MkDocs hooks: the site has the layout of the repository, so that links work in both.
 
-Pages are all of `docs/`, and every file or directory outside of it that a page links to. Comments
+Pages are all of `docs/`, and every file or directory outside of it that a page links to. Lines with
 `<!-- generated: NAME -->` are replaced by the reference that is generated from the code. `llms.txt`
 lists the pages of the navigation, and the Markdown of every page is next to its HTML.
 """
@@ -28,7 +28,8 @@ _FENCE: Final = re.compile(r"^(?P<start> *`{3,}\w+)(?P<words>[^`\n]*)$", re.MULT
 _CODE: Final = re.compile(r"^( *)(`{3,})[^`\n]*\n.*?^\1\2 *$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _DOCTEST: Final = re.compile(r"^(>>> .*(?:\n.+)*)", re.MULTILINE)
 _LINK: Final = re.compile(r"\]\(<?([^)\s>#]+)")
-_MARKER: Final = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+_MARKER: Final = re.compile(r"^.*<!-- generated: (\w+) -->$", re.MULTILINE)
+"""Before the comment is what readers of the repository see."""
 _PIPED: Final = re.compile(r"`[^`\n]*\\\|[^`\n]*`(?=.*\|$)", re.MULTILINE)
 """Code in a table that contains escaped bars, which Python-Markdown takes literally."""
 _LOADED: Final = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"']?(?:https?:)?//")

@@ -135,7 +135,7 @@ def test_run_page_links_to_cases_and_a_case_shows_the_field(app):
     assert page.run("document.querySelector('.highlighted').dataset.attribute") == "items[].amount"
     page.wait("document.querySelector('.explanation')")
     assert "1 false positive, 1 false negative" in page.text(".explanation")
-    assert "items[]: expected 2, predicted 2" in page.text(".explanation")
+    assert "items[]: expected [1], predicted [1]" in page.text(".explanation")
     page.click("[data-path=state] a.field-link")
     page.wait("document.querySelector('.highlighted').dataset.path === 'state'")
     page.wait("document.querySelector('.explanation')?.innerText.includes('match')")

@@ -429,7 +429,10 @@ def test_names_of_runs(runs, command):
 def test_an_ambiguous_name_is_rejected(runs, command):
     for name in ("go", "good-2"):
         fm.score(TRUTH, rows(10), out=runs / name)
-    assert "'g' is ambiguous: 3 runs" in command("diff", "bad", "g").err
+    assert (
+        "'g' is ambiguous: 3 runs in runs start with it (go, good, good-2)"
+        in command("diff", "bad", "g").err
+    )
     assert command("diff", "bad", "go", "-q", "--force").code == 0
 
 

@@ -31,7 +31,7 @@ GOOD = b'{"id": "a", "expected": {"total": 1, "vendor": "Acme"}}\n'
             "t.jsonl", GOOD.decode().encode("utf-16"), "looks like UTF-16; save it as UTF-8",
             id="another-encoding",
         ),
-        pytest.param("t.jsonl.gz", b"plain", "t.jsonl.gz: cannot read file: ", id="not-compressed"),
+        pytest.param("t.jsonl.gz", b"plain", "t.jsonl.gz: not a gzip file, or a damaged one", id="not-compressed"),
         pytest.param(
             "t.jsonl.gz", gzip.compress(GOOD)[:20], "t.jsonl.gz: cannot read file: ", id="truncated-gzip"
         ),
@@ -228,6 +228,23 @@ def test_infer_overwrites_a_file_only_with_force(folder, command, name):
     assert "fields:" in path.read_text("utf-8")
 
 
+def test_infer_warns_on_standard_error_too_with_the_options_of_the_command_line(folder, command):
+    (folder / "other.jsonl").write_text('{"id": "no such id", "a": 1}\n')
+    done = command("infer", "truth.jsonl", "other.jsonl")
+    warning = next(line for line in done.err.splitlines() if "no rows paired" in line)
+    assert warning.startswith("fieldmark: warning: ")
+    assert warning.endswith('pair rows by position with --id ""')
+    assert f"# {warning.removeprefix('fieldmark: ')}" in done.out.splitlines()
+
+
+def test_quiet_score_says_that_the_rules_ignore_every_field(folder, command):
+    (folder / "none.yaml").write_text("defaults: {match: ignore}")
+    done = command(
+        "score", "truth.jsonl", "candidate.jsonl", "--rules", "none.yaml", "--no-save", "-q"
+    )
+    assert done.err == "fieldmark: nothing was compared: the rules ignore every field\n"
+
+
 def test_all_problems_of_a_rules_file_are_listed(folder, command):
     (folder / "rules.yaml").write_text(
         "scop: union\nfields:\n  - {path: a, match: fuzy}\n  - {path: b, match: fuzzy, threshold: 3}\n"
@@ -282,7 +299,7 @@ def test_ambiguous_rows_are_rejected_with_the_extra_key(command, folder):
     assert done.code == 2
     assert done.err == (
         "fieldmark: both.jsonl: rows contain 'expected' and 'candidate' but also 'foo'; "
-        "set the expected and candidate keys\n"
+        "name their keys with --expected and --candidate\n"
     )
     named = command(
         "score", "both.jsonl", "--no-save", "--expected", "expected", "--candidate", "candidate"

@@ -231,6 +231,13 @@ def test_cases_of_an_eval_file_are_tests(run, pytester):
     assert not (pytester.path / "runs").exists()
 
 
+def test_case_whose_evaluator_fails_without_a_wrong_field_names_the_evaluator(run, pytester):
+    rules = "rules: {total: {match: numeric_tolerance, tolerance: 1}}\n"
+    pytester.makefile(".eval.yaml", invoices=EVAL.replace("gates:", f"{rules}gates:"))
+    done = run("invoices.eval.yaml")
+    done.stdout.fnmatch_lines(["partial: 1 of 1 evaluator did not pass, score 0.500"])
+
+
 def test_known_mistakes_of_cases_are_accepted_but_gates_still_count(run, pytester):
     pytester.makefile(".eval.yaml", invoices=EVAL)
     run("--fieldmark-update", "invoices.eval.yaml").assert_outcomes(passed=2, failed=1)

@@ -229,7 +229,7 @@ def prepare_rules(
     if summary.confidence is None and settings.confidence is not None:
         raise ConfigError.of(
             "confidence: the run has no confidences",
-            hint="score the inputs again with confidence=True (--confidence)",
+            hint="score the inputs again with --confidence (in Python: confidence=True)",
         )
     return prepared, stream
 

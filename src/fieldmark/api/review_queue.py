@@ -187,7 +187,7 @@ def queue_of(
         hint = "choose other runs over the same cases"
         raise ConfigError.of("disagreement needs at least two runs", hint=hint)
     if queue is Queue.CONFIDENCE and stored.complete_summary.confidence is None:
-        hint = "score again with confidence=True (--confidence)"
+        hint = "score again with --confidence (in Python: confidence=True)"
         raise ConfigError.of("the run has no confidences", hint=hint)
     found = _Collected(number, attribute)
     _COLLECT[queue](stored, found, others, seed)

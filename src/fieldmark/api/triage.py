@@ -66,7 +66,7 @@ def thresholds(
     found = run if isinstance(run, RunResult) else stored_run(run)
     summary = found.summary if isinstance(found, RunResult) else found.complete_summary
     if summary.confidence is None:
-        hint = "score again with confidence=True (--confidence)"
+        hint = "score again with --confidence (in Python: confidence=True)"
         raise ConfigError.of("the run has no confidences", hint=hint)
     figures = _with_target(found, summary, summary.confidence, precision)
     key = precision_key(precision)

@@ -9,7 +9,13 @@ import click
 from fieldmark.api.infer import propose_rules
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import check_single_stdin, force_option, input_options, out_option
-from fieldmark.cli.output import check_overwrite, print_message, write_file_or_stdout
+from fieldmark.cli.output import (
+    check_overwrite,
+    print_message,
+    rethrow_with_options,
+    with_options,
+    write_file_or_stdout,
+)
 from fieldmark.data.inputs import Inputs
 
 __all__ = ["command"]
@@ -40,7 +46,11 @@ def command(
     """
     check_single_stdin(truth, candidate)
     check_overwrite(out, force=force)
-    proposed = propose_rules(truth, candidate, inputs)
+    with rethrow_with_options():
+        proposed = propose_rules(truth, candidate, inputs)
     if proposed.is_from_schema:
         print_message(f"{truth} is read as a JSON Schema; to read it as data, use --rows document")
+    proposed.warnings = tuple(map(with_options, proposed.warnings))
+    for warning in proposed.warnings:
+        print_message(warning, prefix="fieldmark: warning: ")
     write_file_or_stdout(str(proposed), out, "rules")

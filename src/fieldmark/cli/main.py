@@ -64,7 +64,7 @@ GROUPS: Final = {
         "merge": ("merge", "Merge the results of all partitions into a run."),
     },
     "Files and tools": {
-        "init": ("init", "Create a starter project with data, rules, an eval file and a test."),
+        "init": ("init", "Create a starter project with data, rules, an eval file and a workflow."),
         "validate": ("validate", "Check eval, rules and strategy files."),
         "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
         "import": ("import_", "Convert eval files of other tools."),

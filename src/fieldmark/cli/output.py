@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
 from fieldmark.cli.streams import print_message, write_stdout
-from fieldmark.errors import ConfigError, StorageError
+from fieldmark.errors import ConfigError, DataError, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.values.escape import visible
 
@@ -36,6 +36,7 @@ __all__ = [
     "print_message",
     "print_run",
     "rethrow_with_options",
+    "with_options",
     "write_file",
     "write_file_or_stdout",
     "write_stdout",
@@ -176,14 +177,20 @@ def with_options(warning: str) -> str:
     """
     warning = _FLAG.sub(r"--\1", warning)
     warning = _SET_KEY.sub(lambda found: f"use --{found[1]}{found[2] or ''}", warning)
+    warning = warning.replace(
+        "set the expected and candidate keys", "name their keys with --expected and --candidate"
+    )
     return warning.replace("with an empty id key", 'with --id ""')
 
 
 @contextmanager
 def rethrow_with_options() -> Iterator[None]:
-    """Let the hints of configuration errors name the options of the command line."""
+    """Let the hints of errors name the options of the command line."""
     try:
         yield
+    except DataError as error:
+        error.args = (with_options(str(error)),)
+        raise
     except ConfigError as error:
         problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
         raise ConfigError(problems) from error

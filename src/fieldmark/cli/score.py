@@ -157,7 +157,7 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     if given["find_slices"]:
         # Metadata is only read if it is used.
         options = replace(options, inputs=replace(options.inputs, context=True))
-    with show_progress(given["output"]) as progress:
+    with rethrow_with_options(), show_progress(given["output"]) as progress:
         # Reading the cases of the result, unlike observing them, leaves workers possible.
         keep_cases = given["find_slices"] or annotations is not None
         run = score_with(options, progress=progress, keep_cases=keep_cases)

@@ -384,7 +384,8 @@ def read_by_path(
         if isinstance(word, dict) and leaf.entries:
             if "path" in leaf.entries:
                 message = "'path' is not allowed in a mapping of paths"
-                context.add(message, leaf.key_location("path"))
+                hint = did_you_mean(path.partition("[")[0], RULES_KEYS.names)
+                context.add(message, leaf.key_location("path"), hint)
             rules.append(_rule(path, location, leaf, context, defaults))
             continue
         if not isinstance(word, str):

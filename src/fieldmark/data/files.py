@@ -245,4 +245,8 @@ def read_whole(opened: InputFile, limit: int) -> bytes:
 
 def read_error(name: str, error: Exception) -> DataError:
     """Return the error for a failure while reading, such as a truncated gzip file."""
+    import gzip
+
+    if isinstance(error, gzip.BadGzipFile):
+        return DataError("not a gzip file, or a damaged one", Location(name))
     return DataError(f"cannot read file: {error}", Location(name))

@@ -41,6 +41,9 @@ def mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
     unknown = [each for each in mistakes if each.path not in known]
     few = "is" if len(mistakes) == 1 else "are"
     head = f"{len(mistakes)} of {plural(compared, 'field')} {few} wrong"
+    failed = sum(each.score.verdict is not Verdict.PASS for each in case.evaluator_results)
+    if failed and not mistakes:  # evaluators have their own rules
+        head = f"{failed} of {plural(len(case.evaluator_results), 'evaluator')} did not pass"
     lines = [f"{head}, score {score_text(case.score, vacuous=case.vacuous)}"]
     if case.input != "ok":
         note = case.case.note

@@ -153,7 +153,7 @@ class RunGates:
         ]
         rated = [gate for gate in self.gates if gate.name.startswith(_CONFIDENCE)]
         if rated and settings.confidence is None:
-            hint = "read them with confidence=True (--confidence), or set confidence in the rules"
+            hint = "read them with --confidence (in Python: confidence=True) or by the rules"
             message = f"{rated[0].name!r} requires the confidences of predictions"
             raise ConfigError.of(message, hint=hint)
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]

@@ -285,6 +285,9 @@ def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> 
         for side in (1, 2)
     )
     warnings: list[str] = []
+    outcomes = {FACTS[each].outcome for own in facts.values() for each in own}
+    if outcomes == {Outcome.IGNORED}:
+        warnings.append("nothing was compared: the rules ignore every field")
     if read and expected and not candidate:
         warnings.append(f"no prediction has any of the expected fields ({_first_few(expected)})")
     elif read and expected and set(expected).isdisjoint(candidate):

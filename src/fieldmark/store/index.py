@@ -50,6 +50,7 @@ _ORDER: Final = attrgetter("sequence", "started_at")
 _State: TypeAlias = list[int]
 """The modification time and size of the manifest, summary, results and notes, in this order."""
 _ABSENT: Final = (-1, -1)
+_MAX_NAMED: Final = 5
 
 
 def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
@@ -107,8 +108,12 @@ def find_run(
     if len(matches) == 1:
         return Path(root) / matches[0]
     if len(matches) > 1:
-        message = f"{str(name)!r} is ambiguous: {len(matches)} runs in {root} start with it"
-        raise ConfigError.of(message)
+        shown = ", ".join(sorted(matches)[:_MAX_NAMED]) + (
+            ", …" if len(matches) > _MAX_NAMED else ""
+        )
+        raise ConfigError.of(
+            f"{str(name)!r} is ambiguous: {len(matches)} runs in {root} start with it ({shown})"
+        )
     tagged = [entry.id for entry in entries if str(name) in entry.tags]
     if tagged:
         return Path(root) / tagged[-1]

@@ -208,7 +208,7 @@ class Explanation:
 
 def _item_text(item: AlignedItem) -> str:
     ours, theirs = (
-        "none" if place is None else str(place + 1 if isinstance(place, int) else place)
+        "none" if place is None else f"[{place}]" if isinstance(place, int) else place
         for place in (item.expected, item.candidate)
     )
     similarity = "" if item.similarity is None else f", similarity {item.similarity:.4g}"

@@ -553,6 +553,7 @@ def test_missing_extra_is_one_problem_with_the_install_command(monkeypatch, modu
         pytest.param("gates: {min: {}, max_errors: 1}\nscope: union", "1:18: unknown key 'max_errors'", id="gates-of-an-eval-file"),
         pytest.param("name: FUZZY\nbio: 5", "2:6: expected a strategy, got 5", id="number-as-strategy"),
         pytest.param("name: FUZZY\nbio: {}", "2:6: expected a strategy, got an object", id="empty-object-as-strategy"),
+        pytest.param("feilds: [{path: a, match: exact}]", "1:11: 'path' is not allowed in a mapping of paths; did you mean 'fields'?", id="misspelled-fields"),
         pytest.param("total: {match: exact, path: b}", "1:23: 'path' is not allowed in a mapping of paths", id="path-in-mapping"),
         pytest.param("total: {match: exact, wieght: 2}", "1:23: unknown key 'wieght'; did you mean 'weight'?", id="misspelled-key-in-settings"),
         pytest.param("", "1:1: expected rules, got null", id="empty-file"),

@@ -28,7 +28,7 @@ function fieldFacts(nodes, above = { row: "", path: "", attribute: "", items: []
 // Give every field of a tree its path, attribute and outcome, and a link to itself.
 function describeFields(tree, nodes, link) {
   const facts = fieldFacts(nodes);
-  const named = (place) => (place === null ? "none" : typeof place === "number" ? place + 1 : place);
+  const named = (place) => (place === null ? "none" : typeof place === "number" ? `[${place}]` : place);
   for (const field of tree.querySelectorAll(".field[data-path], td[data-path]")) {
     const found = facts.get(pathOfRow(field));
     if (!found) continue;
