@@ -59,3 +59,26 @@ def test_comparing_a_pair_loads_nothing_of_runs():
     assert len([name for name in loaded if name.startswith("fieldmark")]) <= 86
     unneeded = "numpy|rapidfuzz|statistics|fractions|random|summary|layout|gates"
     assert not [name for name in loaded if re.search(rf"(^|\.)({unneeded})$", name)]
+
+
+def test_scoring_small_files_by_command_loads_only_what_it_uses(tmp_path, monkeypatch):
+    for name in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "pairs.jsonl").write_text('{"expected": {"a": 1}, "candidate": {"a": 2}}\n' * 2)
+    code = (
+        "import sys; from fieldmark.cli.main import main\n"
+        "sys.argv = ['fieldmark', 'score', 'pairs.jsonl']\n"
+        "try: main()\n"
+        "finally: print('loaded:', *sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, text=True
+    )
+    loaded = done.stdout.rpartition("loaded:")[2].split()
+    assert len([name for name in loaded if name.startswith("fieldmark")]) <= 138
+    unneeded = (
+        "csv|fractions|rapidfuzz|rich|ruamel|scipy|statistics|"
+        "fieldmark.data.remote_files|fieldmark.metrics.slices|fieldmark.report.text_tables|"
+        "fieldmark.run.remote_runs|fieldmark.store.(notes|reader)"
+    )
+    assert not [name for name in loaded if re.fullmatch(unneeded, name)]

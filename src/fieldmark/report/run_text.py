@@ -178,6 +178,8 @@ def score_tables(summary: Summary) -> tuple[list[ScoreTable], str]:
 
 def slice_tables(summary: Summary, *, top: int | None) -> Iterator[tuple[ScoreTable, str]]:
     """Yield a table for each key of slices, the weakest first, and a line below it."""
+    if not summary.slice_groups():
+        return  # most runs have no slices, and need nothing that is loaded below
     shown = slice_metrics(summary)
     has_intervals = summary.intervals is not None
     titles = [SHORT_TITLES[name] for name in shown]
