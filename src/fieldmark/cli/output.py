@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, StorageError
@@ -113,8 +113,7 @@ class OutputOptions:
         return machine or (self.quiet and self.format is OutputFormat.TABLE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputViews:
+class OutputViews(NamedTuple):
     """One result in every format, rendered only when it is printed.
 
     `plain` renders the table for a width without styles, to avoid importing rich; `None` if only
