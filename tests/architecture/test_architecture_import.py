@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -59,3 +60,29 @@ def test_comparing_a_pair_loads_nothing_of_runs():
     assert len([name for name in loaded if name.startswith("fieldmark")]) <= 86
     unneeded = "numpy|rapidfuzz|statistics|fractions|random|summary|layout|gates"
     assert not [name for name in loaded if re.search(rf"(^|\.)({unneeded})$", name)]
+
+
+def test_scoring_small_files_by_command_loads_only_what_it_uses(tmp_path):
+    for name in ("truth", "found"):
+        (tmp_path / f"{name}.jsonl").write_text('{"id": "x", "a": 1}\n{"id": "y", "a": 2}\n')
+    code = (
+        "import sys; from fieldmark.cli.main import main\n"
+        "sys.argv = ['fieldmark', 'score', 'truth.jsonl', 'found.jsonl']\n"
+        "try: main()\n"
+        "finally: print('loaded:', *sys.modules)\n"
+    )
+    # With these, also if readline sets them in this process, rich prints the table.
+    styling = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
+    environment = {name: each for name, each in os.environ.items() if name not in styling}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, check=True, text=True
+    )
+    loaded = done.stdout.rpartition("loaded:")[2].split()
+    assert len([name for name in loaded if name.startswith("fieldmark")]) <= 136
+    unneeded = (
+        "csv|fractions|rapidfuzz|rich|ruamel|scipy|statistics|"
+        "fieldmark.data.(directories|remote_files)|fieldmark.metrics.slices|"
+        "fieldmark.report.text_tables|fieldmark.run.remote_runs|fieldmark.store.(notes|reader)"
+    )
+    assert not [name for name in loaded if re.fullmatch(unneeded, name)]

@@ -150,10 +150,13 @@ def fieldmark() -> None:
 
 def main() -> None:
     """Run the command line; an error becomes a message and an exit code."""
+    # The threads that numpy starts spin for 2**26 cycles each before they sleep. No command needs
+    # them at once, and 2**4 is the least that OpenBLAS accepts.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     # Loading modules creates many objects and no garbage.
     with relaxed_gc(), _sigterm_interrupts():
         code = _run_and_report()
-    gc.freeze()  # so that they are not searched for garbage at exit
+        gc.freeze()  # so that they are not searched for garbage from here on
     sys.exit(code)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, StorageError
@@ -114,8 +114,7 @@ class OutputOptions:
         return machine or (self.quiet and self.format is OutputFormat.TABLE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputViews:
+class OutputViews(NamedTuple):
     """One result in every format, rendered only when it is printed.
 
     `plain` renders the table for a width without styles, to avoid importing rich; `None` if only
@@ -238,9 +237,6 @@ def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = 
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
-    from fieldmark.report import text_tables
-    from fieldmark.report.run_text import run_text
-
     summary = _with_own_options(run)
 
     def table() -> RenderableType:
@@ -256,14 +252,23 @@ def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = 
         return Group(view, "", slices_view(weak, top=output.top))
 
     def markdown() -> str:
-        text = text_tables.markdown_summary(summary, top=output.top)
+        from fieldmark.report.text_tables import markdown_summary
+
+        text = markdown_summary(summary, top=output.top)
         if weak is None:
             return text
         from fieldmark.report.slices_view import slices_markdown
 
         return f"{text}\n{slices_markdown(weak, top=output.top)}"
 
+    def csv() -> str:
+        from fieldmark.report.text_tables import csv_table
+
+        return csv_table(run.summary)
+
     def plain(width: int) -> str | None:
+        from fieldmark.report.run_text import run_text
+
         return run_text(summary, run.notes, top=output.top, width=width) if weak is None else None
 
     if output.hides_failures:
@@ -274,7 +279,7 @@ def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = 
         json=lambda: {**run.to_dict(), **({} if weak is None else {"weak_slices": weak.to_dict()})},
         table=table,
         markdown=markdown,
-        csv=lambda: text_tables.csv_table(run.summary),
+        csv=csv,
         plain=plain,
     ).print(output)
     if run.path is not None and not output.quiet:

@@ -66,10 +66,11 @@ class CandidateLookup(Protocol):
 
 def open_lookup(source: RowSource, blocks: Iterator[RowBlock], layout: Layout) -> CandidateLookup:
     """Return the fastest lookup that the source supports."""
-    from fieldmark.data.directories import DirectorySource
+    if not source.has_lines:
+        from fieldmark.data.directories import DirectorySource  # not needed by most files
 
-    if isinstance(source, DirectorySource):
-        return DirectoryCandidates(source, layout)
+        if isinstance(source, DirectorySource):
+            return DirectoryCandidates(source, layout)
     if source.in_memory:
         return InMemoryCandidates(source, blocks, layout)
     return StreamedCandidates(source, blocks, layout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -91,8 +91,7 @@ def open_pairs(
     return PairStream(opened, options, quotes=quotes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedFiles:
+class PairedFiles(NamedTuple):
     """Input files that can be read again, as long as they have not changed."""
 
     truth: InputLike

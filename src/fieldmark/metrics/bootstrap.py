@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
@@ -221,7 +220,9 @@ def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | No
             found.append(None)
             continue
         student = _student_quantile(NORMAL_QUANTILE, count - 1)
-        tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student)
+        # As `NormalDist.cdf`; `statistics` would be loaded for it alone.
+        normal = math.erf(-math.sqrt(count / (count - 1)) * student / math.sqrt(2))
+        tail = (1 + normal) / 2
         low, high = (_quantile(row, number, share) for share in (tail, 1 - tail))
         found.append((low - estimate, high - estimate))
     return found

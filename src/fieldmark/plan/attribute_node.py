@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.align.leaves import RuleAligner
 from fieldmark.compare.any_of import AnyOf
@@ -50,8 +49,7 @@ _WITH_PARTS: Final = frozenset({NodeMode.WALK, NodeMode.SPLIT, NodeMode.ENTRIES}
 _COMPARED: Final = _WITH_PARTS | {NodeMode.LEAF}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSettings:
+class PlanSettings(NamedTuple):
     """State shared by all nodes of a plan.
 
     `text_is_value` is true if every non-blank string is a value, because the rules declare no

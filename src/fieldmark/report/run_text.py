@@ -7,7 +7,6 @@ for a terminal, and for text that is wide or does not fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -75,8 +74,7 @@ class ScoreTable(NamedTuple):
     has_notes: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeColumn:
+class AttributeColumn(NamedTuple):
     """A column beside the names, shown in terminals of at least `min_terminal_width`."""
 
     title: str
@@ -178,6 +176,8 @@ def score_tables(summary: Summary) -> tuple[list[ScoreTable], str]:
 
 def slice_tables(summary: Summary, *, top: int | None) -> Iterator[tuple[ScoreTable, str]]:
     """Yield a table for each key of slices, the weakest first, and a line below it."""
+    if not summary.slice_groups():
+        return  # most runs have no slices, and need nothing that is loaded below
     shown = slice_metrics(summary)
     has_intervals = summary.intervals is not None
     titles = [SHORT_TITLES[name] for name in shown]

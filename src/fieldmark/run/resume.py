@@ -12,8 +12,6 @@ from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.plan import Plan
 from fieldmark.run.options import RunOptions
-from fieldmark.run.remote_runs import RunUpload
-from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
@@ -40,8 +38,12 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
         return new_run_directory(options.out, manifest)
     name, copy, path = options.out, None, Path(options.out)
     if is_url(options.out):
+        from fieldmark.run.remote_runs import RunUpload
+
         name, copy = redacted_url(options.out), RunUpload(options.out, resume=True)
         path = copy.path
+    from fieldmark.store.reader import open_run  # a new run needs none
+
     stored = open_run(path)
     if stored.status == "complete":
         hint = "start a new run in another directory"
@@ -72,6 +74,8 @@ def new_run_directory(out: str | Path, manifest: Manifest) -> RunDirectory:
     """Return the directory of a new run; a run at a URL has a local one and is uploaded."""
     if not is_url(out):
         return RunDirectory(Path(out), manifest)
+    from fieldmark.run.remote_runs import RunUpload
+
     copy = RunUpload(out, resume=False)
     return RunDirectory(copy.path, manifest, copy=copy)
 
@@ -100,6 +104,8 @@ class StoredResults:
     __slots__ = ("_held", "_own_plans", "_plan", "_rows", "_run", "attributes", "segments")
 
     def __init__(self, directory: RunDirectory, plan: Plan, own_plans: Mapping[str, Plan]) -> None:
+        from fieldmark.store.reader import open_run
+
         self._plan = plan
         self._own_plans = own_plans
         self._run = open_run(directory.path)

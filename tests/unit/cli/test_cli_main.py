@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -21,6 +22,36 @@ def test_package_runs_as_a_module():
     done = run_module("--version")
     version = f"fieldmark {VERSION} (compiled kernel)\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, version, "")
+
+
+@pytest.mark.parametrize(("given", "used"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
+def test_idle_threads_of_numpy_sleep_at_once_unless_the_user_sets_when(given, used):
+    code = (
+        "import os, sys; from fieldmark.cli.main import main\n"
+        "sys.argv = ['fieldmark', '--version']\n"
+        "try: main()\n"
+        "finally: print(os.environ['OPENBLAS_THREAD_TIMEOUT'])\n"
+    )
+    others = {name: each for name, each in os.environ.items() if not name.startswith("OPENBLAS")}
+    environment = {**others, **given}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == used
+
+
+def test_loaded_modules_are_not_searched_for_garbage_when_a_command_ends():
+    code = (
+        "import gc, sys; from fieldmark.cli.main import main\n"
+        "collections = []\n"
+        "gc.callbacks.append(lambda phase, info: collections.append(phase))\n"
+        "gc.collect(); collections.clear()\n"
+        "sys.argv = ['fieldmark', 'score', '--help']\n"
+        "try: main()\n"
+        "finally: print(collections)\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_module_returns_exit_codes():
