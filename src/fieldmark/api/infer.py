@@ -10,6 +10,8 @@ from fieldmark.api.arguments import checked
 from fieldmark.api.proposed_rules import ProposedRules
 from fieldmark.config.files import MAX_TABLE_BYTES, load_table
 from fieldmark.config.located import Located
+from fieldmark.config.proposal import proposed_rules
+from fieldmark.config.rules_file import read_rules
 from fieldmark.config.schema_rules import is_json_schema
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
@@ -49,7 +51,7 @@ def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs
 
         name = Path(schema.location.file).name
         return rules_of_located_schema(schema, f"the JSON Schema {name}")
-    inferrer = RuleInferrer()
+    inferrer = RuleInferrer(lambda rules: read_rules(proposed_rules(rules)).rules)
     truth, candidate = with_yaml(truth), with_yaml(candidate)
     stream = (
         open_truth(truth, options) if candidate is None else open_pairs(truth, candidate, options)

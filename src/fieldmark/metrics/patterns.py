@@ -31,6 +31,7 @@ _MONEY: Final = re.compile(
     r"[$€£¥₹₩₽₺₫₴₦₱฿₪]|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|INR|CNY|SEK|NOK|DKK|PLN)\b", re.IGNORECASE
 )
 _AMOUNT: Final = re.compile(r"[-+\u2212(]?\s*\d[\d.,'\u00a0\u202f ]*\d|[-+\u2212]?\d")
+_DIGITS: Final = re.compile(r"\d(?:[\d.,'\u00a0\u202f ]*\d)?")
 _UNIT: Final = re.compile(r"^\s*[-+]?\d[\d.,]*\s*([^\W\d_][\w/.²³%°-]*|%|°\w?)\s*$")
 
 
@@ -130,6 +131,12 @@ class _TextForms:
         return _decimal(found[0].strip()) if found else None
 
     @_computed
+    def separators(self) -> str:
+        """The characters between the digits of the number."""
+        found = _DIGITS.search(self.text)
+        return re.sub(r"\d", "", found[0]) if found else ""
+
+    @_computed
     def money(self) -> str:
         """The currency symbol or code, or an empty string."""
         found = _MONEY.search(self.text)
@@ -174,7 +181,6 @@ class _TextForms:
         return self.amount is not None
 
 
-_SEPARATORS: Final = (",", ".", "'", "\u00a0", "\u202f", " ")
 _GROUPS: Final = frozenset(Decimal(1000) ** power for power in range(4))
 _POWERS: Final = frozenset(Decimal(10) ** power for power in range(1, 13))
 _MAX_DECIMALS: Final = 30
@@ -256,11 +262,8 @@ def _ratio(expected: _TextForms, candidate: _TextForms) -> Decimal:
 
 
 def _is_separator_misread(expected: _TextForms, candidate: _TextForms) -> bool:
-    separated = any(
-        separator in side.text for side in (expected, candidate) for separator in _SEPARATORS
-    )
-    if not (separated and expected.digits):
-        return False
+    if expected.separators == candidate.separators:
+        return False  # such as $8.20 and RM$8.20
     if _has_same_amount(expected, candidate):
         return True
     same_digits = expected.digits.rstrip("0") == candidate.digits.rstrip("0")
@@ -268,7 +271,7 @@ def _is_separator_misread(expected: _TextForms, candidate: _TextForms) -> bool:
 
 
 def _is_rounded(expected: _TextForms, candidate: _TextForms) -> bool:
-    if expected.number is None or candidate.number is None:
+    if expected.number is None or candidate.number is None or expected.digits == candidate.digits:
         return False
     decimals = -int(candidate.number.normalize().as_tuple().exponent)
     if not 0 <= decimals < _MAX_DECIMALS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -12,6 +12,7 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.compare.identifier import letters_and_digits
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
+from fieldmark.model.rule import Rules
 from fieldmark.plan.proposals import (
     ADDRESS_WORDS,
     ADDRESSES,
@@ -33,6 +34,7 @@ from fieldmark.plan.proposals import (
     is_named,
     phone_proposal,
 )
+from fieldmark.plan.sample_lists import SampleLists
 from fieldmark.plan.value_kinds import (
     LOCALES,
     Difference,
@@ -72,14 +74,21 @@ _NEARLY_ALL: Final = 0.95
 """If at least this share of the values is of one kind, the others are exceptions."""
 _MOSTLY: Final = 0.8
 """If at least this share of the values fits what the name of an attribute says, it is so."""
+_LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
+"""Tried for lists whose items are not similar enough under the rules for their fields."""
+_IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
 _GREEDY: Final = Greedy()
 
 
 class RuleInferrer:
-    """Infers rules from cases, with bounded memory."""
+    """Infers rules from cases, with bounded memory.
 
-    def __init__(self) -> None:
+    `read_rules` reads proposed rules, so that they can be tried on lists of the data.
+    """
+
+    def __init__(self, read_rules: Callable[[Sequence[InferredRule]], Rules]) -> None:
         self.cases = 0
+        self._read_rules = read_rules
         self._evidence: dict[str, AttributeEvidence] = {}
         self._possible_keys: dict[str, list[str]] = {}
 
@@ -97,14 +106,18 @@ class RuleInferrer:
         An attribute whose ground truth is always empty gets no rule, because a rule would compare
         a container in a candidate as one field.
         """
-        found: list[InferredRule] = []
+        found: dict[str, InferredRule | None] = {}
         for path, evidence in self._evidence.items():
             if evidence.lists:
-                found += self._infer_list(path, evidence)
+                found[path] = self._infer_acceptable_values(path, evidence)
             elif evidence.kinds and not evidence.objects and not self._is_acceptable_value(path):
                 settings, reason = _infer_comparator(evidence)
-                found.append(_rule(path, settings, reason, evidence))
-        return found
+                found[path] = _rule(path, settings, reason, evidence)
+        # Which items are similar depends on the rules for their fields.
+        fields = [rule for rule in found.values() if rule is not None]
+        for path in [path for path, rule in found.items() if rule is None]:
+            found[path] = self._infer_alignment(path, fields)
+        return [rule for rule in found.values() if rule is not None]
 
     def _add_value(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
         evidence = self._evidence.get(path)
@@ -134,8 +147,11 @@ class RuleInferrer:
             others = {nearest_value(expected, candidate)[0]: candidate}
         elif isinstance(candidate, list):
             # The order of the items does not matter.
-            pairs = _GREEDY.align(expected, candidate).pairs
-            others = {index: candidate[other] for index, other, _, _ in pairs}
+            alignment = _GREEDY.align(expected, candidate)
+            others = {index: candidate[other] for index, other, _, _ in alignment.pairs}
+            owner = self._evidence.get(path.removesuffix("[*]"))
+            if owner is not None:
+                owner.sample.add(expected, candidate, alignment)
         for index, item in enumerate(expected):
             self._add_value(item, others.get(index, MISSING), path)
         if len(expected) > 1:
@@ -192,23 +208,62 @@ class RuleInferrer:
             other.is_list_of_acceptable_values for other in seen
         )
 
-    def _infer_list(self, path: str, evidence: AttributeEvidence) -> list[InferredRule]:
+    def _infer_acceptable_values(
+        self, path: str, evidence: AttributeEvidence
+    ) -> InferredRule | None:
+        """Return a rule for lists of acceptable values, or `None` for other lists."""
         items = self._evidence.get(f"{path}[*]")
-        if items is not None and self._has_alternatives(evidence):
-            settings, reason = _infer_comparator(items)
-            why = "lists of acceptable values, predictions have one value"
-            if not evidence.candidates:
-                why = "probably lists of acceptable values like the other lists, but no predictions"
-            return [_rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)]
-        if items is None or not items.objects:
-            why = "scalars, aligned by similarity; order does not matter"
-            if not evidence.candidates and evidence.single_items * 2 > evidence.lists > 1:
-                why += (
-                    f"; {evidence.single_items:,} of {evidence.lists:,} lists have one item: if"
-                    " these are acceptable values, use match and any_of instead"
-                )
-            return [_list_rule(path, {"align": "greedy"}, why, evidence)] if path else []
+        if items is None or not self._has_alternatives(evidence):
+            return None
+        settings, reason = _infer_comparator(items)
+        why = "lists of acceptable values, predictions have one value"
+        if not evidence.candidates:
+            why = "probably lists of acceptable values like the other lists, but no predictions"
+        return _rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)
+
+    def _infer_alignment(self, path: str, fields: Sequence[InferredRule]) -> InferredRule | None:
+        """Return a rule for a list whose items are aligned.
+
+        It pairs as many items of the data as are paired without rules, if possible. Items whose
+        fields have rules are often less similar, because a rule may only say equal or not.
+        """
+        evidence = self._evidence[path]
+        key = self._infer_key(path)
+        if key is not None:
+            return _list_rule(path, *key, evidence)
+        choices = list(self._alignments(path))
+        lost: list[int] = []
+        for choice in choices if evidence.sample.pairs else ():
+            lost.append(self._lost_pairs(path, choice.settings, fields))
+            if not lost[-1]:
+                break
+        fewest = min(lost, default=0)
+        best = choices[lost.index(fewest) if lost else 0]
+        reason = best.reason
+        if best is not choices[0]:
+            reason += (
+                f"; by {choices[0].what} with threshold {PAIRED_THRESHOLD}, {lost[0]:,} of"
+                f" {plural(evidence.sample.pairs, 'item')} would not be paired"
+            )
+        if fewest:
+            reason += f"; without rules, {plural(fewest, 'more item')} would be paired"
+        # A list that is the whole document is aligned by default.
+        if not path and best.settings == {"align": "greedy"}:
+            return None
+        return _list_rule(path, best.settings, reason, evidence)
+
+    def _lost_pairs(self, path: str, settings: Settings, fields: Sequence[InferredRule]) -> int:
+        """Return how many pairs are lost if a list has these settings and its fields have rules."""
+        evidence = self._evidence[path]
+        rules = [rule for rule in fields if rule.path.startswith(f"{path}[*]")]
+        rules.append(_list_rule(path, settings, "", evidence))
+        pairs = evidence.sample.pairs_under(self._read_rules(rules), path)
+        return max(0, evidence.sample.pairs - pairs)
+
+    def _infer_key(self, path: str) -> Proposal | None:
+        """Return the field that identifies each item on both sides."""
         for name in self._possible_keys.get(f"{path}[*]", ()):
+            items = self._evidence[f"{path}[*]"]
             field = self._evidence[join(f"{path}[*]", name)]
             if (
                 field.keyed_lists == items.keyed_lists >= _MIN_KEYED_LISTS
@@ -217,25 +272,47 @@ class RuleInferrer:
                 and _is_code(field)
             ):
                 why = f"{name} identifies each item on both sides in all {items.keyed_lists} lists"
-                key: Settings = {"align": "key", "key": [join("", name)]}
-                return [_list_rule(path, key, why, evidence)]
-        proposal = self._infer_match_fields(path, items, evidence)
-        # A list that is the whole document is aligned by default.
-        return [proposal] if path or "match_fields" in proposal.settings else []
+                return {"align": "key", "key": [join("", name)]}, why
+        return None
 
-    def _infer_match_fields(
-        self, path: str, items: AttributeEvidence, evidence: AttributeEvidence
-    ) -> InferredRule:
+    def _alignments(self, path: str) -> Iterator[_Alignment]:
+        """Yield possible alignments by similarity, the best first."""
+        evidence = self._evidence[path]
+        items = self._evidence.get(f"{path}[*]")
+        what = "their values"
+        if items is None or not items.objects:
+            why = "scalars, aligned by similarity; order does not matter"
+            if not evidence.candidates and evidence.single_items * 2 > evidence.lists > 1:
+                why += (
+                    f"; {evidence.single_items:,} of {evidence.lists:,} lists have one item: if"
+                    " these are acceptable values, use match and any_of instead"
+                )
+            yield _Alignment({"align": "greedy"}, what, why)
+        else:
+            for names in self._match_fields(items):
+                yield self._by_match_fields(items, names)
+            what = "all their values"
+            yield _Alignment({"align": "greedy"}, what, _aligned_by(what))
+        for threshold in _LOWER_THRESHOLDS:
+            settings: Settings = {"align": "greedy", "threshold": threshold}
+            below = f"{what}, threshold {threshold}"
+            yield _Alignment(settings, below, _aligned_by(below))
+
+    def _match_fields(self, items: AttributeEvidence) -> Iterator[list[str]]:
+        """Yield the names of fields by which items can be told apart."""
         fields = {name: self._evidence[join(items.path, name)] for name in items.item_fields}
-        names = [name for name, field in fields.items() if field.tells_items_apart(items)]
         # Text is compared by similarity, so that an item with a misread character is found.
+        names = [name for name, field in fields.items() if field.tells_items_apart(items)]
         names.sort(key=lambda name: -fields[name].share(ValueKind.TEXT))
-        names = names[:_MAX_MATCH_FIELDS]
-        if not any(fields[name].share(ValueKind.TEXT) * 2 > 1 for name in names):
-            why = "items aligned by similarity of all their values; order does not matter"
-            return _list_rule(path, {"align": "greedy"}, why, evidence)
+        if any(fields[name].is_mostly_text for name in names):
+            yield names[:_MAX_MATCH_FIELDS]
+        # An item with a misread code is not found by it, so most codes must be in predictions.
+        codes = [name for name in names if fields[name].mostly_matches]
+        yield from ([name] for name in codes if not fields[name].is_mostly_text)
+
+    def _by_match_fields(self, items: AttributeEvidence, names: Sequence[str]) -> _Alignment:
         counts = ", ".join(
-            f"{name} ({fields[name].distinct_in_lists:,} distinct in "
+            f"{name} ({self._evidence[join(items.path, name)].distinct_in_lists:,} distinct in "
             f"{plural(items.items_in_lists, 'item')})"
             for name in names
         )
@@ -244,8 +321,19 @@ class RuleInferrer:
             "match_fields": [join("", name) for name in names],
             "threshold": PAIRED_THRESHOLD,
         }
-        why = f"items aligned by similarity of {counts}; order does not matter"
-        return _list_rule(path, settings, why, evidence)
+        return _Alignment(settings, " and ".join(names), _aligned_by(counts))
+
+
+class _Alignment(NamedTuple):
+    """A possible alignment of a list: its settings, what is compared, and the reason."""
+
+    settings: Settings
+    what: str
+    reason: str
+
+
+def _aligned_by(what: str) -> str:
+    return f"items aligned by similarity of {what}; order does not matter"
 
 
 @dataclass(slots=True)
@@ -255,7 +343,8 @@ class AttributeEvidence:
     `readings` count the scalars of the ground truth by the ways in which they can be read, with a
     few examples; `candidate_readings` those of candidates. `texts` are the first distinct strings.
     `item_fields` are the names of fields in items of lists, `items_in_lists` and
-    `distinct_in_lists` count values in lists of several items.
+    `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
+    rules are tried.
     """
 
     path: str
@@ -289,6 +378,7 @@ class AttributeEvidence:
     items_in_lists: int = 0
     distinct_in_lists: int = 0
     item_fields: dict[str, None] = field(default_factory=dict)
+    sample: SampleLists = field(default_factory=SampleLists)
     _distinct: set[int] = field(default_factory=set)
     _distinct_ids: set[int] = field(default_factory=set)
 
@@ -409,6 +499,17 @@ class AttributeEvidence:
     def always_matches(self) -> bool:
         """Whether there are candidates and all of them equal the ground truth."""
         return 0 < self.differences.total() == self.differences[Difference.NONE]
+
+    @property
+    def is_mostly_text(self) -> bool:
+        """Whether most scalars are short text."""
+        return self.share(ValueKind.TEXT) * 2 > 1
+
+    @property
+    def mostly_matches(self) -> bool:
+        """Whether there are candidates and most equal the ground truth, up to case and spaces."""
+        same = sum(self.differences[each] for each in (Difference.NONE, *_IN_FORM))
+        return 0 < self.differences.total() * _MOSTLY <= same
 
     @property
     def is_list_of_acceptable_values(self) -> bool:
@@ -568,11 +669,17 @@ def _readable_as(*kinds: ValueKind) -> _Fits:
     )
 
 
-def _unreadable(evidence: AttributeEvidence, *used: Reader) -> str:
-    """Return how many values no reader can read, with examples, for the end of a reason."""
+def _unreadable(evidence: AttributeEvidence, *used: Reader, how: str = "") -> str:
+    """Return how many values no reader can read, with examples, for the end of a reason.
+
+    They do not match even if both sides are equal.
+    """
     number, examples = evidence.examples_of(lambda readers: readers.isdisjoint(used))
+    if not number:
+        return ""
+    counts = "counts" if number == 1 else "count"
     total = evidence.kinds.total()
-    return f"; {number:,} of {total:,} cannot be read: {examples}" if number else ""
+    return f"; {number:,} of {total:,} cannot be read{how} and {counts} as wrong type: {examples}"
 
 
 # --- dates ----------------------------------------------------------------------------------------
@@ -588,12 +695,11 @@ def _are_dates(evidence: AttributeEvidence) -> bool:
     if evidence.has_plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
         return False  # such as 20240131, the number of an order
     share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
+    nearly_all = evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1
     named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1
     return (
-        ((evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1) or named)
-        and evidence.gains_by_reading(*_DATES)
-        and evidence.candidates_look_like(*_DATES)
-    )
+        nearly_all or (named and evidence.gains_by_reading(*_DATES))
+    ) and evidence.candidates_look_like(*_DATES)
 
 
 def _date_order(evidence: AttributeEvidence) -> Reader | None:
@@ -632,7 +738,8 @@ def _propose_date(evidence: AttributeEvidence) -> Proposal:
         unclear, examples = evidence.examples_of(lambda readers: Reader.AMBIGUOUS_DATE in readers)
         if unclear:
             reason += f"; the order of {unclear:,} is unclear, set it with order: {examples}"
-    return settings, reason + _unreadable(evidence, *readers)
+    how = "" if order is None else " with this order"
+    return settings, reason + _unreadable(evidence, *readers, how=how)
 
 
 def _first_year(years: tuple[int, int] | None) -> int:
@@ -698,7 +805,7 @@ def _is_identifier(evidence: AttributeEvidence) -> bool:
 
 
 def _differs_in_form(evidence: AttributeEvidence) -> bool:
-    return evidence.differences[Difference.CASE] + evidence.differences[Difference.WHITESPACE] > 0
+    return any(evidence.differences[each] for each in _IN_FORM)
 
 
 def _named(words: frozenset[str], fits: _Fits) -> _Fits:
@@ -728,11 +835,13 @@ def _propose_enumeration(evidence: AttributeEvidence) -> Proposal:
 
 
 def _propose_exact(evidence: AttributeEvidence) -> Proposal:
-    """Propose an exact comparison for text that mostly consists of digits."""
+    """Propose an exact comparison for text that mostly consists of digits, except for its form."""
     number = sum(evidence.kinds[kind] for kind in _OF_DIGITS)
     total = evidence.kinds.total()
-    what = "are codes, dates or numbers in several formats, compared exactly"
-    return {"match": "exact"}, f"{number:,} of {total:,} {what}"
+    what = f"{number:,} of {total:,} are codes, dates or numbers in several formats"
+    if _differs_in_form(evidence):
+        return {"match": "normalized_text"}, f"{what}; case and whitespace differ"
+    return {"match": "exact"}, f"{what}, compared exactly"
 
 
 _NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
@@ -774,7 +883,9 @@ _COMPARATOR_RULES: Final = (
     _ComparatorRule(_are_dates, _propose_date),
     _ComparatorRule(
         lambda evidence: (
-            evidence.share(ValueKind.DATE) >= _NEARLY_ALL and not _is_identifier(evidence)
+            evidence.share(ValueKind.DATE) >= _NEARLY_ALL
+            and not evidence.candidates_look_like(*_DATES)
+            and not _is_identifier(evidence)
         ),
         _fixed("dates, but most predictions that differ cannot be parsed as dates", match="exact"),
     ),

@@ -6,14 +6,20 @@ import copy
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.align.greedy import Greedy
 from fieldmark.compare.date import DateMatch
+from fieldmark.config.proposal import proposed_rules
+from fieldmark.config.rules_file import read_rules
 from fieldmark.model.json import MISSING
-from fieldmark.plan import infer, proposals, value_kinds
+from fieldmark.model.rule import Rules
+from fieldmark.plan import infer, proposals, sample_lists, value_kinds
 from fieldmark.plan.infer import RuleInferrer
+from fieldmark.plan.plan import compile_plan
+from fieldmark.plan.sample_lists import SampleLists
 from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 
 LONG = "The supplier shall deliver the goods within thirty days of the order, free of charge. " * 2
@@ -86,8 +92,12 @@ def test_decimals(number, digits):
     assert decimals(number) == digits
 
 
+def _inferrer():
+    return RuleInferrer(lambda rules: read_rules(proposed_rules(rules)).rules)
+
+
 def _settings(values, candidates=None):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     others = candidates or [MISSING] * len(values)
     for expected, candidate in zip(values, others, strict=True):
         other = MISSING if candidate is MISSING else {"x": candidate}
@@ -235,7 +245,7 @@ def test_proposals_from_ground_truth_only(values, settings):
     ],
 )
 def test_proposals_by_name_and_values(name, values, settings):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for value in values:
         inferrer.add({name: value})
     (proposal,) = inferrer.rules()
@@ -244,7 +254,7 @@ def test_proposals_by_name_and_values(name, values, settings):
 
 def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch):
     monkeypatch.setattr(proposals, "phone_is_available", lambda: False)
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     inferrer.add({"phone": PHONES[0]})
     (proposal,) = inferrer.rules()
     assert proposal.settings == {"match": "identifier"}
@@ -261,12 +271,14 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
     [
         pytest.param(
             ["31/12/2024"] * 6 + ["12/28/2017"],
-            "7 dates, order dmy, compared by day; 1 of 7 cannot be read: 12/28/2017 (7 values)",
+            "7 dates, order dmy, compared by day; 1 of 7 cannot be read with this order and"
+            " counts as wrong type: 12/28/2017 (7 values)",
             id="date-in-another-order",
         ),
         pytest.param(
             ["2025-01-31"] * 6 + ["2025-01-2025"],
-            "7 dates, compared by day; 1 of 7 cannot be read: 2025-01-2025 (7 values)",
+            "7 dates, compared by day; 1 of 7 cannot be read and counts as wrong type:"
+            " 2025-01-2025 (7 values)",
             id="impossible-date",
         ),
         pytest.param(
@@ -277,7 +289,8 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
         ),
         pytest.param(
             ["1 mai 2018", "2 juin 2018"] * 10 + ["le 3 avril 2018"],
-            "21 dates, month names in fr, compared by day; 1 of 21 cannot be read: le 3 avril 2018"
+            "21 dates, month names in fr, compared by day; 1 of 21 cannot be read and counts as"
+            " wrong type: le 3 avril 2018"
             " (21 values)",
             id="month-names",
         ),
@@ -288,7 +301,8 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
         ),
         pytest.param(
             ["1,240.00"] * 19 + ["1.240,00"],
-            "20 amounts in us format, compared by value; 1 of 20 cannot be read: 1.240,00"
+            "20 amounts in us format, compared by value; 1 of 20 cannot be read and counts as wrong"
+            " type: 1.240,00"
             " (20 values)",
             id="amount-in-another-format",
         ),
@@ -332,7 +346,7 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
     ],
 )
 def test_reasons_name_what_the_rule_cannot_read(values, reason):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for value in values:
         inferrer.add({"x": value})
     (proposal,) = inferrer.rules()
@@ -340,7 +354,7 @@ def test_reasons_name_what_the_rule_cannot_read(values, reason):
 
 
 def _reasons(*cases):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for case in cases:
         inferrer.add(*case)
     return {rule.path: rule.reason for rule in inferrer.rules()}
@@ -386,7 +400,7 @@ def test_single_values_in_place_of_lists_are_counted():
 
 
 def test_a_whole_document_that_is_a_list_has_match_fields():
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     inferrer.add(LINES)
     assert inferrer.rules()[0].path == "$"
     assert inferrer.rules()[0].settings == FIELDS
@@ -415,7 +429,7 @@ def test_a_whole_document_that_is_a_list_has_match_fields():
 )
 def test_counts_of_unreadable_dates_agree_with_the_rule(values):
     values = ["31/12/2024"] * 8 + values
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for value in values:
         inferrer.add({"x": value})
     (proposal,) = inferrer.rules()
@@ -441,7 +455,7 @@ TEXT_WITH_NUMBERS = st.builds(
     st.lists(st.tuples(TEXT_WITH_NUMBERS, TEXT_WITH_NUMBERS), min_size=1, max_size=12),
 )
 def test_proposals_for_text_never_accept_other_digits(name, pairs):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for expected, candidate in pairs:
         inferrer.add({name: expected}, {name: candidate})
     (proposal,) = inferrer.rules()
@@ -475,7 +489,7 @@ ONE, TWO = {"a": ["x", "y"], "b": ["z"], "c": ["v", "w"]}, {"a": "x", "b": "z"}
     ],
 )
 def test_lists_without_candidates_follow_the_others(candidate, any_of):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     inferrer.add(ONE, candidate)
     found = [rule.path for rule in inferrer.rules() if "any_of" in rule.settings]
     assert found == any_of
@@ -505,17 +519,61 @@ def test_values_are_parsed_if_candidates_can_be_parsed(expected, candidate, sett
     assert _settings([expected], [candidate])["x"] == settings
 
 
+def test_an_exception_in_numbers_that_candidates_share_still_matches():
+    values = [5] * 20 + ["N/A"]
+    assert _settings(values)["x"] == NUMBER
+    assert _settings(values, values)["x"] == EXACT
+
+
+DATES = [f"{day}/10/2017" for day in range(13, 31)]
+
+
 @pytest.mark.parametrize(
-    ("value", "other", "settings"),
+    ("values", "candidates"),
     [
-        pytest.param("2015-09-08", "unknown", DATE, id="dates"),
-        pytest.param(5, "N/A", NUMBER, id="numbers"),
+        pytest.param([*DATES, "n/a", "12/28/2017"], [*DATES, "n/a", "12/28/2017"], id="equal"),
+        pytest.param([*DATES * 2, "n/a"], [*DATES, *reversed(DATES), "n/a"], id="wrong-dates"),
+        pytest.param(["2015-09-08"] * 20 + ["unknown"], ["2015-09-08"] * 20 + ["unknown"], id="iso"),
     ],
-)
-def test_exceptions_that_candidates_share_still_match(value, other, settings):
-    values = [value] * 20 + [other]
-    assert _settings(values)["x"] == settings
-    assert _settings(values, values)["x"]["match"] != settings["match"]
+)  # fmt: skip
+def test_candidates_that_are_dates_do_not_change_the_proposal(values, candidates):
+    alone = _settings(values)
+    assert alone["x"]["match"] == "date"
+    assert _settings(values, candidates) == alone
+
+
+def test_reasons_say_that_unreadable_dates_count_as_wrong_type():
+    cases = [({"x": value}, {"x": value}) for value in (*DATES, "n/a", "12/28/2017")]
+    assert _reasons(*cases)["x"] == (
+        "20 dates, order dmy, compared by day; 2 of 20 cannot be read with this order and count as"
+        " wrong type: n/a, 12/28/2017 (20 values)"
+    )
+    results = [fm.compare(*case, rules={"x": _order("dmy")}) for case in cases]
+    assert [result.fields[0].outcome for result in results].count("format_error") == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "pairs", "reason"),
+    [
+        pytest.param(
+            "x", [("2015-09-08", "09/08"), ("2015-09-09", "09/09")],
+            "dates, but most predictions that differ cannot be parsed as dates", id="no-dates",
+        ),
+        pytest.param(
+            "order_number", [("20240131", "20240131"), ("2024-01-31", "2024-01-31")],
+            "2 of 2 are codes, dates or numbers in several formats, compared exactly",
+            id="numbers-of-orders",
+        ),
+    ],
+)  # fmt: skip
+def test_reasons_of_dates_that_are_compared_exactly_are_true(path, pairs, reason):
+    reasons = _reasons(*(({path: value}, {path: other}) for value, other in pairs))
+    assert reasons[path].startswith(reason)
+
+
+def test_codes_and_text_in_another_case():
+    found = _settings(["Ap", "Bt1", "Bt2"], ["Ap", "BT1", "Bt2"])
+    assert found["x"] == NORMALIZED
 
 
 def _lists(count, size, *, key="sku", same=False):
@@ -538,6 +596,7 @@ LINES = [
 ]
 FIELDS = {"align": "greedy", "match_fields": ["item"], "threshold": 0.5}
 GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
+CODE = {**FIELDS, "match_fields": ["sku"]}
 
 
 @pytest.mark.parametrize(
@@ -554,8 +613,8 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
             id="key-with-dot",
         ),
         pytest.param(LISTS, None, GREEDY, id="without-candidates"),
-        pytest.param(_lists(4, 5), _lists(4, 5), GREEDY, id="too-few-lists"),
-        pytest.param(_lists(6, 3), _lists(6, 3), GREEDY, id="too-few-items"),
+        pytest.param(_lists(4, 5), _lists(4, 5), CODE, id="too-few-lists"),
+        pytest.param(_lists(6, 3), _lists(6, 3), CODE, id="too-few-items"),
         pytest.param(_lists(6, 4, same=True), LISTS, GREEDY, id="duplicate-code"),
         pytest.param(LISTS, _lists(6, 4, same=True), GREEDY, id="duplicate-in-candidate"),
         pytest.param(
@@ -566,12 +625,15 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
             id="missing-in-candidate",
         ),
         pytest.param(
-            LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), GREEDY,
+            LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), CODE,
             id="duplicate-in-one-list",
         ),
         pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), GREEDY,
-            id="wrong-code",
+            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), CODE,
+            id="code-in-another-form",
+        ),
+        pytest.param(
+            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-9")), GREEDY, id="wrong-code",
         ),
         pytest.param([[]], None, GREEDY, id="empty-list"),
         pytest.param([["a", "b"]], [["b", "a"]], GREEDY, id="scalars"),
@@ -591,23 +653,161 @@ def test_alignment_of_lists(expected, candidate, settings):
     assert _settings(expected, candidate)["x"] == settings
 
 
+def _payments():
+    """Payments whose dates lack the year in predictions, as they do in statements."""
+    references = ["21301980", "25500747", "20151012", "31888412", "40017733", "51200934"]
+    truth = [
+        {
+            "posted": f"2015-09-{8 + n:02}",
+            "due": f"2015-10-{8 + n:02}",
+            "reference": reference,
+            "memo": f"Ticket {n} of the conference",
+            "tickets": 1,
+            "amount": 458.5 + n,
+        }
+        for n, reference in enumerate(references)
+    ]
+    found = [
+        {**item, "posted": item["posted"][5:].replace("-", "/"), "due": f"{item['due'][5:]}."}
+        for item in truth
+    ]
+    return truth, found
+
+
+TRUTH, FOUND = _payments()
+WITHOUT_AMOUNTS = [{**item, "amount": None, "tickets": None} for item in FOUND]
+
+
+def _without(items, *names):
+    return [{key: value for key, value in item.items() if key not in names} for item in items]
+
+
+def _counted(rules, expected, candidate):
+    outcomes = compile_plan(rules).compare({"x": expected}, {"x": candidate})
+    return sum(None not in item[2:4] for item in outcomes.items)
+
+
+PAIRED_ROWS = [
+    pytest.param(
+        _without(TRUTH, "memo"), _without(WITHOUT_AMOUNTS, "memo"),
+        {**FIELDS, "match_fields": ["reference"]},
+        "items aligned by similarity of reference (6 distinct in 6 items); order does not matter"
+        " (1 list)",
+        id="code-that-predictions-have",
+    ),
+    pytest.param(
+        TRUTH, FOUND, {**FIELDS, "match_fields": ["memo", "reference"]},
+        "items aligned by similarity of memo (6 distinct in 6 items), reference (6 distinct in 6"
+        " items); order does not matter (1 list)",
+        id="text-before-codes",
+    ),
+    pytest.param(
+        _without(TRUTH, "reference"),
+        [{**_without(FOUND, "reference")[0], "memo": "Refund"}, *_without(FOUND, "reference")[1:]],
+        {"align": "greedy", "threshold": 0.4},
+        "items aligned by similarity of all their values, threshold 0.4; order does not matter; by"
+        " memo with threshold 0.5, 1 of 6 items would not be paired (1 list)",
+        id="lower-threshold",
+    ),
+    pytest.param(
+        _without(TRUTH, "reference", "due"),
+        [{**_without(FOUND, "reference", "due")[0], "memo": "Refund"},
+         *_without(FOUND, "reference", "due")[1:]],
+        GREEDY,
+        "items aligned by similarity of all their values; order does not matter; by memo with"
+        " threshold 0.5, 1 of 6 items would not be paired (1 list)",
+        id="all-values-if-a-text-is-wrong",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "candidate", "settings", "reason"), PAIRED_ROWS)
+def test_rules_pair_items_that_are_paired_without_rules(expected, candidate, settings, reason):
+    inferrer = _inferrer()
+    inferrer.add({"x": expected}, {"x": candidate})
+    rules = inferrer.rules()
+    assert rules[0].settings == settings
+    assert rules[0].reason == reason
+    pairs = _counted(read_rules(proposed_rules(rules)).rules, expected, candidate)
+    assert pairs == _counted(Rules(), expected, candidate) == len(expected)
+
+
+def test_a_document_that_is_a_list_gets_a_rule_if_it_needs_a_threshold():
+    truth, found = _without(TRUTH, "reference"), _without(FOUND, "reference")
+    inferrer = _inferrer()
+    inferrer.add(truth, [{**found[0], "memo": "Refund"}, *found[1:]])
+    assert inferrer.rules()[0].path == "$"
+    assert inferrer.rules()[0].settings == {"align": "greedy", "threshold": 0.4}
+
+
+def test_reasons_say_that_more_items_would_be_paired_without_rules():
+    """A code is equal or not, so a misread one is not similar under its rule."""
+    codes = [f"AB-{number}" for number in range(101, 107)]
+    reasons = _reasons(({"x": codes}, {"x": [f"{code}." for code in codes]}))
+    assert reasons["x"] == (
+        "scalars, aligned by similarity; order does not matter;"
+        " without rules, 6 more items would be paired (1 list)"
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.fixed_dictionaries(
+                {
+                    "day": st.sampled_from(["2024-01-31", "31/01/2024", "01/31", "soon"]),
+                    "code": st.sampled_from(["A-1", "a1", "B-2", "C-3", ""]),
+                    "text": st.sampled_from(["Blue pens", "Blue pen", "Red paper 5", "Ink"]),
+                    "price": st.sampled_from([1.5, "1.50", "$1.5", None]),
+                }
+            ),
+            max_size=5,
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_no_proposal_loses_pairs_without_saying_so(lists):
+    cases = list(zip(lists[::2], lists[1::2], strict=False))
+    inferrer = _inferrer()
+    for expected, candidate in cases:
+        inferrer.add({"x": expected}, {"x": candidate})
+    proposals = inferrer.rules()
+    rules = read_rules(proposed_rules(proposals)).rules
+    pairs = sum(_counted(rules, *case) for case in cases)
+    lost = sum(_counted(Rules(), *case) for case in cases) - pairs
+    says_so = any("without rules" in each.reason for each in proposals)
+    assert lost <= 0 or says_so
+
+
+def test_lists_are_tried_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(sample_lists, "_MAX_LISTS", 2)
+    monkeypatch.setattr(sample_lists, "_MAX_PAIRS", 7)
+    sample = SampleLists()
+    for found in (["a b"], ["a bc"], ["a bc"] * 8, ["a bc"], ["a bc"]):
+        sample.add(["a b"], found, Greedy().align(["a b"], found))
+    assert sample.pairs == 2  # not those of equal items, of long lists, or after two lists
+    assert sample.pairs_under(Rules(), "x") == 2
+
+
 def test_order_of_items_does_not_matter():
     lines = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     inferrer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
     assert "different value" not in " ".join(each.reason for each in inferrer.rules())
 
 
 def test_aligned_items_are_compared():
     expected = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     inferrer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
     reason = next(each.reason for each in inferrer.rules() if each.path == "x[*].item")
     assert reason.endswith("(2 values, different case: 1)")
 
 
 def test_reasons_include_counts():
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for expected, candidate in (("Acme Corp", "ACME CORP"), ("Bolt", "Bolt"), (None, "x")):
         inferrer.add({"name": expected}, {"name": candidate})
     (proposal,) = inferrer.rules()
@@ -627,14 +827,14 @@ def test_reasons_include_counts():
     ],
 )
 def test_paths_of_proposals(document, paths):
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     inferrer.add(document)
     assert [proposal.path for proposal in inferrer.rules()] == paths
 
 
 def test_memory_is_bounded_by_the_number_of_attributes(monkeypatch):
     monkeypatch.setattr(infer, "_MAX_ATTRIBUTES", 10)
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for case in range(100):
         inferrer.add({f"key {case}": f"value {case}", "same": f"text {case}"})
     assert len(inferrer.rules()) == 10
@@ -642,7 +842,7 @@ def test_memory_is_bounded_by_the_number_of_attributes(monkeypatch):
 
 
 def test_at_most_a_thousand_distinct_values_are_counted():
-    inferrer = RuleInferrer()
+    inferrer = _inferrer()
     for case in range(1_500):
         inferrer.add({"x": f"value {case}"})
     assert inferrer._evidence["x"].distinct == 1_000
