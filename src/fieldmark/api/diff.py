@@ -323,6 +323,8 @@ def _gather(
             gathered.failed += 1
         else:
             gathered.only[old is None] += 1
+    for each in (pairs, *sliced.pairs.values()):
+        each.settle()
     return gathered
 
 
