@@ -88,6 +88,7 @@ class DiffResult(RunDiff):
         return diff_view(self)
 
 
+@relaxed_gc()
 @checked
 def diff(
     before: RunLike,
@@ -127,8 +128,7 @@ def diff(
     pairs = PairedCases(comparable=not different, evaluators=evaluators)
     sliced = _SlicedPairs(_slice_keys(old, new, by), pairs, first, second)
     same_files = has_same_truth(old, new) is True
-    with relaxed_gc():
-        gathered = _gather(first, second, pairs, sliced, same_files=same_files)
+    gathered = _gather(first, second, pairs, sliced, same_files=same_files)
     if not force:
         gathered.check_same_data()
     if not pairs.cases:
@@ -323,6 +323,8 @@ def _gather(
             gathered.failed += 1
         else:
             gathered.only[old is None] += 1
+    for each in (pairs, *sliced.pairs.values()):
+        each.settle()
     return gathered
 
 

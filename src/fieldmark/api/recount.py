@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -148,9 +149,9 @@ class RecountedRun:
                 yield case
 
     def all_cases(self, *, unparsed: bool = False) -> Iterator[CaseResult]:
-        """Yield all cases in order, counted again."""
-        for _, case in self.run.rows(self.attributes, unparsed=unparsed, prepare=self.counted):
-            yield case
+        """Return all cases in order, counted again."""
+        rows = self.run.rows(self.attributes, unparsed=unparsed, prepare=self.counted)
+        return map(itemgetter(1), rows)
 
     def counted(self, case: CaseResult) -> CaseResult:
         """Count a case again."""

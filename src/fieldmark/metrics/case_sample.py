@@ -91,12 +91,12 @@ class CaseRow:
         self._sums.append(sums)
         self._size += 1
         if self._size > _HELD:
-            self._settle()
+            self.settle()
 
     @property
     def cells(self) -> Mapping[int, int]:
         """How often each cell occurs."""
-        self._settle()
+        self.settle()
         return self._cells
 
     @property
@@ -107,7 +107,7 @@ class CaseRow:
     @property
     def sums(self) -> Sequence[int]:
         """The sums of all cases."""
-        self._settle()
+        self.settle()
         return self._sums[0] if self._sums else ()
 
     def _count(self, times: Mapping[int, int]) -> None:
@@ -115,7 +115,8 @@ class CaseRow:
         for cell, number in times.items():
             cells[cell] = cells.get(cell, 0) + number
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Add up what is held."""
         self._size = 0
         if self._held:
             self._count(count_cells([*chain.from_iterable(self._held)]))

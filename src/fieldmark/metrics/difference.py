@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain, count
 from statistics import NormalDist
 from types import MappingProxyType
@@ -88,7 +89,7 @@ _OUTCOME_SHIFT: Final = 4
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
 _IS_MISTAKE: Final = tuple(any(row) for row in ERROR_TABLE)
-_MAX_KNOWN: Final = 4_096
+_MAX_KNOWN: Final = 1 << 13
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
 _Name = TypeVar("_Name")
@@ -106,17 +107,14 @@ class CaseInRun(NamedTuple):
 class _Change(NamedTuple):
     """What changed between the two sides of a case besides the scores of evaluators.
 
-    `fewer` is how many fewer mistakes attributes have. The fields that changed in the direction of
-    the case come first.
+    `listed` are the fields of a `CaseChange` besides its id, if cases with this change are listed.
     """
 
-    sides: tuple[CaseInRun, CaseInRun]
-    sums: tuple[CaseSums, CaseSums]
+    sums: tuple[Sequence[int], Sequence[int]]
     verdicts: tuple[str, str]
     direction: Direction
-    fields: tuple[FieldChange, ...] = ()
-    shifts: Sequence[OutcomeChange] = ()
-    fewer: Mapping[str, int] = MappingProxyType({})
+    shifts: Sequence[OutcomeChange]
+    listed: _ListedChange | None
 
 
 class Direction(StrEnum):
@@ -136,8 +134,7 @@ class FieldChange(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseChange:
+class CaseChange(NamedTuple):
     """A case with changed outcomes of fields, or with another score.
 
     A case improves if its score rises, or if it has fewer mistakes at the same score. The fields
@@ -151,12 +148,21 @@ class CaseChange:
     verdict_before: str | None
     verdict_after: str | None
     fields: tuple[FieldChange, ...] = ()
-    attributes: Mapping[str, int] = field(default_factory=dict)
+    attributes: Mapping[str, int] = MappingProxyType({})
 
     @property
     def gain(self) -> float:
         """The increase of the score."""
         return self.after - self.before
+
+
+_ListedChange: TypeAlias = tuple[
+    float, float, str | None, str | None, tuple[FieldChange, ...], Mapping[str, int]
+]
+
+
+_field_change = lru_cache(maxsize=4_096)(FieldChange)
+"""Many cases have the same changes, which share their memory."""
 
 
 @dataclass(slots=True)
@@ -185,7 +191,9 @@ class PairedCases:
     )
     attributes: dict[str, list[int]] = field(default_factory=dict)
     by_evaluator: dict[str, list[int]] = field(default_factory=dict)
-    _known: dict[tuple[int, ...], _Change] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[tuple[int, int], tuple[tuple[CaseStats, CaseStats], _Change]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -195,8 +203,11 @@ class PairedCases:
             self.after.append(CaseRow())
         self.cases += 1
         change = self._change(before, after)
-        self.before[group].add(before.block, self._sums(before, change.sums[0]))
-        self.after[group].add(after.block, self._sums(after, change.sums[1]))
+        old, new = change.sums
+        if self.evaluators:
+            old, new = self._sums(before, old), self._sums(after, new)
+        self.before[group].add(before.block, old)
+        self.after[group].add(after.block, new)
         self.verdicts[change.verdicts] += 1
         for shift in change.shifts:
             self.shifts[shift] += 1
@@ -208,43 +219,36 @@ class PairedCases:
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
-        if direction is not Direction.NOT_SCORED:
-            for path, number in change.fewer.items():
+        if change.listed is not None:
+            for path, number in change.listed[-1].items():
                 self.attributes.setdefault(path, [0, 0])[number < 0] += 1
-        if direction is Direction.UNCHANGED and not change.fields:
-            return
-        old, new = before.stats, after.stats
-        if old.score is not None and new.score is not None:
-            self.changes[direction].append(
-                CaseChange(
-                    case_id=case_id,
-                    before=old.score,
-                    after=new.score,
-                    verdict_before=old.verdict,
-                    verdict_after=new.verdict,
-                    fields=change.fields,
-                    attributes=change.fewer,
-                )
-            )
+            self.changes[direction].append(CaseChange(case_id, *change.listed))
 
-    def _sums(self, side: CaseInRun, sums: CaseSums) -> Sequence[int]:
+    def _sums(self, side: CaseInRun, sums: Sequence[int]) -> Sequence[int]:
         """Return the sums of a case, with those of the evaluators."""
-        if not self.evaluators:
-            return sums
         scores = (side.evaluators.get(name) for name in self.evaluators)
         judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
         return [*sums, *chain.from_iterable(judged)]
 
     def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
-        """Return what changed; cases of saved runs share outcomes and statistics."""
-        # The sides are kept, so that nothing else has the same identity.
-        key = id(before.block), id(before.stats), id(after.block), id(after.stats)
+        """Return what changed; cases of saved runs that share statistics have the same cells."""
+        if before.block.items or after.block.items:  # they may have other items, and rarely repeat
+            return _change(before, after)
+        # The statistics are kept, so that nothing else has the same identity.
+        sides = before.stats, after.stats
+        key = id(sides[0]), id(sides[1])
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MAX_KNOWN:
-                self._known.pop(next(iter(self._known)))
-            known = self._known[key] = _change(before, after)
-        return known
+                self._known.clear()
+            known = self._known[key] = sides, _change(before, after)
+        return known[1]
+
+    def settle(self) -> None:
+        """Release the memory that only further cases would need."""
+        self._known.clear()
+        for row in (*self.before, *self.after):
+            row.settle()
 
     def changed(self, direction: Direction) -> list[CaseChange]:
         """Return the cases that changed in a direction, largest change of the score first.
@@ -274,31 +278,35 @@ def direction_of(before: CaseStats, after: CaseStats) -> Direction:
 
 def _change(before: CaseInRun, after: CaseInRun) -> _Change:
     old, new = before.stats, after.stats
-    change = _Change(
-        sides=(before, after),
+    direction = direction_of(old, new)
+    fields: list[FieldChange] = []
+    fewer: dict[str, int] = {}
+    if before.block.cells != after.block.cells or before.table is not after.table:
+        differing = _differing_cells(before, after)
+        if differing is None:
+            fields = _outcome_changes(before, after)
+            fewer = counted = _mistakes(before)
+            counted.subtract(_mistakes(after))
+        else:
+            fields = _field_changes(before, differing)
+            for _, one, other in differing:
+                fixed = _IS_MISTAKE[one & FACT_MASK] - _IS_MISTAKE[other & FACT_MASK]
+                path = before.table.path(one >> CELL_BITS)
+                fewer[path] = fewer.get(path, 0) + fixed
+        if len(fields) > 1:
+            sign = -1 if direction is Direction.WORSE else 1
+            fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
+    listed: _ListedChange | None = None
+    is_changed = fields or direction is not Direction.UNCHANGED
+    if is_changed and old.score is not None and new.score is not None:
+        changed = {path: number for path, number in fewer.items() if number and fields}
+        listed = old.score, new.score, old.verdict, new.verdict, tuple(fields), changed
+    return _Change(
         sums=(case_sums(old), case_sums(new)),
         verdicts=(str(old.verdict or "error"), str(new.verdict or "error")),
-        direction=direction_of(old, new),
-    )
-    if before.block.cells == after.block.cells and before.table is after.table:
-        return change
-    differing = _differing_cells(before, after)
-    if differing is None:
-        fields = _outcome_changes(before, after)
-        fewer = _mistakes(before)
-        fewer.subtract(_mistakes(after))
-    else:
-        fields = _field_changes(before, differing)
-        fewer = Counter()
-        for _, one, other in differing:
-            fixed = _IS_MISTAKE[one & FACT_MASK] - _IS_MISTAKE[other & FACT_MASK]
-            fewer[before.table.path(one >> CELL_BITS)] += fixed
-    sign = -1 if change.direction is Direction.WORSE else 1
-    fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
-    return change._replace(
-        fields=tuple(fields),
+        direction=direction,
         shifts=[(each.before, each.after) for each in fields],
-        fewer={path: number for path, number in fewer.items() if number} if fields else {},
+        listed=listed,
     )
 
 
@@ -360,7 +368,7 @@ def _field_changes(side: CaseInRun, differing: list[tuple[int, int, int]]) -> li
     else:  # without list items, attributes are paths
         paths = [side.table.path(one >> CELL_BITS) for _, one, _ in changed]
     return [
-        FieldChange(path, _LABELS[one & FACT_MASK], _LABELS[other & FACT_MASK])
+        _field_change(path, _LABELS[one & FACT_MASK], _LABELS[other & FACT_MASK])
         for path, (_, one, other) in zip(paths, changed, strict=True)
     ]
 
@@ -376,7 +384,7 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
         for side in (before, after)
     )
     found = (
-        FieldChange(place[0], earlier.get(place, _NO_OUTCOME), later.get(place, _NO_OUTCOME))
+        _field_change(place[0], earlier.get(place, _NO_OUTCOME), later.get(place, _NO_OUTCOME))
         for place in {**earlier, **later}
     )
     return [each for each in found if each.before != each.after]
@@ -617,7 +625,8 @@ def _resampled_and_permuted(
         total = before.sum(0) + after.sum(0)
         apart = after - before
         changed = apart.any(axis=1)
-        swapped = product(signs[:, changed], apart[changed])
+        some = (signs, apart) if changed.all() else (signs[:, changed], apart[changed])
+        swapped = product(*some)
         return (total - swapped) / 2, (total + swapped) / 2
 
     sides = _Sides(

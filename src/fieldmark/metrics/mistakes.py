@@ -116,7 +116,7 @@ class MistakeReader:
         known = self._known.get(id(outcomes))
         if known is None:
             if len(self._known) >= _MAX_KNOWN:
-                self._known.pop(next(iter(self._known)))
+                self._known.clear()
             known = self._known[id(outcomes)] = outcomes, list(_places(outcomes, table))
         return CaseMistakes(known[1], outcomes, table, case, has_values=has_values)
 

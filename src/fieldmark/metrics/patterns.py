@@ -185,6 +185,8 @@ _GROUPS: Final = frozenset(Decimal(1000) ** power for power in range(4))
 _POWERS: Final = frozenset(Decimal(10) ** power for power in range(1, 13))
 _MAX_DECIMALS: Final = 30
 _NUMERIC_DATE: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})[/.\- ]([0-9]{2,4})\Z")
+_ISO_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
+_DIGIT_FIRST: Final = re.compile(r"\s*[0-9]")
 _NO_YEAR: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})\.?\Z")
 _PLACEHOLDERS: Final = frozenset(
     {"-", "--", "n/a", "na", "nan", "nil", "none", "null", "tbd", "undefined", "unknown"}
@@ -494,6 +496,13 @@ def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
     >>> is_date_swapped("2024-03-02", "2024-02-03"), is_date_swapped("2024-03-02", "2024-03-03")
     (True, False)
     """
-    if not isinstance(expected, str) or _is_wordy(expected):
-        return False  # as most values are
+    if not (isinstance(expected, str) and isinstance(candidate, str)):
+        return False
+    # Much faster than reading most wrong values. At least one date must start with a digit: with
+    # its year, or because it has two meanings.
+    if not (_DIGIT_FIRST.match(expected) or _DIGIT_FIRST.match(candidate)):
+        return False
+    ours, theirs = _ISO_DATE.match(expected), _ISO_DATE.match(candidate)
+    if ours and theirs and ours.group(1, 3, 2) != theirs.group(1, 2, 3):
+        return False
     return _is_date_swapped(_TextForms(expected), _TextForms(candidate))

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
-from typing import Final, NamedTuple, TypeGuard
+from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from fieldmark.align.nearest import nearest_counterparts
+from fieldmark.metrics.case_score import count_cells
 from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.json import MISSING, JsonValue, Missing
@@ -39,6 +40,7 @@ _MAX_LEFTOVERS: Final = 50
 _MAX_FIELDS: Final = 200
 """The number of wrong fields of one object that are compared with each other."""
 _MAX_NAMED: Final = 4
+_VALUE: Final = Presence.VALUE
 _SCALARS: Final = (str, int, float)
 _CELLS_BATCH: Final = 1 << 16
 """The number of cells that are counted together."""
@@ -89,13 +91,8 @@ class RepeatedError:
         return f"{names[0]}: value of {names[1]} in {of}"
 
 
-class _Pair(NamedTuple):
-    """The values of a mistake and its path; a side without a value is `MISSING`."""
-
-    attribute: str
-    path: str
-    expected: JsonValue | Missing
-    candidate: JsonValue | Missing
+_Pair: TypeAlias = tuple[str, str, JsonValue | Missing, JsonValue | Missing]
+"""The attribute and path of a mistake and its values; a side without a value is `MISSING`."""
 
 
 class _Finding(NamedTuple):
@@ -116,7 +113,7 @@ class _Found:
         """Count the fields that have a value on both sides."""
         for cell, times in cells.items():
             fact = fact_of(cell)
-            if fact.expected is Presence.VALUE and fact.candidate is Presence.VALUE:
+            if fact.expected is _VALUE is fact.candidate:
                 self.compared[table.path(cell >> CELL_BITS)] += times
 
     def errors(self, at_least: int) -> Iterator[RepeatedError]:
@@ -174,7 +171,7 @@ class RepeatedErrors:
 
     def _count(self) -> None:
         if self._table is not None:
-            self._found.count(Counter(self._cells), self._table)
+            self._found.count(count_cells(self._cells), self._table)
             self._cells.clear()
 
 
@@ -184,7 +181,7 @@ def repeated_in_case(read: CaseMistakes) -> tuple[RepeatedError, ...]:
     All numbers that are wrong by the same factor are one error.
     """
     found = _Found()
-    found.count(Counter(read.outcomes.cells), read.table)
+    found.count(count_cells(read.outcomes.cells), read.table)
     _find(read, found)
     errors: list[RepeatedError] = []
     scaled: dict[Decimal | None, list[RepeatedError]] = {}
@@ -228,15 +225,17 @@ def _find(read: CaseMistakes, found: _Found) -> None:
     places = read.places
     if not places or (len(places) == 1 and not _has_both(places[0])):
         return
+    if not any(lone or record.candidate_presence is _VALUE for record, _, lone in places):
+        return  # fields are missing, and nothing else is wrong
     truth, answer = read.documents
     if truth is MISSING or answer is MISSING:
         return
     pairs: list[_Pair] = []
     for record, attribute, lone, expected, candidate in islice(read.mistakes, _MAX_MISTAKES):
         if not lone:
-            one = expected if record.expected_presence is Presence.VALUE else MISSING
-            other = candidate if record.candidate_presence is Presence.VALUE else MISSING
-            pairs.append(_Pair(attribute, record.path, one, other))
+            one = expected if record.expected_presence is _VALUE else MISSING
+            other = candidate if record.candidate_presence is _VALUE else MISSING
+            pairs.append((attribute, record.path, one, other))
     if len(pairs) < len(places):
         pairs += _leftovers(read.outcomes, truth, answer, found.compared)
     for attribute, _, expected, candidate in pairs:
@@ -247,10 +246,11 @@ def _find(read: CaseMistakes, found: _Found) -> None:
             found.findings[_Finding(RepeatedKind.SCALE, (attribute,), factor)] += 1
         elif is_date_swapped(expected, candidate):
             found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (attribute,))] += 1
-    if len(pairs) > 1:
+    owned = {expected for _, _, expected, _ in pairs if _is_scalar(expected)}
+    if any(_is_scalar(candidate) and candidate in owned for _, _, _, candidate in pairs):
         by_object: dict[str, list[_Pair]] = {}
         for pair in pairs:
-            by_object.setdefault(_object_of(pair.path), []).append(pair)
+            by_object.setdefault(_object_of(pair[1]), []).append(pair)
         for members in by_object.values():
             if len(members) > 1:
                 found.findings.update(_moved(members[:_MAX_FIELDS]))
@@ -259,13 +259,13 @@ def _find(read: CaseMistakes, found: _Found) -> None:
 def _has_both(place: MistakePlace) -> bool:
     """Return whether both sides of a mistake have a value."""
     record = place.record
-    return record.expected_presence is Presence.VALUE is record.candidate_presence
+    return record.expected_presence is _VALUE is record.candidate_presence
 
 
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
     """Yield the fields of one object that contain the value of another one of its fields."""
-    moved = [(each.attribute, each.candidate) for each in members if _is_scalar(each.candidate)]
-    owned = [(each.attribute, each.expected) for each in members if _is_scalar(each.expected)]
+    moved = [(name, candidate) for name, _, _, candidate in members if _is_scalar(candidate)]
+    owned = [(name, expected) for name, _, expected, _ in members if _is_scalar(expected)]
     sources = {
         (one, other)
         for one, candidate in moved
@@ -323,15 +323,10 @@ def _leftovers(
             candidate = dict(leaves(theirs[two], parent))
             for path in dict.fromkeys((*expected, *candidate)):
                 name = attribute + _INDEX.sub("[]", path[len(parent) :])
-                pair = _Pair(
-                    name,
-                    path,
-                    expected.get(path, MISSING),
-                    candidate.get(path, MISSING),
-                )
-                if isinstance(pair.expected, Missing) or isinstance(pair.candidate, Missing):
-                    yield pair
+                ours_here, theirs_here = expected.get(path, MISSING), candidate.get(path, MISSING)
+                if isinstance(ours_here, Missing) or isinstance(theirs_here, Missing):
+                    yield name, path, ours_here, theirs_here
                     continue
                 compared[name] += 1
-                if not equal(pair.expected, pair.candidate):
-                    yield pair
+                if not equal(ours_here, theirs_here):
+                    yield name, path, ours_here, theirs_here

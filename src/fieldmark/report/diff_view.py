@@ -250,12 +250,13 @@ def _changes(diff: RunDiff) -> Iterator[Text]:
         p = "" if diff.passes_p is None else f" ({named_p(diff.passes_p)})"
         yield one_line(f"cases that now pass: {fixed}; no longer pass: {regressed}{p}")
     listed = (("worse", diff.worse, "red"), ("improved", diff.improved, "green"))
+    shown = [each for title, changes, _ in listed for each in changes[: _MAX_CASES[title]]]
+    values = diff.values_of(shown)
     for title, changes, style in listed:
         if not changes:
             continue
         yield one_line(f"{plural(len(changes), 'case')} {title}:", style)
         most = _MAX_CASES[title]
-        values = diff.values_of(changes[:most])
         for each in changes[:most]:
             yield one_line(f"  {_case_line(each, values.get(each.case_id, ()))}")
         if len(changes) > most:

@@ -223,29 +223,39 @@ class AttributeTreeReader:
         return path
 
 
+class _CellsByStored(dict[int, int]):
+    """The cells of a table by stored cell: every row has the same integers, not its own copies."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+
+    def __missing__(self, stored: int) -> int:
+        [self[stored]] = renumber([stored], self.numbers)
+        return self[stored]
+
+
 class StoredAttributes:
     """The attributes of a stored run, with their numbers in a table.
 
     Runs that share a table have the same numbers for the same attributes.
     """
 
-    __slots__ = ("_limit", "_lists", "_numbers", "stored", "table")
+    __slots__ = ("_cells", "_lists", "stored", "table")
 
     def __init__(
         self, stored: Mapping[int, Attribute], table: AttributeTable | None = None
     ) -> None:
         self.stored = stored
         self.table = AttributeTable() if table is None else table
-        self._numbers: dict[int, int] = {}
+        self._cells = _CellsByStored()
         self._lists: dict[int, str] = {}
-        self._limit = 0
         for number, attribute in sorted(stored.items()):
             if is_list(attribute):
                 self._lists[number] = attribute.path
             else:
-                self._numbers[number] = self.table.add(attribute)
-        while self._numbers.get(self._limit) == self._limit:
-            self._limit += 1
+                self._cells.numbers[number] = self.table.add(attribute)
 
     @property
     def seeds(self) -> list[Attribute]:
@@ -254,9 +264,7 @@ class StoredAttributes:
 
     def cells(self, stored: list[int]) -> list[int]:
         """Return the cells of a row with the numbers of the table."""
-        if max(stored, default=0) < self._limit << CELL_BITS:
-            return stored
-        return renumber(stored, self._numbers)
+        return [*map(self._cells.__getitem__, stored)]
 
     def list_path(self, number: int) -> str:
         """Return the path of an aligned list."""

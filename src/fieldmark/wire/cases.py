@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 _CACHED: Final = 4096
+_CACHED_RECORDS: Final = 8192
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
 _SCORE: Final = b',"score":'
@@ -348,8 +349,8 @@ class CaseDecoder:
         if self._prepare is not None:
             found = self._prepare(found)
         if len(record) <= _CACHED_BYTES:
-            if len(self._known) >= _CACHED:
-                self._known.pop(next(iter(self._known)))
+            if len(self._known) >= _CACHED_RECORDS:
+                self._known.clear()
             self._known[record] = found
         return found
 

@@ -355,6 +355,20 @@ def test_runs_may_number_their_attributes_differently():
     assert pairs.shifts == {("match", "absent"): 1, ("absent", "match"): 1}
 
 
+def test_cases_with_the_same_cells_may_have_other_list_items():
+    pairs, table = PairedCases(), AttributeTable()
+    counter = CaseCounter(DEFAULT_CONVENTION, table)
+    for place in (0, 7):
+        sides = []
+        for word in ("wrong", "match"):
+            block = block_of([("rows[].x", word)], table)
+            block.items = [(0, "rows[]", place, place, None)]
+            sides.append(CaseInRun(block=block, stats=counter.stats(block), table=table))
+        pairs.add(f"case-{place}", *sides)
+    changes = pairs.changed(Direction.IMPROVED)
+    assert [each.path for change in changes for each in change.fields] == ["rows[0].x", "rows[7].x"]
+
+
 def test_score_that_differs_by_float_noise_is_unchanged():
     noise = ({"score": 0.7375}, {"score": 0.7374999999999999})
     scores = ({"judge": 0.3}, {"judge": 0.1 + 0.2})

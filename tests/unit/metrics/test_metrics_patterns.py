@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.metrics.patterns import BY_NAME, pattern_of
+from fieldmark.metrics import patterns
+from fieldmark.metrics.patterns import BY_NAME, is_date_swapped, pattern_of
 
 TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
 
@@ -69,6 +70,23 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
 )
 def test_pattern_of_a_wrong_value(expected, candidate, pattern):
     assert pattern_of(expected, candidate) == pattern
+
+
+DATES = (
+    "2024-03-02", "2024-02-03", "2024-03-03", "2024-13-02", "2023-02-03", "2024- 2- 3", " 2024-02-03",
+    "20240203", "2024 Feb 3", "02/03/2024", "03/02/2024", "3.2.2024", "2 March 2024", "Mar 2, 2024",
+    "Sat 03/02/2024", "2024-02-03T10:00", "INV-2024-02", "02138", "March", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("expected", DATES)
+def test_swapped_dates_are_those_of_which_a_reading_is_swapped(expected):
+    """What is decided without reading dates is the same as what their readings say."""
+    for candidate in (*DATES, 20240203, None, ["2024-02-03"]):
+        read = patterns._is_date_swapped(
+            patterns._TextForms(expected), patterns._TextForms(candidate)
+        )
+        assert is_date_swapped(expected, candidate) == read
 
 
 def test_every_hint_is_about_the_extraction_and_not_the_evaluation():
