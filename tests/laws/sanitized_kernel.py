@@ -102,6 +102,8 @@ def starved(rules: object) -> int:
         lambda: kernel.document(STARVED[0]),
         lambda: kernel.is_strict(STARVED[0], *LIMITS[:3]),
         lambda: kernel.find_document(list(pair), 0, ("é".encode(), b"x")),
+        lambda: kernel.read(b"{}\n\n{}\n", None, None, *LIMITS),
+        lambda: kernel.hash_ids(["a", "b"], ""),
         lambda: kernel.count_lines(b"a\nb"),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),

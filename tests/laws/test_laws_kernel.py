@@ -21,6 +21,7 @@ from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import line_offsets
+from fieldmark.data.duplicate_ids import _hash_ids
 from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.errors import DataError
@@ -336,6 +337,12 @@ def test_items_with_similar_texts_are_aligned_as_without_the_kernel(colors):
         assert same_items(lists, Rule(path="items", aligner=aligner))
 
 
+@given(st.lists(st.text(max_size=3)), st.text(max_size=2), st.booleans(), st.booleans())
+def test_ids_are_hashed_as_without_the_kernel(ids, greatest, in_order, unnamed):
+    given = (sorted(set(ids)) if in_order else ids) + [None] * unnamed
+    assert kernel.hash_ids(given, greatest) == _hash_ids(given, greatest)
+
+
 @given(st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=200))
 def test_cells_are_counted_as_without_the_kernel(cells):
     times = count_cells(cells)
@@ -459,8 +466,12 @@ def has_key(document, key):
 def same_documents(block):
     """Check that lines are refused or read as by the strict parser; return the number of others."""
     _, documents, numbers = kernel.read(block, None, None, *LIMITS)
+    filled = [bool(line.strip(b" \t\r")) for line in block.removesuffix(b"\n").split(b"\n")]
     lines = [line for line in block.split(b"\n") if line.strip(b" \t\r")]
-    assert len(numbers) == len(documents) == len(lines)
+    assert len(documents) == len(lines)
+    assert numbers == (
+        None if all(filled) or not block else [place for place, has in enumerate(filled) if has]
+    )
     for document, line in zip(documents, lines, strict=True):
         if isinstance(document, Document):
             value = parse_bytes(line, JsonDialect())

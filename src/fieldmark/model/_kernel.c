@@ -916,7 +916,7 @@ static Document *
 make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *key)
 {
     const Token *value = &reader->tokens[root];
-    uint32_t number = value->next - root - (dropped > 0), made = 0;
+    uint32_t number = value->next - root - (dropped > 0), before;
     Document *document = PyObject_NewVar(Document, &DocumentType, (Py_ssize_t)number);
     if (document == NULL) {
         return NULL;
@@ -937,15 +937,19 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         Py_DECREF(document);
         return NULL;
     }
-    for (uint32_t i = root; i < value->next; i++) {
-        if (dropped == 0 || i != dropped) {
-            Token *token = &document->tokens[made++];
-            *token = reader->tokens[i];
-            token->start -= value->start;
-            token->key = i == root ? 0 : token->key - value->start;
-            token->next -= root + (dropped > 0 && token->next > dropped);
-        }
+    before = dropped > 0 ? dropped - root : number;
+    memcpy(document->tokens, value, before * sizeof *value);
+    if (dropped > 0) {
+        memcpy(document->tokens + before, value + before + 1, (number - before) * sizeof *value);
     }
+    for (uint32_t i = 0; i < number; i++) {
+        Token *token = &document->tokens[i];
+        token->start -= value->start;
+        token->key -= value->start;
+        token->next -= root;
+        token->next -= token->next > before;
+    }
+    document->tokens[0].key = 0;
     document->tokens[0].is.count -= dropped > 0;
     return document;
 }
@@ -1173,7 +1177,7 @@ append_line(LineReader *lines, const Byte *begin, const Byte *end, PyObject *ids
     return done;
 }
 
-/* Append the number of a line, counted from 0. */
+/* Append a number to a list. */
 static int
 append_number(PyObject *numbers, Py_ssize_t number)
 {
@@ -1183,17 +1187,34 @@ append_number(PyObject *numbers, Py_ssize_t number)
     return done;
 }
 
+/* A list of the numbers from 0 to this one, exclusively. */
+static PyObject *
+numbers_below(Py_ssize_t end)
+{
+    PyObject *numbers = PyList_New(0);
+    for (Py_ssize_t i = 0; numbers != NULL && i < end; i++) {
+        if (append_number(numbers, i) != DONE) {
+            Py_CLEAR(numbers);
+        }
+    }
+    return numbers;
+}
+
+/* Read a block; the numbers of its lines are needed only if there are blank ones. */
 static int
-read_lines(LineReader *lines, PyObject *raw, PyObject *ids, PyObject *documents, PyObject *numbers)
+read_lines(LineReader *lines, PyObject *raw, PyObject *ids, PyObject *documents, PyObject **numbers)
 {
     const Byte *at = (const Byte *)PyBytes_AS_STRING(raw), *end = at + PyBytes_GET_SIZE(raw);
     Py_ssize_t number = 0;
     for (; at < end; number++) {
         const Byte *line_end = memchr(at, '\n', (size_t)(end - at));
         line_end = line_end == NULL ? end : line_end;
-        if (!is_blank(at, line_end)
-            && (append_line(lines, at, line_end, ids, documents) != DONE
-                || append_number(numbers, number) != DONE)) {
+        if (is_blank(at, line_end)) {
+            if (*numbers == Py_None && (*numbers = numbers_below(number)) == NULL) {
+                return FAILED;
+            }
+        } else if (append_line(lines, at, line_end, ids, documents) != DONE
+                   || (*numbers != Py_None && append_number(*numbers, number) != DONE)) {
             return FAILED;
         }
         at = line_end + 1;
@@ -1222,7 +1243,8 @@ PyDoc_STRVAR(read_doc,
              "-> (ids, documents, numbers)\n\n"
              "Read a block of lines. A line that is not strict JSON, that exceeds a limit or that\n"
              "has an unusual id is refused: its document is the bytes of the line. Blank lines\n"
-             "are skipped, so `numbers` are the numbers of the lines in the block, from 0.");
+             "are skipped: `numbers` are then the numbers of the other lines in the block, from\n"
+             "0. Without blank lines, they are None.");
 
 static PyObject *
 read_block(PyObject *module, PyObject *args)
@@ -1240,16 +1262,18 @@ read_block(PyObject *module, PyObject *args)
     lines.tags_hash = hash_bytes((const Byte *)"tags", 4);
     ids = PyList_New(0);
     documents = PyList_New(0);
-    numbers = PyList_New(0);
-    if (ids != NULL && documents != NULL && numbers != NULL && lines.tags != NULL
+    numbers = Py_None; /* which lives as long as the process */
+    if (ids != NULL && documents != NULL && lines.tags != NULL
         && set_key(lines.id_key, &lines.id_bytes, &lines.id_hash)
         && set_key(value_key, &lines.value_bytes, &lines.value_hash)
-        && read_lines(&lines, raw, ids, documents, numbers) == DONE) {
+        && read_lines(&lines, raw, ids, documents, &numbers) == DONE) {
         all = PyTuple_Pack(3, ids, documents, numbers);
     }
     Py_XDECREF(ids);
     Py_XDECREF(documents);
-    Py_XDECREF(numbers);
+    if (numbers != Py_None) {
+        Py_XDECREF(numbers);
+    }
     Py_XDECREF(lines.id_bytes);
     Py_XDECREF(lines.value_bytes);
     Py_XDECREF(lines.tags);
@@ -1366,6 +1390,43 @@ find_document(PyObject *module, PyObject *args)
     }
     PyMem_Free(hashes);
     return PyLong_FromSsize_t(place);
+}
+
+PyDoc_STRVAR(hash_ids_doc,
+             "hash_ids(ids, greatest) -> (hashes, is_ascending), or None if an id is None\n\n"
+             "The hashes of ids as bytes, and whether each id is greater than the one before it,\n"
+             "the first than `greatest` (`_hash_ids`).");
+
+static PyObject *
+hash_ids(PyObject *module, PyObject *args)
+{
+    PyObject *ids, *previous, *hashes;
+    int is_ascending = 1;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!U", &PyList_Type, &ids, &previous)) {
+        return NULL;
+    }
+    hashes = PyBytes_FromStringAndSize(NULL, PyList_GET_SIZE(ids) * (Py_ssize_t)sizeof(int64_t));
+    if (hashes == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ids); i++) {
+        PyObject *id = PyList_GET_ITEM(ids, i);
+        int64_t hash;
+        if (!PyUnicode_CheckExact(id)) {
+            Py_DECREF(hashes);
+            if (id == Py_None) {
+                return Py_NewRef(Py_None);
+            }
+            PyErr_SetString(PyExc_TypeError, "ids must be strings");
+            return NULL;
+        }
+        hash = (int64_t)PyObject_Hash(id);
+        memcpy(PyBytes_AS_STRING(hashes) + (size_t)i * sizeof hash, &hash, sizeof hash);
+        is_ascending = is_ascending && PyUnicode_Compare(previous, id) < 0;
+        previous = id;
+    }
+    return Py_BuildValue("NO", hashes, is_ascending ? Py_True : Py_False);
 }
 
 PyDoc_STRVAR(count_lines_doc, "count_lines(raw) -> the number of line feeds");
@@ -5017,9 +5078,12 @@ make_outcomes(const Walker *walker)
 {
     PyTypeObject *type = (PyTypeObject *)walker->outcomes;
     PyObject *outcomes = type->tp_alloc(type, 0);
-    PyObject *values[] = {PyList_New(0), PyDict_New(), PyList_New(0), Py_NewRef(Py_False),
-                          Py_NewRef(Py_None)};
+    PyObject *values[] = {PyList_New(SMALL_CASE / 2), PyDict_New(), PyList_New(0),
+                          Py_NewRef(Py_False), Py_NewRef(Py_None)};
     int done = outcomes != NULL;
+    if (values[0] != NULL) {
+        Py_SET_SIZE(values[0], 0); /* there is room for the cells of most cases */
+    }
     for (int i = 0; i < 5; i++) {
         done = done && values[i] != NULL;
         if (outcomes != NULL) {
@@ -5156,6 +5220,7 @@ static PyMethodDef functions[] = {
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
     {"document", document, METH_O, document_doc},
     {"find_document", find_document, METH_VARARGS, find_document_doc},
+    {"hash_ids", hash_ids, METH_VARARGS, hash_ids_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_O, count_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
