@@ -938,12 +938,9 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         return NULL;
     }
     before = dropped > 0 ? dropped - root : number;
-    memcpy(document->tokens, value, before * sizeof *value);
-    if (dropped > 0) {
-        memcpy(document->tokens + before, value + before + 1, (number - before) * sizeof *value);
-    }
     for (uint32_t i = 0; i < number; i++) {
         Token *token = &document->tokens[i];
+        *token = value[i + (i >= before)];
         token->start -= value->start;
         token->key -= value->start;
         token->next -= root;
@@ -3460,8 +3457,8 @@ count_common(const Column *column, const uint32_t *letters, uint32_t others, Byt
             most[number++] = (Byte)letters[k];
         }
     }
-    for (uint32_t k = number; k < CLASSES + 3; k++) {
-        rows[k] = column->letters; /* of which there are none */
+    for (uint32_t k = number; k < number + 3; k++) {
+        rows[k] = column->letters; /* of which no letters count */
     }
     memset(common, 0, others);
     for (uint32_t k = 0; k < number; k += 4) {
