@@ -102,6 +102,8 @@ def starved(rules: object) -> int:
         lambda: kernel.document(STARVED[0]),
         lambda: kernel.is_strict(STARVED[0], *LIMITS[:3]),
         lambda: kernel.find_document(list(pair), 0, ("é".encode(), b"x")),
+        lambda: kernel.read(b"{}\n\n{}\n", None, None, *LIMITS),
+        lambda: kernel.hash_ids(["a", "b"], ""),
         lambda: kernel.count_lines(b"a\nb"),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),
@@ -123,8 +125,11 @@ def starved(rules: object) -> int:
     return failures
 
 
-def large(chance: Random) -> tuple:
-    """Return two documents with many attributes, and many items that are similar to each other."""
+def large(chance: Random, **same: str) -> tuple:
+    """Return two documents with many attributes, and many items that are similar to each other.
+
+    All items have the same further fields.
+    """
     fields = {f"field {number}": number % 3 for number in range(150)}
     sides = []
     for side in range(2):
@@ -132,6 +137,7 @@ def large(chance: Random) -> tuple:
             {
                 "name": f"bolt {chance.randrange(4)}{'x' * chance.randrange(3)}",
                 "qty": 10 * place + side * (place % 2),
+                **same,
             }
             for place in range(30)
         ]
@@ -155,7 +161,7 @@ def main(times: int, seed: int) -> None:
             read(broken[:end], "id", chance.choice((None, "expected")))
         pairs = list(zip(*map(read, blocks), strict=False))
         if time < len(all_rules):
-            pairs.append(large(chance))
+            pairs += [large(chance), large(chance, kind="metal")]
         number += len(pairs)
         rules = all_rules[time % len(all_rules)]
         ways = [compared(rules, pairs, parsed=parsed) for parsed in (False, True)]

@@ -21,6 +21,7 @@ from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import line_offsets
+from fieldmark.data.duplicate_ids import _hash_ids
 from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.errors import DataError
@@ -245,6 +246,103 @@ def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_i
     assert repr(sides[0]) == repr(sides[1])
 
 
+LETTERS = "aAé É\u0301ÀàßÞþ×÷ÿŸµ \xa0ﬁ"
+texts = st.text(LETTERS, max_size=9) | st.builds(
+    lambda letter, times, rest: letter * times + rest,
+    st.sampled_from("aÉ"),
+    st.sampled_from([63, 64, 65, 254, 255, 256, 300]),
+    st.text("abé", max_size=3),
+)
+"""Texts that are folded in different ways, and texts with many letters of one class."""
+
+
+def same_items(lists, *fields):
+    """Compare two lists of items with the kernel and without it; return the marks of the items."""
+    documents = tuple({"items": side} for side in lists)
+    sides = []
+    for way in (pytest.MonkeyPatch.context, pure_python):
+        with way():
+            sides.append(compare(compile_plan(Rules(fields=fields)), documents))
+    assert repr(sides[0]) == repr(sides[1])
+    return sides[0][1]
+
+
+@given(
+    lists=item_lists(st.fixed_dictionaries({}, optional={"a": texts, "b": texts})),
+    aligner=st.sampled_from([Greedy(threshold=0.1), Greedy(), Optimal(match_fields=("a",))]),
+    of_items=st.sampled_from(ITEM_RULES[:2]),
+)
+def test_texts_of_items_are_compared_as_without_the_kernel(lists, aligner, of_items):
+    same_items(lists, Rule(path="items", aligner=aligner), *of_items)
+
+
+class WithoutLetters:
+    """A comparator for which all texts are the same."""
+
+    name = "without_letters"
+    reflexive = True
+
+    def compare(self, *_):
+        return Comparison(matched=True, score=1.0)
+
+    def item_leaves(self, leaves):
+        return [""] * len(leaves)
+
+
+@pytest.mark.parametrize("comparator", [None, Fuzzy()], ids=["no-rule", "fuzzy"])
+@pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param("ÀÉ Þ", "àé þ ", id="latin-letters-are-folded"),
+        pytest.param("a×", "a÷", id="multiplication-is-not-division"),
+        pytest.param("aß", "aÿ", id="sharp-s-is-not-y"),
+        pytest.param("aß", "ASS", id="sharp-s-is-two-letters"),
+        pytest.param("aÄ", "aĄ", id="letter-beyond-latin"),
+        pytest.param("aé", "ae\u0301", id="accent-as-a-character"),
+        pytest.param("a½", "a1⁄2", id="compatible-characters"),
+        pytest.param("aﬁ", "afi", id="ligature"),
+        pytest.param("a" * 300 + "b", "a" * 300 + "c", id="both-with-more-letters-than-counted"),
+        pytest.param("a" * 300, "a" * 290, id="longer-expected-text"),
+        pytest.param("a" * 250, "a" * 260, id="longer-candidate-text"),
+        pytest.param("a" * 255 + "b", "b" + "a" * 255, id="one-letter-too-many"),
+    ],
+)
+def test_similarity_of_two_texts_is_that_without_the_kernel(expected, candidate, comparator):
+    rule = () if comparator is None else (Rule(path="items[*].a", comparator=comparator),)
+    lists = [{"a": expected}], [{"a": candidate}]
+    for threshold in (0.9, 0.2):
+        aligner = Rule(path="items", aligner=Greedy(threshold=threshold))
+        marks = same_items(lists, aligner, *rule)
+    assert len(marks) == 1
+
+
+def test_texts_without_letters_are_equal_as_without_the_kernel():
+    rule = Rule(path="items[*].a", comparator=WithoutLetters())
+    aligner = Rule(path="items", aligner=Greedy())
+    (mark,) = same_items(([{"a": "one"}], [{"a": "two"}]), aligner, rule)
+    assert mark[-1] == 1.0
+
+
+@pytest.mark.parametrize("colors", [3, 40], ids=["repeated", "different"])
+def test_items_with_similar_texts_are_aligned_as_without_the_kernel(colors):
+    chance = Random(colors)
+    lists = [
+        [
+            {"a": f"{'dark ' * chance.randrange(2)}color {chance.randrange(colors)}", "b": place}
+            for place in chance.sample(range(60), 40)
+        ]
+        for _ in range(2)
+    ]
+    for aligner in (Greedy(), Greedy(match_fields=("a",), threshold=0.8)):
+        assert same_items(lists, Rule(path="items", aligner=aligner))
+
+
+@given(st.lists(st.text(max_size=3)), st.text(max_size=2), st.booleans(), st.booleans())
+def test_ids_are_hashed_as_without_the_kernel(ids, greatest, in_order, unnamed):
+    given = (sorted(set(ids)) if in_order else ids) + [None] * unnamed
+    assert kernel.hash_ids(given, greatest) == _hash_ids(given, greatest)
+
+
 @given(st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=200))
 def test_cells_are_counted_as_without_the_kernel(cells):
     times = count_cells(cells)
@@ -368,8 +466,12 @@ def has_key(document, key):
 def same_documents(block):
     """Check that lines are refused or read as by the strict parser; return the number of others."""
     _, documents, numbers = kernel.read(block, None, None, *LIMITS)
+    filled = [bool(line.strip(b" \t\r")) for line in block.removesuffix(b"\n").split(b"\n")]
     lines = [line for line in block.split(b"\n") if line.strip(b" \t\r")]
-    assert len(numbers) == len(documents) == len(lines)
+    assert len(documents) == len(lines)
+    assert numbers == (
+        None if all(filled) or not block else [place for place, has in enumerate(filled) if has]
+    )
     for document, line in zip(documents, lines, strict=True):
         if isinstance(document, Document):
             value = parse_bytes(line, JsonDialect())

@@ -38,9 +38,12 @@ BROKEN = {
     "room-for-all-children": ("size_t capacity = node->capacity ? 2 * node->capacity : 8;", "size_t capacity = 8;"),
     "failed-allocation": ("if (document == NULL) {\n        return NULL;", "if (0) {\n        return NULL;"),
     "end-of-a-known-key": ("reader->end - reader->at > (Py_ssize_t)known->length + 1", "1"),
-    "room-for-bounds-of-texts": ("column->bounds = TAKE(search, float, pairs)", "column->bounds = TAKE(search, float, pairs / 2)"),
-    "room-for-near-items": ("search->near = TAKE(search, uint32_t, others)", "search->near = TAKE(search, uint32_t, others / 2)"),
-    "room-for-letters": ("take(search, column->number, sizeof *column->letters)", "take(search, column->number / 2, sizeof *column->letters)"),
+    "room-for-bounds-of-texts": ("column->bounds = TAKE(search, float, bounds)", "column->bounds = TAKE(search, float, bounds / 2)"),
+    "room-for-near-items": ("search->near = TAKE(search, uint32_t, (size_t)others + 1)", "search->near = TAKE(search, uint32_t, others / 2)"),
+    "room-for-letters": ("TAKE(search, Byte, CLASSES * (size_t)others)", "TAKE(search, Byte, CLASSES / 2 * (size_t)others)"),
+    "room-for-common-letters": ("search->common = TAKE(search, Byte, others)", "search->common = TAKE(search, Byte, others / 2)"),
+    "room-for-marks-of-near-items": ("search->is_near = TAKE(search, Byte, (size_t)others + 7)", "search->is_near = TAKE(search, Byte, others)"),
+    "room-for-distances-of-texts": ("column->distances = TAKE(search, uint16_t, pairs)", "column->distances = TAKE(search, uint16_t, pairs / 2)"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip
 """Bounds checks, and the replacement that removes each of them."""

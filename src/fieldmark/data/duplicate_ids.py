@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from operator import lt
 from typing import Final, cast
 
 from fieldmark.data.layout import Layout, apply_layout
 from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, Location
+from fieldmark.model.kernel import COMPILED, kernel
 
 __all__ = ["DuplicateIds", "first_duplicate"]
 
@@ -52,23 +52,24 @@ class DuplicateIds:
         self._ascending = True
         self._dropped = False
 
-    def add(self, ids: Sequence[str | None]) -> None:
+    def add(self, ids: list[str | None]) -> None:
         """Add the ids of the next rows; rows without an id are never duplicates."""
-        unnamed = None in ids
+        hashed = (
+            kernel.hash_ids(ids, self._greatest) if COMPILED else _hash_ids(ids, self._greatest)
+        )
         if self._ascending and ids:
-            names = cast("Sequence[str]", ids)
-            self._ascending = not unnamed and all(map(lt, [self._greatest, *names], names))
-            self._greatest = names[-1]
+            self._ascending = hashed is not None and hashed[1]
+            self._greatest = ids[-1] or ""
         if self._source is None and self._ascending and len(self.hashes) >= _MAX_ASCENDING:
             self._dropped = True
-        elif unnamed:
+        elif hashed is None:
             start = len(self.hashes)
             self.hashes.extend(
                 hash((start, place)) if name is None else hash(name)
                 for place, name in enumerate(ids)
             )
         else:
-            self.hashes.extend(map(hash, ids))
+            self.hashes.frombytes(hashed[0])
         if self._source is not None and len(self.hashes) >= self._next:
             self._next = 2 * len(self.hashes)
             self.check()
@@ -84,6 +85,18 @@ class DuplicateIds:
         duplicate = None if self._ascending else first_duplicate(self.hashes)
         if duplicate is not None and self._source is not None:
             raise _duplicate_error(self._source, self._layout, *duplicate)
+
+
+def _hash_ids(ids: list[str | None], greatest: str) -> tuple[bytes, bool] | None:
+    """Return the hashes of ids, and whether they are ascending; `None` if an id is `None`.
+
+    >>> _hash_ids(["b", "c"], "a")[1], _hash_ids(["b", "c"], "b")[1], _hash_ids(["b", None], "a")
+    (True, False, None)
+    """
+    if None in ids:
+        return None
+    names = cast("list[str]", ids)
+    return array("q", map(hash, names)).tobytes(), all(map(lt, [greatest, *names], names))
 
 
 def first_duplicate(hashes: array[int]) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ Documents can stay unparsed for the kernel, see `model.kernel`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -120,7 +120,9 @@ class JsonlSource(RowSource):
         )
         refused = [each for each in documents if isinstance(each, bytes)]
         rows = parse_lines(b"\n".join(refused), refused, self.dialect) if refused else []
-        places = [first + number for number in numbers]
+        places: Sequence[int] = range(first, first + len(documents))
+        if numbers is not None:
+            places = [first + number for number in numbers]
         return RowBlock(rows, places, unparsed=UnparsedRows(ids, documents))
 
     @property

@@ -143,6 +143,14 @@ def steps(score: float) -> int:
     return round(score * STEP)
 
 
+def _checksums(ids: Sequence[str]) -> list[int]:
+    """Return the checksums of ids."""
+    try:
+        return [*map(crc32, map(str.encode, ids))]
+    except UnicodeEncodeError:
+        return [crc32(each.encode("utf-8", "surrogatepass")) for each in ids]
+
+
 class SampledCase(NamedTuple):
     """A sampled case; `draw` is the number that decides how long it stays in the sample.
 
@@ -211,7 +219,7 @@ class CaseSample:
         self.cases += len(ids)
         limit = 1 << self._threshold.bits
         further: list[SampledCase] = []
-        draws = [crc32(each.encode("utf-8", "surrogatepass")) * _MIX & 0xFFFFFFFF for each in ids]
+        draws = [checksum * _MIX & 0xFFFFFFFF for checksum in _checksums(ids)]
         sums: dict[int, CaseSums] = {}  # many cases share their statistics
         for place, draw in enumerate(draws):
             if draw >= limit:

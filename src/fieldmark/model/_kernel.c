@@ -29,10 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
-#if defined(__SSE2__) && !defined(FIELDMARK_PORTABLE)
-#include <emmintrin.h>
-#define WITH_SSE2 1
-#endif
 
 enum { DONE = 1, TO_PYTHON = 0, FAILED = -1 };
 
@@ -920,7 +916,7 @@ static Document *
 make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *key)
 {
     const Token *value = &reader->tokens[root];
-    uint32_t number = value->next - root - (dropped > 0), made = 0;
+    uint32_t number = value->next - root - (dropped > 0), before;
     Document *document = PyObject_NewVar(Document, &DocumentType, (Py_ssize_t)number);
     if (document == NULL) {
         return NULL;
@@ -941,15 +937,16 @@ make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *k
         Py_DECREF(document);
         return NULL;
     }
-    for (uint32_t i = root; i < value->next; i++) {
-        if (dropped == 0 || i != dropped) {
-            Token *token = &document->tokens[made++];
-            *token = reader->tokens[i];
-            token->start -= value->start;
-            token->key = i == root ? 0 : token->key - value->start;
-            token->next -= root + (dropped > 0 && token->next > dropped);
-        }
+    before = dropped > 0 ? dropped - root : number;
+    for (uint32_t i = 0; i < number; i++) {
+        Token *token = &document->tokens[i];
+        *token = value[i + (i >= before)];
+        token->start -= value->start;
+        token->key -= value->start;
+        token->next -= root;
+        token->next -= token->next > before;
     }
+    document->tokens[0].key = 0;
     document->tokens[0].is.count -= dropped > 0;
     return document;
 }
@@ -1177,7 +1174,7 @@ append_line(LineReader *lines, const Byte *begin, const Byte *end, PyObject *ids
     return done;
 }
 
-/* Append the number of a line, counted from 0. */
+/* Append a number to a list. */
 static int
 append_number(PyObject *numbers, Py_ssize_t number)
 {
@@ -1187,17 +1184,34 @@ append_number(PyObject *numbers, Py_ssize_t number)
     return done;
 }
 
+/* A list of the numbers from 0 to this one, exclusively. */
+static PyObject *
+numbers_below(Py_ssize_t end)
+{
+    PyObject *numbers = PyList_New(0);
+    for (Py_ssize_t i = 0; numbers != NULL && i < end; i++) {
+        if (append_number(numbers, i) != DONE) {
+            Py_CLEAR(numbers);
+        }
+    }
+    return numbers;
+}
+
+/* Read a block; the numbers of its lines are needed only if there are blank ones. */
 static int
-read_lines(LineReader *lines, PyObject *raw, PyObject *ids, PyObject *documents, PyObject *numbers)
+read_lines(LineReader *lines, PyObject *raw, PyObject *ids, PyObject *documents, PyObject **numbers)
 {
     const Byte *at = (const Byte *)PyBytes_AS_STRING(raw), *end = at + PyBytes_GET_SIZE(raw);
     Py_ssize_t number = 0;
     for (; at < end; number++) {
         const Byte *line_end = memchr(at, '\n', (size_t)(end - at));
         line_end = line_end == NULL ? end : line_end;
-        if (!is_blank(at, line_end)
-            && (append_line(lines, at, line_end, ids, documents) != DONE
-                || append_number(numbers, number) != DONE)) {
+        if (is_blank(at, line_end)) {
+            if (*numbers == Py_None && (*numbers = numbers_below(number)) == NULL) {
+                return FAILED;
+            }
+        } else if (append_line(lines, at, line_end, ids, documents) != DONE
+                   || (*numbers != Py_None && append_number(*numbers, number) != DONE)) {
             return FAILED;
         }
         at = line_end + 1;
@@ -1226,7 +1240,8 @@ PyDoc_STRVAR(read_doc,
              "-> (ids, documents, numbers)\n\n"
              "Read a block of lines. A line that is not strict JSON, that exceeds a limit or that\n"
              "has an unusual id is refused: its document is the bytes of the line. Blank lines\n"
-             "are skipped, so `numbers` are the numbers of the lines in the block, from 0.");
+             "are skipped: `numbers` are then the numbers of the other lines in the block, from\n"
+             "0. Without blank lines, they are None.");
 
 static PyObject *
 read_block(PyObject *module, PyObject *args)
@@ -1244,16 +1259,18 @@ read_block(PyObject *module, PyObject *args)
     lines.tags_hash = hash_bytes((const Byte *)"tags", 4);
     ids = PyList_New(0);
     documents = PyList_New(0);
-    numbers = PyList_New(0);
-    if (ids != NULL && documents != NULL && numbers != NULL && lines.tags != NULL
+    numbers = Py_None; /* which lives as long as the process */
+    if (ids != NULL && documents != NULL && lines.tags != NULL
         && set_key(lines.id_key, &lines.id_bytes, &lines.id_hash)
         && set_key(value_key, &lines.value_bytes, &lines.value_hash)
-        && read_lines(&lines, raw, ids, documents, numbers) == DONE) {
+        && read_lines(&lines, raw, ids, documents, &numbers) == DONE) {
         all = PyTuple_Pack(3, ids, documents, numbers);
     }
     Py_XDECREF(ids);
     Py_XDECREF(documents);
-    Py_XDECREF(numbers);
+    if (numbers != Py_None) {
+        Py_XDECREF(numbers);
+    }
     Py_XDECREF(lines.id_bytes);
     Py_XDECREF(lines.value_bytes);
     Py_XDECREF(lines.tags);
@@ -1370,6 +1387,43 @@ find_document(PyObject *module, PyObject *args)
     }
     PyMem_Free(hashes);
     return PyLong_FromSsize_t(place);
+}
+
+PyDoc_STRVAR(hash_ids_doc,
+             "hash_ids(ids, greatest) -> (hashes, is_ascending), or None if an id is None\n\n"
+             "The hashes of ids as bytes, and whether each id is greater than the one before it,\n"
+             "the first than `greatest` (`_hash_ids`).");
+
+static PyObject *
+hash_ids(PyObject *module, PyObject *args)
+{
+    PyObject *ids, *previous, *hashes;
+    int is_ascending = 1;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!U", &PyList_Type, &ids, &previous)) {
+        return NULL;
+    }
+    hashes = PyBytes_FromStringAndSize(NULL, PyList_GET_SIZE(ids) * (Py_ssize_t)sizeof(int64_t));
+    if (hashes == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ids); i++) {
+        PyObject *id = PyList_GET_ITEM(ids, i);
+        int64_t hash;
+        if (!PyUnicode_CheckExact(id)) {
+            Py_DECREF(hashes);
+            if (id == Py_None) {
+                return Py_NewRef(Py_None);
+            }
+            PyErr_SetString(PyExc_TypeError, "ids must be strings");
+            return NULL;
+        }
+        hash = (int64_t)PyObject_Hash(id);
+        memcpy(PyBytes_AS_STRING(hashes) + (size_t)i * sizeof hash, &hash, sizeof hash);
+        is_ascending = is_ascending && PyUnicode_Compare(previous, id) < 0;
+        previous = id;
+    }
+    return Py_BuildValue("NO", hashes, is_ascending ? Py_True : Py_False);
 }
 
 PyDoc_STRVAR(count_lines_doc, "count_lines(raw) -> the number of line feeds");
@@ -2326,10 +2380,9 @@ typedef struct {
     double number; /* or what a rule replaces it with */
     const Byte *text;
     uint32_t length;
-    uint32_t path;         /* the number of its key among the keys of all leaves */
-    uint32_t owner;        /* the place of its item among those of its side */
-    uint32_t text_number;  /* of its text among the different ones at its path on its side */
-    Byte letters[CLASSES]; /* how often its text has letters of each class, at most 255 times */
+    uint32_t path;        /* the number of its key among the keys of all leaves */
+    uint32_t owner;       /* the place of its item among those of its side */
+    uint32_t text_number; /* of its text among the different ones at its path on its side */
 } Leaf;
 
 typedef struct {
@@ -2353,21 +2406,20 @@ typedef struct {
     size_t grouped_number;
 } Path;
 
-/* The different texts at one path, and what is known about their similarity. `own` is the text of
-   the expected item at hand, or NULL, and `own_bounds` are its bounds. */
+/* The texts at one path, and what is known about their similarity. `own` is the text of the
+   expected item at hand, or NULL, and `own_bounds` are its bounds. */
 typedef struct {
     const Leaf *own;
     float *own_bounds;
-    Byte (*letters)[CLASSES]; /* of the texts of the candidate items */
-    int32_t *lengths;         /* of the same texts */
+    const Leaf **partners;    /* the texts of the candidate items, or NULL */
+    Byte *letters;            /* how often they have letters of each class, at most MOST_LETTERS
+                                 times: a row for each class */
     float *shares;            /* of one letter in each of them */
-    uint32_t number;          /* of them */
-    uint32_t expected_number; /* of those of the expected items */
-    uint32_t *numbers;        /* of the texts of candidate items; `number` without one */
-    float *bounds;            /* upper bounds: a row of texts for each expected text, and 0 */
-    uint16_t *distances;      /* of the same pairs, plus 1; 0 if unknown; NULL if not kept */
+    uint32_t number;          /* of the different ones among them */
+    uint32_t expected_number; /* of the different texts of the expected items */
+    float *bounds;            /* upper bounds: a row for each different expected text, or one row */
     uint8_t *has_bounds;      /* by expected text; NULL if there is only one row */
-    const Leaf *row;          /* the text of that row */
+    uint16_t *distances;      /* of different texts, plus 1; 0 if unknown; NULL if not kept */
     uint64_t characters;
 } Column;
 
@@ -2392,7 +2444,8 @@ typedef struct {
 #define SPACE 12288           /* bytes */
 #define MOST_BOUNDS (1 << 20) /* pairs of texts whose similarities are kept */
 
-/* The places of each letter in the text of a leaf, for its edit distances to many others. */
+/* The places of each letter in the text of a leaf, for its edit distances to many others. The last
+   letter is in the highest bit. */
 typedef struct {
     const Leaf *leaf; /* or NULL */
     uint64_t places[256];
@@ -2422,11 +2475,13 @@ typedef struct {
     const Leaf **next;  /* the one after each leaf */
     size_t mask;
     int is_indexed;    /* whether there is any such leaf */
+    Byte *common;      /* the number of letters that a text has in common with others */
     float *most;       /* upper bounds of the expected item at hand with each candidate item */
     float *settled;    /* the part of them that is exact */
     uint32_t smallest; /* the least number of leaves of a candidate item */
     float *equal;      /* the number of leaves that are equal and not graded */
-    uint32_t *near;    /* the candidate items that may be similar enough */
+    Byte *is_near;     /* whether a candidate item may be similar enough, then seven zeros */
+    uint32_t *near;    /* those that may be */
     uint32_t near_number;
     Pattern *patterns;
     Edge *edges;
@@ -2517,37 +2572,63 @@ is_field(const Node *node, const Byte *bytes, const Token *token)
     return 0;
 }
 
-/* Complete a leaf whose text is set. */
-static void
-set_letters(Leaf *leaf)
+/* The number that stands for a character beyond ASCII; 256 if there are too many. */
+static unsigned
+number_wide(Search *search, Py_UCS4 letter)
 {
-    memset(leaf->letters, 0, sizeof leaf->letters);
-    for (uint32_t i = 0; i < leaf->length; i++) {
-        Byte *times = &leaf->letters[leaf->text[i] & (CLASSES - 1)];
-        *times = (Byte)(*times + (*times < 255));
+    size_t number = 0;
+    while (number < search->wide_number && search->wide[number] != letter) {
+        number++;
     }
-    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    if (number == search->wide_number && number < MOST_WIDE) {
+        search->wide[search->wide_number++] = letter;
+    }
+    return FIRST_WIDE + (unsigned)number;
 }
 
-/* Fold the ASCII text of a leaf (`folded`): without escapes, its only white space are blanks. */
-static Byte *
-fold(Leaf *leaf, const Byte *bytes, Byte *characters)
+/* Whether a character of two bytes, given by the second one after 0xC3, is folded as ASCII is:
+   U+00C0 to U+00FF, without the multiplication sign and the sharp s. */
+static int
+is_latin(Byte second)
+{
+    return second != 0x97 && second != 0x9F;
+}
+
+/* Fold the text of a leaf (`folded`) if it consists of ASCII and Latin letters: without escapes,
+   its only white space are blanks. TO_PYTHON for all other text. */
+static int
+fold(Search *search, Leaf *leaf, const Byte *bytes, Byte **characters)
 {
     const Byte *start = bytes + leaf->token->start + 1;
     const Byte *end = start + leaf->token->length - 2;
+    Byte *to = *characters;
     while (start < end && *start == ' ') {
         start++;
     }
     while (start < end && end[-1] == ' ') {
         end--;
     }
-    leaf->text = characters;
-    leaf->length = (uint32_t)(end - start);
     for (; start < end; start++) {
-        *characters++ = (Byte)(*start >= 'A' && *start <= 'Z' ? *start + 32 : *start);
+        unsigned letter = *start;
+        if (letter >= 'A' && letter <= 'Z') {
+            letter += 32;
+        } else if (letter >= FIRST_WIDE) {
+            if (letter != 0xC3 || !is_latin(start[1])) {
+                return TO_PYTHON;
+            }
+            start++;
+            letter = number_wide(search, 0xE0u | (*start & 0x1Fu));
+            if (letter >= FIRST_WIDE + MOST_WIDE) {
+                return TO_PYTHON;
+            }
+        }
+        *to++ = (Byte)letter;
     }
-    set_letters(leaf);
-    return characters;
+    leaf->text = *characters;
+    leaf->length = (uint32_t)(to - *characters);
+    leaf->hash = hash_bytes(leaf->text, leaf->length);
+    *characters = to;
+    return DONE;
 }
 
 /* Set the text of a leaf to a string; TO_PYTHON if there are too many characters. */
@@ -2566,27 +2647,20 @@ set_text(Search *search, Leaf *leaf, PyObject *text)
     for (Py_ssize_t i = 0; i < length; i++) {
         Py_UCS4 letter = PyUnicode_READ_CHAR(text, i);
         if (letter >= FIRST_WIDE) {
-            size_t number = 0;
-            while (number < search->wide_number && search->wide[number] != letter) {
-                number++;
-            }
-            if (number == MOST_WIDE) {
+            letter = number_wide(search, letter);
+            if (letter >= FIRST_WIDE + MOST_WIDE) {
                 return TO_PYTHON;
             }
-            if (number == search->wide_number) {
-                search->wide[search->wide_number++] = letter;
-            }
-            letter = (Py_UCS4)(FIRST_WIDE + number);
         }
         letters[i] = (Byte)letter;
     }
     leaf->text = letters;
     leaf->length = (uint32_t)length;
-    set_letters(leaf);
+    leaf->hash = hash_bytes(leaf->text, leaf->length);
     return DONE;
 }
 
-/* Let Python fold the text of a leaf, which is not plain ASCII. */
+/* Let Python fold the text of a leaf. */
 static int
 fold_by_python(Search *search, Leaf *leaf, const Document *document)
 {
@@ -2633,13 +2707,15 @@ add_leaves(Search *search, Item *item, uint32_t owner, const Document *document,
         leaf->number = 0.0;
         leaf->length = 0;
         if (token->type == IS_TEXT) {
-            if (token->flags & (WIDE | ESCAPED)) {
-                int done = fold_by_python(search, leaf, document);
-                if (done != DONE) {
-                    return done;
-                }
-            } else {
-                *characters = fold(leaf, bytes, *characters);
+            int done = TO_PYTHON;
+            if (!(token->flags & ESCAPED)) {
+                done = fold(search, leaf, bytes, characters);
+            }
+            if (done == TO_PYTHON) {
+                done = fold_by_python(search, leaf, document);
+            }
+            if (done != DONE) {
+                return done;
             }
             if (leaf->length > LONGEST_TEXT) {
                 return TO_PYTHON;
@@ -2750,15 +2826,20 @@ by_size(const void *one, const void *other)
     return (left > right) - (left < right);
 }
 
-/* Whether two blanks or unprintable characters are in a text, or characters beyond ASCII, so that
-   `unified` may change it. */
+/* Whether two blanks or unprintable characters are in a text, or characters beyond Latin letters,
+   so that `unified` may change it. */
 static int
-is_odd(const Leaf *leaf)
+is_odd(const Search *search, const Leaf *leaf)
 {
     for (uint32_t i = 0; i < leaf->length; i++) {
         Byte letter = leaf->text[i];
-        if (letter >= 0x7F || letter < ' '
-            || (i > 0 && letter == ' ' && leaf->text[i - 1] == ' ')) {
+        if (letter >= FIRST_WIDE) {
+            Py_UCS4 wide = search->wide[letter - FIRST_WIDE];
+            if (wide < 0xE0 || wide > 0xFF) {
+                return 1;
+            }
+        } else if (letter == 0x7F || letter < ' '
+                   || (i > 0 && letter == ' ' && leaf->text[i - 1] == ' ')) {
             return 1;
         }
     }
@@ -2784,7 +2865,7 @@ are_normalized(const Search *search, size_t path, int *only_odd)
             const Leaf *leaf = &item->leaves[k];
             if (leaf->path == path) {
                 *only_odd &= leaf->token->type == IS_TEXT && !may_be_date(leaf);
-                normalized &= *only_odd && !is_odd(leaf);
+                normalized &= *only_odd && !is_odd(search, leaf);
             }
         }
     }
@@ -2911,9 +2992,9 @@ group_numbers(Search *search, size_t path)
 
 /* Whether a leaf is at a path, and odd if only such are wanted. */
 static int
-is_asked(const Leaf *leaf, size_t path, int only_odd)
+is_asked(const Search *search, const Leaf *leaf, size_t path, int only_odd)
 {
-    return leaf->path == path && (!only_odd || is_odd(leaf));
+    return leaf->path == path && (!only_odd || is_odd(search, leaf));
 }
 
 /* The values of all leaves at a path, or of the odd ones; NULL without an error if one is a
@@ -2927,7 +3008,7 @@ path_values(const Search *search, size_t path, int only_odd)
         for (uint32_t k = 0; values != NULL && k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (!is_asked(leaf, path, only_odd)) {
+            if (!is_asked(search, leaf, path, only_odd)) {
                 continue;
             }
             value = leaf->token->type < IS_WHOLE ? NULL : leaf_value(search, leaf);
@@ -2977,7 +3058,7 @@ replace_leaves(Search *search, size_t place)
         for (uint32_t k = 0; done == DONE && k < item->number; k++) {
             Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (!is_asked(leaf, place, search->paths[place].only_odd)) {
+            if (!is_asked(search, leaf, place, search->paths[place].only_odd)) {
                 continue;
             }
             value = PyList_GET_ITEM(leaves, next++);
@@ -3012,7 +3093,8 @@ can_apply(const Search *search, size_t place)
                 continue;
             }
             if (path->rule->keeps_text
-                    ? type != IS_TEXT || (path->leaves == NULL && is_odd(leaf)) || may_be_date(leaf)
+                    ? type != IS_TEXT || (path->leaves == NULL && is_odd(search, leaf))
+                          || may_be_date(leaf)
                     : path->rule->absolute < 0.0 || (type != IS_WHOLE && type != IS_REAL)) {
                 return 0;
             }
@@ -3216,14 +3298,14 @@ static uint32_t
 pattern_distance(const uint64_t *places, uint32_t length, const Byte *text, uint32_t text_length,
                  uint32_t most)
 {
-    uint64_t plus = ~(uint64_t)0, minus = 0, last = (uint64_t)1 << (length - 1);
+    uint64_t plus = ~(uint64_t)0 << (WORD - length), minus = 0;
     uint32_t distance = length;
     for (uint32_t i = 0; i < text_length; i++) {
         uint64_t equal = places[text[i]], vertical = equal | minus;
         uint64_t horizontal = (((equal & plus) + plus) ^ plus) | equal;
         uint64_t up = minus | ~(horizontal | plus), down = plus & horizontal;
-        distance += (up & last) != 0;
-        distance -= (down & last) != 0;
+        distance += (uint32_t)(up >> (WORD - 1));
+        distance -= (uint32_t)(down >> (WORD - 1));
         if (distance > most + (text_length - 1 - i)) {
             return most + 1; /* each further letter lowers it by at most 1 */
         }
@@ -3250,7 +3332,7 @@ set_pattern(Pattern *pattern, const Leaf *leaf)
     }
     pattern->leaf = leaf;
     for (uint32_t i = 0; i < leaf->length; i++) {
-        pattern->places[leaf->text[i]] |= (uint64_t)1 << i;
+        pattern->places[leaf->text[i]] |= (uint64_t)1 << (WORD - leaf->length + i);
     }
 }
 
@@ -3334,59 +3416,96 @@ leaf_at(const Item *item, uint32_t path, uint32_t guess)
     return NULL;
 }
 
-/* An upper bound on the similarity of two texts, from the number of different letters. */
-static float
-most_similarity(int different, int excess, float share)
+#define MOST_LETTERS 255
+
+/* Count the letters of a text in each class. A text without letters has one as well, so that two
+   such texts have all in common. */
+static void
+count_letters(const Leaf *leaf, uint32_t *letters)
 {
-    /* Only counts above 255 can make `different` smaller than the difference in length. */
-    int least = (different > excess ? different + excess : 2 * excess) / 2;
-    return 1.0F - (float)least * share;
+    memset(letters, 0, CLASSES * sizeof *letters);
+    letters[0] = leaf->length == 0;
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        letters[leaf->text[i] & (CLASSES - 1)]++;
+    }
 }
 
-/* Set the upper bounds of the similarity of a text with some others, given their letters, their
-   lengths, and the share of one letter in each. */
-static void
-set_bounds(const Leaf *leaf, Byte (*letters)[CLASSES], const int32_t *lengths, const float *shares,
-           uint32_t number, float *bounds)
+/* The share of one letter in a text. */
+static float
+letter_share(const Leaf *leaf)
 {
-    float share = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
-    uint32_t i = 0;
-#ifdef WITH_SSE2
-    __m128i low = _mm_loadu_si128((const __m128i *)leaf->letters);
-    __m128i high = _mm_loadu_si128((const __m128i *)(leaf->letters + CLASSES / 2));
-    __m128i length = _mm_set1_epi32((int)leaf->length), zero = _mm_setzero_si128();
-    __m128 own = _mm_set1_ps(share), one = _mm_set1_ps(1.0F);
-    for (; i + 4 <= number; i += 4) {
-        __m128i sums[4], different, excess, sign, least;
-        for (int k = 0; k < 4; k++) {
-            const __m128i *other = (const __m128i *)letters[i + (uint32_t)k];
-            sums[k] = _mm_add_epi32(_mm_sad_epu8(low, _mm_loadu_si128(other)),
-                                    _mm_sad_epu8(high, _mm_loadu_si128(other + 1)));
+    return leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
+}
+
+static inline Byte
+smaller(Byte one, Byte other)
+{
+    return one < other ? one : other;
+}
+
+/* Count the letters that a text of at most MOST_LETTERS has in common with those of the candidate
+   items, four classes at a time. */
+static void
+count_common(const Column *column, const uint32_t *letters, uint32_t others, Byte *common)
+{
+    const Byte *rows[CLASSES + 3];
+    Byte most[CLASSES + 3] = {0};
+    uint32_t number = 0;
+    for (size_t k = 0; k < CLASSES; k++) {
+        if (letters[k] > 0) {
+            rows[number] = column->letters + k * others;
+            most[number++] = (Byte)letters[k];
         }
-        /* Each has two sums of 64 bits, which are small. */
-        sums[0] = _mm_add_epi32(_mm_unpacklo_epi64(sums[0], sums[1]),
-                                _mm_unpackhi_epi64(sums[0], sums[1]));
-        sums[2] = _mm_add_epi32(_mm_unpacklo_epi64(sums[2], sums[3]),
-                                _mm_unpackhi_epi64(sums[2], sums[3]));
-        different = _mm_castps_si128(
-            _mm_shuffle_ps(_mm_castsi128_ps(sums[0]), _mm_castsi128_ps(sums[2]), 0x88));
-        excess = _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(lengths + i)), length);
-        sign = _mm_cmpgt_epi32(zero, excess);
-        excess = _mm_sub_epi32(_mm_xor_si128(excess, sign), sign);
-        sign = _mm_cmpgt_epi32(different, excess);
-        least = _mm_add_epi32(
-            _mm_or_si128(_mm_and_si128(sign, different), _mm_andnot_si128(sign, excess)), excess);
-        _mm_storeu_ps(bounds + i,
-                      _mm_sub_ps(one, _mm_mul_ps(_mm_cvtepi32_ps(_mm_srli_epi32(least, 1)),
-                                                 _mm_min_ps(own, _mm_loadu_ps(shares + i)))));
     }
-#endif
-    for (; i < number; i++) {
-        int different = 0, excess = abs(lengths[i] - (int)leaf->length);
-        for (int k = 0; k < CLASSES; k++) {
-            different += abs((int)leaf->letters[k] - (int)letters[i][k]);
+    for (uint32_t k = number; k < number + 3; k++) {
+        rows[k] = column->letters; /* of which no letters count */
+    }
+    memset(common, 0, others);
+    for (uint32_t k = 0; k < number; k += 4) {
+        const Byte *first = rows[k], *second = rows[k + 1], *third = rows[k + 2];
+        const Byte *fourth = rows[k + 3];
+        Byte one = most[k], two = most[k + 1], three = most[k + 2], four = most[k + 3];
+        for (uint32_t j = 0; j < others; j++) {
+            common[j] = (Byte)(common[j] + smaller(first[j], one) + smaller(second[j], two)
+                               + smaller(third[j], three) + smaller(fourth[j], four));
         }
-        bounds[i] = most_similarity(different, excess, shares[i] < share ? shares[i] : share);
+    }
+}
+
+/* The largest possible number of letters that a longer text has in common with that of a candidate
+   item, some of whose letters may occur more often than they are counted. */
+static uint32_t
+most_common(const Column *column, const uint32_t *letters, uint32_t others, uint32_t place)
+{
+    uint32_t common = 0;
+    for (size_t k = 0; k < CLASSES; k++) {
+        uint32_t times = column->letters[k * others + place];
+        common += times < MOST_LETTERS && times < letters[k] ? times : letters[k];
+    }
+    return common;
+}
+
+/* Set the upper bounds of the similarity of a text with those of the candidate items, which is at
+   most the number of letters in common, divided by the length of the longer text. The loops over
+   candidate items are such that compilers use vectors. */
+static void
+set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_t others,
+           float *bounds)
+{
+    const float *shares = column->shares;
+    float share = letter_share(leaf);
+    uint32_t letters[CLASSES];
+    count_letters(leaf, letters);
+    if (leaf->length > MOST_LETTERS) {
+        for (uint32_t j = 0; j < others; j++) {
+            bounds[j] = (float)most_common(column, letters, others, j)
+                        * (shares[j] < share ? shares[j] : share);
+        }
+        return;
+    }
+    count_common(column, letters, others, search->common);
+    for (uint32_t j = 0; j < others; j++) {
+        bounds[j] = (float)search->common[j] * (shares[j] < share ? shares[j] : share);
     }
 }
 
@@ -3394,8 +3513,8 @@ set_bounds(const Leaf *leaf, Byte (*letters)[CLASSES], const int32_t *lengths, c
 static int
 number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
 {
-    size_t texts = 0, different = 0, size = 16;
-    const Leaf **table, **all;
+    size_t texts = 0, size = 16;
+    const Leaf **table;
     for (uint32_t i = 0; i < number; i++) {
         texts += items[i].graded_number;
     }
@@ -3403,8 +3522,7 @@ number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
         size *= 2;
     }
     table = TAKE(search, const Leaf *, size);
-    all = TAKE(search, const Leaf *, texts);
-    if (table == NULL || all == NULL) {
+    if (table == NULL) {
         return FAILED;
     }
     memset(table, 0, size * sizeof *table);
@@ -3427,36 +3545,23 @@ number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
             leaf->text_number = is_candidate ? column->number++ : column->expected_number++;
             column->characters += leaf->length;
             table[at] = leaf;
-            all[different++] = leaf;
         }
-    }
-    for (size_t i = 0; is_candidate && i < different; i++) {
-        const Leaf *leaf = all[i];
-        Column *column = &search->columns[leaf->path];
-        if (column->letters == NULL) {
-            column->letters = take(search, column->number, sizeof *column->letters);
-            column->lengths = TAKE(search, int32_t, column->number);
-            column->shares = TAKE(search, float, column->number);
-            if (column->letters == NULL || column->lengths == NULL || column->shares == NULL) {
-                return FAILED;
-            }
-        }
-        memcpy(column->letters[leaf->text_number], leaf->letters, sizeof leaf->letters);
-        column->lengths[leaf->text_number] = (int32_t)leaf->length;
-        column->shares[leaf->text_number] = leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
     }
     return DONE;
 }
 
-/* Prepare the columns of texts that both sides have; `budget` is the number of pairs whose bounds
-   can be kept. */
+/* Prepare a column of texts that both sides have. If texts repeat, what is known about their
+   similarity is kept; `budget` is the number of bounds for which there is room. */
 static int
-make_column(Search *search, Column *column, uint32_t others, size_t *budget)
+make_column(Search *search, Column *column, uint32_t number, uint32_t others, size_t *budget)
 {
-    size_t width = (size_t)column->number + 1, pairs = width * column->expected_number;
-    column->numbers = TAKE(search, uint32_t, others);
-    if (pairs <= *budget) {
-        *budget -= pairs;
+    size_t bounds = (size_t)column->expected_number * others;
+    size_t pairs = (size_t)column->expected_number * column->number;
+    column->partners = TAKE(search, const Leaf *, others);
+    column->letters = TAKE(search, Byte, CLASSES * (size_t)others);
+    column->shares = TAKE(search, float, others);
+    if (2 * pairs <= (size_t)number * others && bounds <= *budget) {
+        *budget -= bounds;
         column->distances = TAKE(search, uint16_t, pairs);
         column->has_bounds = TAKE(search, uint8_t, column->expected_number);
         if (column->distances == NULL || column->has_bounds == NULL) {
@@ -3465,14 +3570,17 @@ make_column(Search *search, Column *column, uint32_t others, size_t *budget)
         memset(column->distances, 0, pairs * sizeof *column->distances);
         memset(column->has_bounds, 0, column->expected_number);
     } else {
-        pairs = width;
+        bounds = others;
     }
-    column->bounds = TAKE(search, float, pairs);
-    if (column->numbers == NULL || column->bounds == NULL) {
+    column->bounds = TAKE(search, float, bounds);
+    if (column->partners == NULL || column->letters == NULL || column->shares == NULL
+        || column->bounds == NULL) {
         return FAILED;
     }
+    memset(column->letters, 0, CLASSES * (size_t)others);
     for (uint32_t j = 0; j < others; j++) {
-        column->numbers[j] = column->number;
+        column->partners[j] = NULL;
+        column->shares[j] = 0.0F;
     }
     return DONE;
 }
@@ -3484,8 +3592,9 @@ make_columns(Search *search, uint32_t number, uint32_t others)
     size_t budget = MOST_BOUNDS;
     search->columns = TAKE(search, Column, search->path_number);
     search->order = TAKE(search, uint32_t, search->path_number);
+    search->common = TAKE(search, Byte, others);
     search->order_number = 0;
-    if (search->columns == NULL || search->order == NULL) {
+    if (search->columns == NULL || search->order == NULL || search->common == NULL) {
         return FAILED;
     }
     memset(search->columns, 0, search->path_number * sizeof *search->columns);
@@ -3499,7 +3608,7 @@ make_columns(Search *search, uint32_t number, uint32_t others)
         if (column->number == 0 || column->expected_number == 0) {
             continue;
         }
-        if (make_column(search, column, others, &budget) != DONE) {
+        if (make_column(search, column, number, others, &budget) != DONE) {
             return FAILED;
         }
         column->characters /= column->number + column->expected_number;
@@ -3513,8 +3622,16 @@ make_columns(Search *search, uint32_t number, uint32_t others)
     for (uint32_t j = 0; j < others; j++) {
         for (uint32_t k = 0; k < candidates[j].graded_number; k++) {
             const Leaf *leaf = &candidates[j].leaves[candidates[j].graded[k]];
-            if (leaf->token->type == IS_TEXT && search->columns[leaf->path].numbers != NULL) {
-                search->columns[leaf->path].numbers[j] = leaf->text_number;
+            const Column *column = &search->columns[leaf->path];
+            if (leaf->token->type == IS_TEXT && column->partners != NULL) {
+                uint32_t letters[CLASSES];
+                column->partners[j] = leaf;
+                column->shares[j] = letter_share(leaf);
+                count_letters(leaf, letters);
+                for (size_t i = 0; i < CLASSES; i++) {
+                    column->letters[i * others + j] =
+                        (Byte)(letters[i] < MOST_LETTERS ? letters[i] : MOST_LETTERS);
+                }
             }
         }
     }
@@ -3523,21 +3640,17 @@ make_columns(Search *search, uint32_t number, uint32_t others)
 
 /* The upper bounds of the similarity of a text with those of the candidate items. */
 static float *
-bounds_of(Column *column, const Leaf *leaf)
+bounds_of(const Search *search, const Column *column, const Leaf *leaf, uint32_t others)
 {
     float *row = column->bounds;
     if (column->has_bounds != NULL) {
-        row += (size_t)leaf->text_number * (column->number + 1);
+        row += (size_t)leaf->text_number * others;
         if (column->has_bounds[leaf->text_number]) {
             return row;
         }
         column->has_bounds[leaf->text_number] = 1;
-    } else if (column->row == leaf) {
-        return row;
     }
-    column->row = leaf;
-    set_bounds(leaf, column->letters, column->lengths, column->shares, column->number, row);
-    row[column->number] = 0.0F;
+    set_bounds(search, column, leaf, others, row);
     return row;
 }
 
@@ -3573,19 +3686,23 @@ index_leaves(Search *search, const Item *candidates, uint32_t others)
     return DONE;
 }
 
-/* The similarity of the text at hand and another one as by `text_similarity`; known ones are
-   remembered. */
+/* The similarity of the text at hand and that of a candidate item as by `text_similarity`; known
+   ones are remembered. */
 static double
-known_similarity(const Search *search, const Column *column, const Leaf *partner, Pattern *pattern,
+known_similarity(const Search *search, const Column *column, uint32_t place, Pattern *pattern,
                  double least)
 {
-    const Leaf *leaf = column->own;
+    const Leaf *leaf = column->own, *partner = column->partners[place];
     double longer = leaf->length > partner->length ? leaf->length : partner->length, similarity;
-    float *bound = column->own_bounds + partner->text_number;
-    uint16_t *known =
-        column->distances == NULL ? NULL : column->distances + (bound - column->bounds);
-    if (known != NULL && *known > 0) {
-        return 1.0 - (double)(*known - 1) / longer;
+    float *bound = column->own_bounds + place;
+    uint16_t *known = column->distances;
+    if (known != NULL) {
+        known += (size_t)leaf->text_number * column->number + partner->text_number;
+        if (*known > 0) {
+            similarity = 1.0 - (double)(*known - 1) / longer;
+            *bound = (float)similarity;
+            return similarity;
+        }
     }
     similarity =
         is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner, pattern, least);
@@ -3615,7 +3732,7 @@ find_weight(const Search *search, const Item *item, const Item *other, uint32_t 
     for (uint32_t i = 0; i < search->order_number; i++) {
         const Column *column = &search->columns[search->order[i]];
         if (column->own != NULL) {
-            spare += (double)column->own_bounds[column->numbers[place]];
+            spare += (double)column->own_bounds[place];
         }
     }
     for (uint32_t i = 0; spare >= 0.0 && i < search->order_number; i++) {
@@ -3623,12 +3740,11 @@ find_weight(const Search *search, const Item *item, const Item *other, uint32_t 
         const Column *column = &search->columns[path];
         Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
         double bound;
-        if (column->own == NULL || column->numbers[place] == column->number) {
+        if (column->own == NULL || column->partners[place] == NULL) {
             continue;
         }
-        bound = (double)column->own_bounds[column->numbers[place]];
-        similar[path] =
-            known_similarity(search, column, leaf_at(other, path, 0), pattern, bound - spare);
+        bound = (double)column->own_bounds[place];
+        similar[path] = known_similarity(search, column, place, pattern, bound - spare);
         if (similar[path] < -1.0) {
             return FAILED;
         }
@@ -3644,7 +3760,7 @@ find_weight(const Search *search, const Item *item, const Item *other, uint32_t 
                 return FAILED;
             }
             total += within;
-        } else if (column->numbers != NULL && column->numbers[place] < column->number) {
+        } else if (column->partners != NULL && column->partners[place] != NULL) {
             total += similar[leaf->path];
         }
     }
@@ -3723,7 +3839,7 @@ settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t 
 
 /* Set the texts of the expected item at hand; return the last column that has one, or NULL. */
 static const Column *
-set_own_texts(Search *search, const Item *item)
+set_own_texts(Search *search, const Item *item, uint32_t others)
 {
     const Column *last = NULL;
     for (uint32_t i = 0; i < search->order_number; i++) {
@@ -3732,9 +3848,9 @@ set_own_texts(Search *search, const Item *item)
     for (uint32_t k = 0; k < item->graded_number; k++) {
         const Leaf *leaf = &item->leaves[item->graded[k]];
         Column *column = &search->columns[leaf->path];
-        if (leaf->token->type == IS_TEXT && column->numbers != NULL) {
+        if (leaf->token->type == IS_TEXT && column->partners != NULL) {
             column->own = leaf;
-            column->own_bounds = bounds_of(column, leaf);
+            column->own_bounds = bounds_of(search, column, leaf, others);
             last = column;
         }
     }
@@ -3753,7 +3869,7 @@ keep_near(Search *search, const Item *item, const Item *candidates, double share
         for (uint32_t k = 0; k < search->order_number; k++) {
             const Column *column = &search->columns[search->order[k]];
             if (column->own != NULL) {
-                most += (double)column->own_bounds[column->numbers[place]];
+                most += (double)column->own_bounds[place];
             }
         }
         if (most >= (share - ROUNDING) * leaves) {
@@ -3770,23 +3886,29 @@ list_near(Search *search, const Item *item, uint32_t others, const Column *last,
 {
     float least = (float)((share - ROUNDING) * item->number);
     const float *settled = search->settled, *row = last->own_bounds;
-    const uint32_t *numbers = last->numbers;
     uint32_t *near = search->near, kept = 0;
+    Byte *is_near = search->is_near;
+    uint64_t some;
     for (uint32_t k = 0; k < search->order_number; k++) {
         const Column *column = &search->columns[search->order[k]];
         if (column->own != NULL && column != last) {
             const float *bounds = column->own_bounds;
-            const uint32_t *places = column->numbers;
             float *most = search->most;
             for (uint32_t j = 0; j < others; j++) {
-                most[j] = settled[j] + bounds[places[j]];
+                most[j] = settled[j] + bounds[j];
             }
             settled = most;
         }
     }
     for (uint32_t j = 0; j < others; j++) {
-        near[kept] = j;
-        kept += settled[j] + row[numbers[j]] >= least;
+        is_near[j] = settled[j] + row[j] >= least;
+    }
+    for (uint32_t j = 0; j < others; j += sizeof some) {
+        memcpy(&some, is_near + j, sizeof some);
+        for (uint32_t k = j; some != 0 && k < j + sizeof some; k++) {
+            near[kept] = k;
+            kept += is_near[k];
+        }
     }
     search->near_number = kept;
 }
@@ -3797,7 +3919,7 @@ static int
 find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)
 {
     double size = item->number > search->smallest ? item->number : search->smallest;
-    const Column *last = set_own_texts(search, item);
+    const Column *last = set_own_texts(search, item, others);
     search->near_number = 0;
     memset(search->equal, 0, search->is_indexed ? others * sizeof *search->equal : 0);
     count_equal(search, item, candidates[0].leaves);
@@ -3825,12 +3947,14 @@ make_bounds(Search *search, uint32_t number, uint32_t others)
     search->most = TAKE(search, float, others);
     search->equal = TAKE(search, float, others);
     search->settled = search->by_rules ? TAKE(search, float, others) : search->equal;
-    search->near = TAKE(search, uint32_t, others);
+    search->is_near = TAKE(search, Byte, (size_t)others + 7);
+    search->near = TAKE(search, uint32_t, (size_t)others + 1);
     search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
     if (search->most == NULL || search->equal == NULL || search->settled == NULL
-        || search->near == NULL || search->patterns == NULL) {
+        || search->is_near == NULL || search->near == NULL || search->patterns == NULL) {
         return FAILED;
     }
+    memset(search->is_near + others, 0, 7);
     memset(search->equal, 0, others * sizeof *search->equal);
     for (int i = 0; i < MOST_PATTERNS; i++) {
         search->patterns[i].leaf = NULL;
@@ -4951,9 +5075,12 @@ make_outcomes(const Walker *walker)
 {
     PyTypeObject *type = (PyTypeObject *)walker->outcomes;
     PyObject *outcomes = type->tp_alloc(type, 0);
-    PyObject *values[] = {PyList_New(0), PyDict_New(), PyList_New(0), Py_NewRef(Py_False),
-                          Py_NewRef(Py_None)};
+    PyObject *values[] = {PyList_New(SMALL_CASE / 2), PyDict_New(), PyList_New(0),
+                          Py_NewRef(Py_False), Py_NewRef(Py_None)};
     int done = outcomes != NULL;
+    if (values[0] != NULL) {
+        Py_SET_SIZE(values[0], 0); /* there is room for the cells of most cases */
+    }
     for (int i = 0; i < 5; i++) {
         done = done && values[i] != NULL;
         if (outcomes != NULL) {
@@ -5090,6 +5217,7 @@ static PyMethodDef functions[] = {
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
     {"document", document, METH_O, document_doc},
     {"find_document", find_document, METH_VARARGS, find_document_doc},
+    {"hash_ids", hash_ids, METH_VARARGS, hash_ids_doc},
     {"count_lines", count_lines, METH_O, count_lines_doc},
     {"count", count, METH_O, count_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["Case", "CaseContext", "CaseInput", "UnparsedDocuments", "Verdict"]
+__all__ = [
+    "Case",
+    "CaseContext",
+    "CaseInput",
+    "UnparsedDocuments",
+    "Verdict",
+    "all_read",
+    "documents_of",
+]
 
 
 class CaseInput(StrEnum):
@@ -68,3 +78,21 @@ class Case(NamedTuple):
     context: CaseContext | None = None
     unparsed: UnparsedDocuments | None = None
     confidences: JsonValue | Missing = MISSING
+
+
+# Getting many attributes by position is several times faster than by name.
+_INPUT: Final = itemgetter(Case._fields.index("input"))
+_UNPARSED: Final = itemgetter(Case._fields.index("unparsed"))
+
+
+def all_read(cases: Sequence[Case]) -> bool:
+    """Return whether ground truth and candidate of all cases could be read."""
+    return [*map(_INPUT, cases)].count(CaseInput.OK) == len(cases)
+
+
+def documents_of(cases: Sequence[Case]) -> list[UnparsedDocuments]:
+    """Return both documents of each case, unparsed if they are."""
+    found = [*map(_UNPARSED, cases)]
+    if all(found):
+        return cast("list[UnparsedDocuments]", found)
+    return [case.unparsed or (case.expected, case.candidate) for case in cases]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import with_hint
@@ -15,14 +14,20 @@ from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.case import Case, CaseInput, all_read
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.case_result import CaseResult, with_confidences
+from fieldmark.wire.case_result import (
+    CaseColumns,
+    CaseResult,
+    CaseResults,
+    case_columns,
+    with_confidences,
+)
 
 if TYPE_CHECKING:
     from fieldmark.metrics.confidence import ConfidenceTally
@@ -47,7 +52,6 @@ _SEGMENT_BYTES: Final = 1 << 20
 """The approximate size of a segment as JSON; Python objects take about eight times as much."""
 _SLICE_SAMPLED: Final = 256
 """The maximum size of the sample of a slice."""
-_READ: Final = frozenset({CaseInput.OK})
 _FAILED: Final = CaseStats(
     Counts(), ErrorCounts(), QualityCounts(), *(None,) * 5, 0, 0, 0, 1, vacuous=False
 )
@@ -84,9 +88,9 @@ def segments(batches: Iterable[Sequence[Case]], size: int = SEGMENT) -> Iterator
 
 def split_unreadable(segment: list[Case]) -> tuple[list[Case], list[Case]]:
     """Return the cases with valid ground truth, and the others."""
-    unreadable = [case for case in segment if case.input is CaseInput.INVALID_TRUTH]
-    if not unreadable:
+    if all_read(segment):
         return segment, []
+    unreadable = [case for case in segment if case.input is CaseInput.INVALID_TRUTH]
     return [case for case in segment if case.input is not CaseInput.INVALID_TRUTH], unreadable
 
 
@@ -116,7 +120,7 @@ class CaseProcessor:
         self._convention = convention
         self._counter = CaseCounter(convention, plan.table)
 
-    def process(self, cases: Sequence[Case]) -> list[CaseResult]:
+    def process(self, cases: Sequence[Case]) -> Sequence[CaseResult]:
         """Compare and count cases with valid ground truth."""
         results = self._process(cases)
         if self._confidences:
@@ -139,12 +143,12 @@ class CaseProcessor:
             stats = self._counter.stats(result.outcomes, safety=safety.score.score)
         return replace(result, stats=stats, evaluator_results=(safety,))
 
-    def _process(self, cases: Sequence[Case]) -> list[CaseResult]:
+    def _process(self, cases: Sequence[Case]) -> Sequence[CaseResult]:
         table, convention = self.plan.table, self._convention
-        if {case.input for case in cases} <= _READ:
+        if all_read(cases):
             outcomes = self._compare(cases)
-            stats = self._counter.all(outcomes)
-            return list(map(CaseResult, cases, outcomes, stats, repeat(table), repeat(convention)))
+            columns = CaseColumns(cases, outcomes, self._counter.all(outcomes))
+            return CaseResults(columns, table, convention)
         produced = [case for case in cases if case.input is not CaseInput.FAILED]
         compared = iter(self._compare(produced))
         results: list[CaseResult] = []
@@ -199,26 +203,23 @@ class GroupTotals:
         tally = self.tally
         for _ in unreadable:
             tally.add_invalid_truth()
-        if {result.case.input for result in results} <= _READ:
-            compared = results
-            tally.add_all(
-                [result.outcomes for result in results], [result.stats for result in results]
-            )
+        compared = results
+        columns = case_columns(results)
+        if all_read(columns.cases):
+            tally.add_all(columns.outcomes, columns.stats)
         else:
             compared = [each for each in results if each.case.input is not CaseInput.FAILED]
-            for each in compared:
-                tally.add(each.outcomes, each.stats, each.case.input)
+            columns = case_columns(compared)
+            for case, outcomes, stats in zip(*columns, strict=True):
+                tally.add(outcomes, stats, case.input)
             for _ in range(len(results) - len(compared)):
                 tally.add_failed()
         if self.confidence is not None:
             for each in compared:
                 self.confidence.add(each.outcomes, each.attributes, each.confidences)
         if self.sample is not None:
-            self.sample.add_all(
-                [each.id for each in compared],
-                [each.outcomes for each in compared],
-                [each.stats for each in compared],
-            )
+            ids = [case.id for case in columns.cases]
+            self.sample.add_all(ids, columns.outcomes, columns.stats)
 
     def merge(self, other: GroupTotals) -> None:
         """Add the totals of other cases."""

@@ -10,7 +10,7 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.metrics.conventions import OnError
-from fieldmark.model.case import Case, Verdict
+from fieldmark.model.case import Case, Verdict, documents_of
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, Reason, fact
@@ -27,9 +27,7 @@ _FAILED_FACT: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
     """Compare cases; a field whose comparator raises an exception is an error."""
     try:
-        return plan.compare_all(
-            [case.unparsed or (case.expected, case.candidate) for case in cases]
-        )
+        return plan.compare_all(documents_of(cases))
     except Exception:  # noqa: BLE001 - compare the cases again, one by one
         plan.discard_deferred()
         safe = compile_plan(safe_rules(plan.rules), plan.table)

@@ -666,7 +666,7 @@ class _PartsRead:
         own, self._statistics = self._statistics, result.statistics
         if own is not None:
             self._statistics = own.joined(result.statistics)
-        self._ids.add(result.ids)
+        self._ids.add([*result.ids])
 
     def finish(self, stream: PairStream) -> None:
         """Give the stream the statistics; a duplicate id is an error."""

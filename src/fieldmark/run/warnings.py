@@ -10,15 +10,17 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
+from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
-from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.case import Case, CaseInput, all_read, documents_of
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
@@ -34,7 +36,7 @@ from fieldmark.values.paths import (
     parse_path,
 )
 from fieldmark.values.text import nearest, plural
-from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.case_result import CaseResult, CaseResults, case_columns
 
 if TYPE_CHECKING:
     from fieldmark.align.entries import Entries
@@ -56,6 +58,8 @@ _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
 _KEY: Final = re.compile(r"\.|\[\"")
+_ERRORS_COUNT: Final = itemgetter(CaseStats._fields.index("errors_count"))
+_IS_VACUOUS: Final = itemgetter(CaseStats._fields.index("vacuous"))
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
 _MAX_ATTRIBUTES: Final = 10_000
@@ -128,33 +132,34 @@ class CaseWarnings:
         """Add results, and `unreadable` cases with invalid ground truth."""
         for case in unreadable:
             self._add_case(_UNREADABLE[case.input], case.note if self._values else _named(case))
-        if {result.case.input for result in results} - {CaseInput.OK}:
-            for case in (result.case for result in results):
+        cases, outcomes, stats = case_columns(results)
+        if not all_read(cases):
+            for case in cases:
                 if case.input in _UNREADABLE:
                     note = f": {case.note}" if self._values else ""
                     self._add_case(_UNREADABLE[case.input], f"{_named(case)}{note}")
-        if sum([result.stats.errors_count for result in results]):
+        if any(map(_ERRORS_COUNT, stats)):
             for result in results:
                 if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
         if self.unseen:
-            self._find_paths([result.case for result in results])
+            self._find_paths(cases)
         flags = self._flags
-        flags[_VACUOUS] += sum([result.stats.vacuous for result in results])
-        flags[_FALLBACK] += sum([result.outcomes.fallback for result in results])
-        for result in results:
-            if result.evaluator_results:
+        flags[_VACUOUS] += sum(map(_IS_VACUOUS, stats))
+        flags[_FALLBACK] += sum([each.fallback for each in outcomes])
+        if not isinstance(results, CaseResults):
+            for result in results:
                 flags[_SUSPICIOUS_CASE] += any(
                     INJECTION_WARNING in each.score.warnings for each in result.evaluator_results
                 )
-        found = [each for result in results for each in result.outcomes.comparisons.values()]
+        found = [each for own in outcomes for each in own.comparisons.values()]
         flags[_APPROXIMATE] += sum([each.approximate for each in found])
         flags[_AMBIGUOUS] += sum([each.ambiguous for each in found])
         flags[_SUSPICIOUS] += [each.note for each in found].count(INJECTION_NOTE)
 
     def _find_paths(self, cases: Sequence[Case]) -> None:
         """Remove the paths that the documents of these cases have."""
-        pairs = [case.unparsed or (case.expected, case.candidate) for case in cases]
+        pairs = documents_of(cases)
         documents = list(chain.from_iterable(pairs))
         keys = first_keys(self.unseen.values())
         place = _find_document(documents, 0, keys)

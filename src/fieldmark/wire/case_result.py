@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, cast
+from itertools import repeat
+from typing import Final, NamedTuple, cast, overload
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
@@ -33,8 +34,11 @@ from fieldmark.wire.scores import evaluator_result_to_json
 __all__ = [
     "FLAGS",
     "NON_FINITE",
+    "CaseColumns",
     "CaseResult",
+    "CaseResults",
     "FieldResult",
+    "case_columns",
     "with_confidences",
     "with_parsed_documents",
 ]
@@ -394,6 +398,59 @@ class CaseResult:
         ]
         title = f"{self.verdict}, score {self._shown_score}, {self.reasoning}"
         return f"<p>{for_html(title)}</p>{html_table(rows)}"
+
+
+class CaseColumns(NamedTuple):
+    """Some cases with their outcomes and statistics."""
+
+    cases: Sequence[Case]
+    outcomes: Sequence[Outcomes]
+    stats: Sequence[CaseStats]
+
+
+class CaseResults(Sequence[CaseResult]):
+    """The results of cases that could be read, without evaluators.
+
+    A result is created each time it is used, because most runs need only the columns.
+    """
+
+    __slots__ = ("_attributes", "_convention", "columns")
+
+    def __init__(
+        self, columns: CaseColumns, attributes: AttributeTable, convention: Convention
+    ) -> None:
+        self.columns = columns
+        self._attributes = attributes
+        self._convention = convention
+
+    def __len__(self) -> int:
+        return len(self.columns.cases)
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        return map(CaseResult, *self.columns, repeat(self._attributes), repeat(self._convention))
+
+    @overload
+    def __getitem__(self, place: int) -> CaseResult: ...
+    @overload
+    def __getitem__(self, place: slice) -> CaseResults: ...
+    def __getitem__(self, place: int | slice) -> CaseResult | CaseResults:
+        cases, outcomes, stats = self.columns
+        if isinstance(place, slice):
+            columns = CaseColumns(cases[place], outcomes[place], stats[place])
+            return CaseResults(columns, self._attributes, self._convention)
+        own = cases[place], outcomes[place], stats[place]
+        return CaseResult(*own, self._attributes, self._convention)
+
+
+def case_columns(results: Sequence[CaseResult]) -> CaseColumns:
+    """Return the cases, outcomes and statistics of results."""
+    if isinstance(results, CaseResults):
+        return results.columns
+    return CaseColumns(
+        [each.case for each in results],
+        [each.outcomes for each in results],
+        [each.stats for each in results],
+    )
 
 
 def _without_texts(score: Score) -> Score:

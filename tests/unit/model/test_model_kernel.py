@@ -172,7 +172,7 @@ def test_line_is_refused_with(line):
     raw = line.encode("utf-8", "surrogatepass")
     assert [isinstance(each, Document) for each in documents] == [True, False, True]
     assert documents[1] == raw
-    assert (ids, numbers) == ([None] * 3, [0, 1, 2])
+    assert (ids, numbers) == ([None] * 3, None)
 
 
 @pytest.mark.parametrize("wrong", WRONG_BYTES, ids=bytes.hex)
@@ -194,7 +194,12 @@ def test_blank_lines_are_skipped():
     assert ids == [None, None]
     assert [each.value() for each in documents] == [{"a": 1}, {"a": 2}]
     assert numbers == [1, 3]
-    assert read("") == ([], [], [])
+    assert read("", "") == ([], [], [])
+
+
+def test_lines_without_blank_ones_are_not_numbered():
+    assert read() == ([], [], None)
+    assert read('{"a": 1}', "{", '{"a": 2}')[2] is None
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -309,6 +314,9 @@ class WithoutSlots:
         pytest.param(kernel.count, ((1,),), TypeError, id="tuple-of-cells"),
         pytest.param(kernel.count, (["1"],), TypeError, id="text-as-cell"),
         pytest.param(kernel.count, ([2**64],), OverflowError, id="large-cell"),
+        pytest.param(kernel.hash_ids, (("a",), ""), TypeError, id="tuple-of-ids"),
+        pytest.param(kernel.hash_ids, ([1], ""), TypeError, id="number-as-id"),
+        pytest.param(kernel.hash_ids, (["a"], None), TypeError, id="no-greatest-id"),
         pytest.param(kernel.count_lines, ("1",), TypeError, id="lines-of-text"),
         pytest.param(kernel.find_document, ([], 0, ("a",)), TypeError, id="text-as-key"),
         pytest.param(kernel.Walker, (), TypeError, id="walker-of-nothing"),

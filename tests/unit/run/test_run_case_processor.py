@@ -16,6 +16,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, split_unreadable
+from fieldmark.wire.case_result import case_columns
 
 CONFUSION = find_convention("confusion")
 
@@ -112,3 +113,26 @@ def test_keyboard_interrupt_is_not_an_evaluation_error():
     rules = Rules(fields=(Rule(path="a", comparator=Interrupted()),))
     with pytest.raises(KeyboardInterrupt):
         run([Case("1", {"a": "x"}, {"a": "y"})], rules)
+
+
+def test_results_are_a_sequence():
+    cases = [Case(name, {"a": 1}, {"a": number}) for number, name in enumerate("abc")]
+    results = CaseProcessor(compile_plan(Rules()), CONFUSION).process(cases)
+    assert [each.id for each in results] == ["a", "b", "c"]
+    assert [results[place].score for place in (0, 1, -1)] == [0.0, 1.0, 0.0]
+    assert [each.id for each in results[1:]] == ["b", "c"]
+    assert len(results[:2]) == 2
+    assert results[1].case is cases[1]
+    with pytest.raises(IndexError):
+        results[3]
+
+
+def test_columns_are_those_of_the_results():
+    cases = [Case("a", {"a": 1}, {"a": 1}), Case("b", {"a": 1}, input=CaseInput.MISSING)]
+    processor = CaseProcessor(compile_plan(Rules()), CONFUSION)
+    for some in (cases, cases[:1]):
+        results = processor.process(some)
+        columns = case_columns(results)
+        assert [*columns.cases] == [each.case for each in results]
+        assert [*columns.outcomes] == [each.outcomes for each in results]
+        assert [*columns.stats] == [each.stats for each in results]
