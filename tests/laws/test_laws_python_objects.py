@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import json
 from collections import UserDict, namedtuple
 from dataclasses import make_dataclass
@@ -51,7 +52,8 @@ def disguised(draw, value, in_model=False):  # noqa: FBT002
     """
     if isinstance(value, dict):
         forms = [dict, UserDict]
-        if not any(key.startswith(("_", "model_")) for key in value):
+        # pydantic raises an exception for names with lone surrogates.
+        if not any(re.match(r"_|model_|.*[\ud800-\udfff]", key, re.DOTALL) for key in value):
             forms.append(lambda members: Anything.model_construct(None, **members))
         if are_names(value):
             forms += [as_dataclass, as_attrs, *([] if in_model else [as_named_tuple])]
