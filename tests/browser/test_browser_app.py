@@ -750,7 +750,7 @@ def test_deletion_of_a_run_is_confirmed(app, server):
     link = f"document.querySelector('a.run-name[href=\"/runs/{run}\"]')"
     page = app("/runs", link)
     for answer in ("#ask-cancel", "#ask-confirm"):
-        page.run(f"{link}.closest('tr').querySelector('.menu summary').click()")
+        page.run(f"{link}.closest('tr').querySelector('.menu > button').click()")
         page.run(f"{link}.closest('tr').querySelector('.menu .danger').click()")
         assert (server.options.runs / run).is_dir()
         assert page.count(".toast") == 0

@@ -60,7 +60,7 @@ async function tryChange(body, notice = "", undoBody = null) {
 }
 
 async function remove() {
-  if (!await ask("Delete this run?", `${page.title} and all its results are deleted from disk. This cannot be undone.`, "Delete run")) return;
+  if (!await ask("Delete this run?", `“${page.title}” and all its results will be deleted from disk. This cannot be undone.`, "Delete run")) return;
   try {
     await request(`/api/runs/${run.id}`, { method: "DELETE" });
     location.href = `/runs?deleted=${encodeURIComponent(page.title)}`;

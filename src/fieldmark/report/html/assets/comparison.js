@@ -179,7 +179,7 @@ function differingCases(rows, names, href, empty) {
     caption: "Differing cases", step: CHANGES_STEP, empty,
     columns: [
       { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
-      ...names.map((label, place) => ({ name: `run-${place}`, label, numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
+      ...names.map((name, place) => ({ name: `run-${place}`, label: name, head: nameText(name), numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
     ],
   });
   table.show(rows);

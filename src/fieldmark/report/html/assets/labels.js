@@ -98,6 +98,11 @@ function moment(text) {
   return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
+// The name of a run or a file, which may be broken after a separator.
+function nameText(name) {
+  return el("bdi", { class: "name" }, name.split(/(?<=[-_./\\·])/).map((part, place) => (place ? [el("wbr"), shown(part)] : shown(part))));
+}
+
 // A path with line break opportunities after dots and brackets.
 function pathText(path) {
   const parts = path.split(/(?<=[.\]])/);
