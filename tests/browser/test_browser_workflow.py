@@ -97,9 +97,10 @@ def test_folder_is_uploaded_and_wrong_files_are_refused(page, server, tmp_path):
     select_files(page, "#candidate-folder", tmp_path / "candidate")
     page.wait("document.querySelectorAll('.chosen strong').length === 2")
     assert page.text("#source-truth .chosen").startswith("2 files, ")
+    assert page.text("#source-candidate .chosen").startswith("candidate, 2 files, ")
     page.click("#start")
     page.wait(
-        "document.querySelector('.job:first-child[data-state=done] .job-title')?.innerText === '2 files · 2 files'"
+        "document.querySelector('.job:first-child[data-state=done] .job-title')?.innerText === 'a.json and 1 more · candidate'"
     )
     assert "2 cases" in page.text(".job:first-child .job-status")
     page.click(".job:first-child a")
