@@ -124,7 +124,7 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
-        "has_parent": bool(manifest.parent) and state.catalog.has(manifest.parent),
+        "parent_title": _parent_title(state, manifest.parent),
     }
     if summary is None:
         return {**view, "resume_note": _resume_note(stored), "attributes": []}
@@ -144,6 +144,13 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "patterns": {name: each.title for name, each in BY_NAME.items()},
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
+
+
+def _parent_title(state: AppState, parent: str) -> str:
+    """Return the name of the run that a run was rescored from; empty if there is none."""
+    entries = (each.entry for each in state.catalog.entries() if parent)
+    title = next((entry.title for entry in entries if entry.id == parent), "")
+    return state.redactor.redact_text(title)
 
 
 def review_view(state: AppState, run: str) -> JsonObject:

@@ -346,6 +346,7 @@ def test_groups_trends_and_the_list_omit_archived_runs(tmp_path):
         assert [(each["newest"], each["runs"]) for each in found["groups"]] == [
             ("other", 1), ("c", 3),
         ]  # fmt: skip
+        assert found["groups"][1]["newest_title"] == "c"
         group = found["groups"][1]["id"]
         archived = server.client.put(
             "/api/runs/c/notes", json={"archived": True, "name": " best so far "}

@@ -21,7 +21,7 @@ const MENU_WIDTH = 208, MENU_ROW = 40;
 export function menu(label, items, { "aria-label": name = null, ...props } = {}) {
   const rows = items.filter(Boolean);
   const list = el("div", { class: "menu-items", popover: "auto" }, rows.map((item) => el("div", null, item)));
-  const opener = button(label, null, { "aria-label": name, "aria-haspopup": "true" });
+  const opener = button(label, null, { "aria-label": name });
   opener.popoverTargetElement = list;
   list.addEventListener("click", (event) => { if (event.target.closest("a, button")) list.hidePopover(); });
   list.addEventListener("beforetoggle", ({ newState }) => {
