@@ -708,6 +708,7 @@ def test_selected_runs_are_ranked(app):
             f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr').querySelector('input').click()"
         )
     page.wait("!document.querySelector('#rank').disabled")
+    assert not page.run("document.querySelector('#compare').disabled")
     page.click("#rank")
     page.wait("document.querySelector('#conclusion')")
     assert page.text("#conclusion") == "Best: second"
@@ -737,7 +738,9 @@ def test_trend_follows_any_metric_and_run(app):
     page.wait(
         "document.querySelector('#trend figcaption')?.innerText.startsWith('attributes.total.f1 over')"
     )
-    assert "Convention confusion; target 0.9" in page.text("#trend figcaption")
+    caption = page.text("#trend figcaption")
+    assert "Convention confusion. Large dot: this run. Ring: best run." in caption
+    assert page.count("#trend .plot-dot[r='7']") == page.count("#trend .plot-dot.best") == 1
     assert page.text("#trend-of").startswith("Runs comparable with first.")
     page.type("#trend-metric", "rqz")
     page.wait(
@@ -749,8 +752,27 @@ def test_deletion_of_a_run_is_confirmed(app, server):
     run = server.run(title="to be deleted")
     link = f"document.querySelector('a.run-name[href=\"/runs/{run}\"]')"
     page = app("/runs", link)
+    row = f"{link}.closest('tr')"
+    # The list of a menu is above the table that scrolls, and Escape closes it.
+    page.run(f"{row}.querySelector('.menu > button').focus()")
+    page.press("Enter", 13)
+    inside = (
+        "(() => { const box = document.querySelector('.menu-items:popover-open .danger'); const { left, right, top, bottom }"
+        " = box.getBoundingClientRect(); return [left + 1, right - 1]"
+        ".every((x) => document.elementFromPoint(x, (top + bottom) / 2) === box); })()"
+    )
+    assert page.run(inside)
+    page.press("Escape", 27)
+    assert page.count(".menu-items:popover-open") == 0
+    assert page.run(f"document.activeElement === {row}.querySelector('.menu > button')")
+    page.media(medium="print")
+    assert page.run(f"{row}.querySelector('.run-name').checkVisibility()")
+    assert not page.run(
+        f"[...{row}.querySelectorAll('input, button')].some((each) => each.checkVisibility())"
+    )
+    page.media()
     for answer in ("#ask-cancel", "#ask-confirm"):
-        page.run(f"{link}.closest('tr').querySelector('.menu summary').click()")
+        page.run(f"{link}.closest('tr').querySelector('.menu > button').click()")
         page.run(f"{link}.closest('tr').querySelector('.menu .danger').click()")
         assert (server.options.runs / run).is_dir()
         assert page.count(".toast") == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -113,6 +114,9 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     assert page.text("#evidence").startswith("Macro F1 by attribute 0.")
     assert "95% CI +0." in page.text("#evidence")
     check_accessibility(page, "dark")
+    page.media(medium="print")
+    assert re.match(r"Before: first, .* UTC\nAfter: second, .* UTC", page.text(".printed-only"))
+    page.media()
     # The chart names every changed attribute; a thick line is significant.
     names = page.run(
         "[...document.querySelectorAll('#attributes .row-names a')].map((each) => each.textContent)"

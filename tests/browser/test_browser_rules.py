@@ -7,6 +7,7 @@ import json
 import pytest
 
 from browser.test_browser_app import fill_in, goto, new_page
+from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import open_run
 from unit.server.live_server import live
 from waiting import eventually
@@ -140,7 +141,7 @@ def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(se
     assert stored.complete_summary.attributes["lines[].amount"].f1 == 1.0
     page.click("#open-rescored")
     page.wait("document.querySelector('#rescored-from a')")
-    assert page.text("#rescored-from") == f"rescored from {run}"
+    assert page.text("#rescored-from") == "rescored from invoices"
     goto(page, f"{server.url}/runs", "document.querySelector('.run-name')")
     assert f"rescored from {run}" in page.text("#app")
 
@@ -151,6 +152,7 @@ def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(se
         "/"
     )[2]
     assert (server.options.runs / again).is_dir()
+    assert read_notes(server.options.runs / again).name == "invoices, other rules"
     page.click("#undo-rescore")
     page.wait("document.querySelector('.toast')?.textContent.includes('deleted')")
     assert eventually(lambda: not (server.options.runs / again).exists())

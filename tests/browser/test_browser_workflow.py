@@ -50,7 +50,7 @@ def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_p
     page.download_to(tmp_path)
     before = page.completed_downloads
     for number, kind in enumerate(("json", "xlsx", "html"), 1):
-        page.click("#export summary")
+        page.click("#export > button")
         page.run(f"document.querySelector('#export [data-export={kind}]').click()")
         assert eventually(lambda number=number: page.completed_downloads == before + number)
     quality = json.loads((tmp_path / "evaluation.json").read_bytes())["quality"]
@@ -97,9 +97,10 @@ def test_folder_is_uploaded_and_wrong_files_are_refused(page, server, tmp_path):
     select_files(page, "#candidate-folder", tmp_path / "candidate")
     page.wait("document.querySelectorAll('.chosen strong').length === 2")
     assert page.text("#source-truth .chosen").startswith("2 files, ")
+    assert page.text("#source-candidate .chosen").startswith("candidate, 2 files, ")
     page.click("#start")
     page.wait(
-        "document.querySelector('.job:first-child[data-state=done] .job-title')?.innerText === '2 files · 2 files'"
+        "document.querySelector('.job:first-child[data-state=done] .job-title')?.innerText === 'a.json and 1 more · candidate'"
     )
     assert "2 cases" in page.text(".job:first-child .job-status")
     page.click(".job:first-child a")
@@ -131,12 +132,12 @@ def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
     assert (stored["name"], stored["note"]) == ("baseline <b>", "before\nthe change")
     page.download_to(tmp_path)
     before = page.completed_downloads
-    page.click("#downloads summary")
+    page.click("#downloads > button")
     page.click("#downloads [data-export=csv-cases]")
     assert eventually(lambda: page.completed_downloads == before + 1)
     assert b'"quality_rqs"' in (tmp_path / "first.cases.csv").read_bytes()
     page.wait("document.querySelector('#advice .advice, #advice .empty')")
-    page.click("#more summary")
+    page.click("#more > button")
     page.click("#archive")
     page.wait("document.querySelector('.toast')")
     assert server.client.get("/api/runs/first").json()["archived"] is True

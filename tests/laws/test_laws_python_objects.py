@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-import re
 import json
+import re
 from collections import UserDict, namedtuple
 from dataclasses import make_dataclass
 from decimal import Decimal

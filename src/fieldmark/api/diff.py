@@ -35,6 +35,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.case_processor import SliceTotals
 from fieldmark.run.gates import check_drops
 from fieldmark.run.gc_tuning import relaxed_gc
+from fieldmark.store.notes import titles_of
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -160,16 +161,17 @@ def diff(
             ResamplingOptions(seed=seed),
             counting_after=second.convention.counting,
         )
+    titles = titles_of([old, new])
     notes = [f"the target changed: {change}" for change in _target_changes(old, new)]
     if rescore:
-        notes.append(f"{new.path.name} rescored with the convention of {old.path.name}")
+        notes.append(f"{titles[1]} rescored with the convention of {titles[0]}")
     notes += [f"forced: {text}" for _, text in found]
     notes += _reading_notes(old, new)
     if is_older(new, old):
-        notes.append(f"{old.path.name} is newer than {new.path.name}")
+        notes.append(f"{titles[0]} is newer than {titles[1]}")
     return DiffResult(
-        before=_name(old, summaries[0]),
-        after=_name(new, summaries[1]),
+        before=_name(old, titles[0], summaries[0]),
+        after=_name(new, titles[1], summaries[1]),
         summaries=summaries,
         metrics=replace(metrics, headline=ordered, slices=slices),
         pairs=pairs,
@@ -181,8 +183,8 @@ def diff(
         new_errors=gathered.repeated[1].not_in(gathered.repeated[0]),
         fixed_errors=gathered.repeated[0].not_in(gathered.repeated[1]),
         gates=check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop),
-        warnings=tuple(_structural_warnings(old, new)),
-        notes=(*notes, *gathered.notes(old.path.name, new.path.name)),
+        warnings=tuple(_structural_warnings(old, new, titles)),
+        notes=(*notes, *gathered.notes(*titles)),
         values_of=lambda changes: _changed_values(old, new, changes),
     )
 
@@ -342,22 +344,25 @@ def _with_evaluators(summary: Summary, run: StoredRun) -> Summary:
     return summary if run.summary is None else replace(summary, evaluators=run.summary.evaluators)
 
 
-def _name(run: StoredRun, summary: Summary) -> RunName:
+def _name(run: StoredRun, title: str, summary: Summary) -> RunName:
     return RunName(
         name=run.path.name,
+        title=title,
         path=str(run.path),
         started_at=run.manifest.started_at or None,
         convention=summary.convention.name,
     )
 
 
-def _structural_warnings(before: StoredRun, after: StoredRun) -> Iterator[str]:
+def _structural_warnings(
+    before: StoredRun, after: StoredRun, titles: Sequence[str]
+) -> Iterator[str]:
     """Yield the warnings that documents of the runs do not have the same structure."""
     old, new = (
         () if run.summary is None else run.summary.structural_warnings for run in (before, after)
     )
     for text in dict.fromkeys([*old, *new]):
-        name = before.path.name if text in old else after.path.name
+        name = titles[0] if text in old else titles[1]
         yield f"{'both runs' if text in old and text in new else name}: {text}"
 
 

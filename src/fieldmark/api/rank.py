@@ -41,6 +41,7 @@ from fieldmark.store.reader import StoredRun
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.leaderboard import Leaderboard, RankedRun
+from fieldmark.wire.manifest import GENERATED_ID
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,8 +62,6 @@ _HINTS: Final[Mapping[str, str]] = {
 _OVERRIDABLE: Final = frozenset({"status", "ground truth"})
 """What `force` accepts. Metrics of different rules or conventions are never ranked."""
 _EVALUATOR: Final = "evaluators.{}.mean_score"
-_GENERATED: Final = re.compile(r"\d{8}T\d{12}-[0-9a-f]{32}")
-"""The name of a run that was saved without `out`."""
 _AT_LEAST: Final = 2
 
 
@@ -343,7 +342,7 @@ def _names(stored: Sequence[StoredRun]) -> list[str]:
 
 def _own_name(run: StoredRun) -> str:
     name = run.path.name
-    if not _GENERATED.fullmatch(name):
+    if not GENERATED_ID.fullmatch(name):
         return name
     target = run.manifest.target
     if target is not None and isinstance(target.get("name"), str):

@@ -203,7 +203,7 @@ def _conventions(diff: RunDiff) -> str:
     """Return the convention of both runs, or both conventions."""
     before, after = diff.before.convention, diff.after.convention
     if before != after:
-        return f"conventions: {before} ({diff.before.name}), {after} ({diff.after.name})"
+        return f"conventions: {before} ({diff.before.title}), {after} ({diff.after.title})"
     primary = METRIC_TITLES.get(diff.primary, diff.primary.replace("_", " "))
     return f"convention {before}; score of a case: {primary}"
 

@@ -12,7 +12,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import Manifest
+from fieldmark.wire.manifest import Manifest, run_title
 
 __all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
 
@@ -40,8 +40,9 @@ class ShownRun:
 
     @property
     def title(self) -> str:
-        """The name that a person gave the run, that of the eval, or that of the directory."""
-        return self.label or self.manifest.eval or self.name
+        """The name of the run for people."""
+        inputs = [each.name for each in self.manifest.inputs]
+        return run_title(self.label, self.manifest.eval, inputs, self.name)
 
     def without_values(self) -> ShownRun:
         """Return the run with paths and scores, without anything that may quote a document.

@@ -220,7 +220,11 @@ class BatchSource(_Request):
         Field(min_length=1, max_length=MAX_FILES, description="One document in each file."),
     ] = None
     name: Annotated[
-        _Short, Field(description="The file name of `text`; its suffix determines the format.")
+        _Short,
+        Field(
+            description="The file name of `text`, whose suffix determines the format; of `files`,"
+            " the name of their folder."
+        ),
     ] = "rows.jsonl"
     path: Annotated[str, Field(max_length=4096)] | None = None
 
@@ -241,7 +245,10 @@ class BatchSource(_Request):
         if self.text is not None:
             return self.name
         if self.files is not None:
-            return f"{plural(len(self.files), 'file')}"
+            if "name" in self.model_fields_set and self.name:
+                return self.name
+            first, more = self.files[0].name, len(self.files) - 1
+            return f"{first} and {more} more" if more else first
         return plural(len(self.rows or []), "row")
 
 

@@ -92,14 +92,6 @@ class RunCatalog:
         with self._lock:
             self._fresh_until = _NEVER
 
-    def has(self, run: str) -> bool:
-        """Return whether there is a run with this id."""
-        try:
-            self.path(run)
-        except ApiError:
-            return False
-        return True
-
     def path(self, run: str) -> Path:
         """Return the directory of a run; an id is never interpreted as a path."""
         if RUN_ID.fullmatch(run):

@@ -9,6 +9,7 @@ from typing import Final
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.server.recent_values import RecentValues
+from fieldmark.store.notes import NOTES
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import MANIFEST, RESULTS
 
@@ -69,7 +70,7 @@ class RunDiffs:
 def _state(run: StoredRun) -> Hashable:
     """Return what changes when the files of a run change."""
     found = []
-    for name in (MANIFEST, RESULTS):
+    for name in (MANIFEST, NOTES, RESULTS):
         try:
             status = (run.path / name).stat()
         except OSError:

@@ -33,10 +33,10 @@ from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.run.stored_cases import check_rescorable
 from fieldmark.server.app_state import AppState
 from fieldmark.store.index import COMPLETE
-from fieldmark.store.notes import read_notes
+from fieldmark.store.notes import read_notes, title_of
 from fieldmark.store.reader import StoredRun
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import manifest_to_json, run_title
+from fieldmark.wire.manifest import manifest_to_json
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "rescore_view",
     "review_view",
     "run_view",
+    "shown_title",
 ]
 
 _MAX_OTHER_RUNS: Final = 50
@@ -107,10 +108,9 @@ def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
     }
 
 
-def _title(state: AppState, stored: StoredRun) -> str:
-    manifest, name = stored.manifest, read_notes(stored.path).name
-    inputs = [each.name for each in manifest.inputs]
-    return state.redactor.redact_text(run_title(name, manifest.eval, inputs, stored.path.name))
+def shown_title(state: AppState, stored: StoredRun) -> str:
+    """Return the name of a run for people, without the location of files."""
+    return state.redactor.redact_text(title_of(stored))
 
 
 def run_view(state: AppState, run: str) -> JsonObject:
@@ -120,11 +120,11 @@ def run_view(state: AppState, run: str) -> JsonObject:
     manifest, summary = stored.manifest, stored.summary
     view: JsonObject = {
         "run": described,
-        "title": _title(state, stored),
+        "title": shown_title(state, stored),
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
-        "has_parent": bool(manifest.parent) and state.catalog.has(manifest.parent),
+        "parent_title": _parent_title(state, manifest.parent),
     }
     if summary is None:
         return {**view, "resume_note": _resume_note(stored), "attributes": []}
@@ -146,6 +146,13 @@ def run_view(state: AppState, run: str) -> JsonObject:
     }
 
 
+def _parent_title(state: AppState, parent: str) -> str:
+    """Return the name of the run that a run was rescored from; empty if there is none."""
+    entries = (each.entry for each in state.catalog.entries() if parent)
+    title = next((entry.title for entry in entries if entry.id == parent), "")
+    return state.redactor.redact_text(title)
+
+
 def review_view(state: AppState, run: str) -> JsonObject:
     """Return what the page of a review needs besides its fields."""
     stored = state.catalog.open(run)
@@ -156,7 +163,7 @@ def review_view(state: AppState, run: str) -> JsonObject:
     others.sort(key=lambda each: not own or each.comparable != own)
     return {
         "run": run,
-        "title": _title(state, stored),
+        "title": shown_title(state, stored),
         "writable": state.options.write or not state.catalog.is_saved(stored.path),
         "complete": summary is not None,
         "titles": dict(METRIC_TITLES),
@@ -178,7 +185,7 @@ def rescore_view(state: AppState, run: str) -> JsonObject:
     stored = state.catalog.open(run)
     return {
         "run": run,
-        "title": _title(state, stored),
+        "title": shown_title(state, stored),
         "rules": stored.manifest.rules,
         "applied": stored.manifest.convention.name,
         "problem": rescore_problem(state, stored),
@@ -203,7 +210,8 @@ def _resume_note(stored: StoredRun) -> str:
             "It has no metrics and cannot be resumed, because its data was not stored: it came"
             " from a request, from memory or from standard input. Start the run again."
         )
+    command = "eval" if stored.manifest.command == "eval" else "score"
     return (
-        "It has no metrics yet. If it is no longer being written, it can be resumed from the"
-        " command line."
+        "It has no metrics yet. If it is no longer being written, it can be resumed in the"
+        f" workspace: fieldmark {command} --resume runs/{stored.path.name}"
     )

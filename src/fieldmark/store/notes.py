@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,11 +12,22 @@ from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock
+from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import MANIFEST, RESULTS
 from fieldmark.values.json_text import pretty_json
 from fieldmark.wire.json_fields import JsonFields, read_document
+from fieldmark.wire.manifest import GENERATED_ID, run_title
 
-__all__ = ["NOTES", "RunNotes", "delete_run", "parse_notes", "read_notes", "write_notes"]
+__all__ = [
+    "NOTES",
+    "RunNotes",
+    "delete_run",
+    "parse_notes",
+    "read_notes",
+    "title_of",
+    "titles_of",
+    "write_notes",
+]
 
 NOTES: Final = "notes.json"
 _MAX_LENGTH: Final = 10_000
@@ -61,6 +73,30 @@ class RunNotes(NamedTuple):
         if self.archived:
             own["archived"] = True
         return {"format": 1, **own, "tags": list(self.tags), "note": self.note}
+
+
+def title_of(run: StoredRun) -> str:
+    """Return the name of a run for people."""
+    manifest = run.manifest
+    inputs = [each.name for each in manifest.inputs]
+    return run_title(read_notes(run.path).name, manifest.eval, inputs, run.path.name)
+
+
+def titles_of(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the names of several runs for people; runs with the same name have their ids too.
+
+    Of a generated id, the time is sufficient.
+    """
+    titles = [title_of(run) for run in runs]
+    times = Counter(titles)
+    ids = [
+        name.split("-")[0] if GENERATED_ID.fullmatch(name := run.path.name) else name
+        for run in runs
+    ]
+    return [
+        f"{title} ({own})" if times[title] > 1 and title != own else title
+        for title, own in zip(titles, ids, strict=True)
+    ]
 
 
 def read_notes(run: Path) -> RunNotes:

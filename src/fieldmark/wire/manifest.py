@@ -16,6 +16,7 @@ from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
 from fieldmark.wire.summary import convention_from_json, convention_to_json
 
 __all__ = [
+    "GENERATED_ID",
     "Headline",
     "Manifest",
     "ManifestInput",
@@ -130,6 +131,8 @@ class Manifest:
         return self.inputs[position] if len(self.inputs) == position + 2 else None
 
 
+GENERATED_ID: Final = re.compile(r"\d{8}T\d{12}-[0-9a-f]{32}")
+"""The id of a run that was saved without `out`."""
 _MAX_WEIGHT: Final = 1e300
 _ENTRY_TEXTS: Final = (
     "id", "status", "started_at", "finished_at", "convention", "comparable", "note", "problem",
@@ -187,15 +190,23 @@ class RunEntry(NamedTuple):
 
 
 def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> str:
-    r"""Return the name of a run for people: its own, that of its evaluation or inputs, or its id.
+    r"""Return the name of a run for people.
 
-    >>> run_title("", "", ["data/truth.jsonl", "C:\\data\\first\\"], "20250131-120000")
+    It is its own, that of its evaluation, that of its directory if a person chose it, those of its
+    inputs, or its id.
+
+    >>> inputs = ["data/truth.jsonl", "C:\\data\\first\\"]
+    >>> run_title("", "", inputs, "20250131T120000000000-0123456789abcdef0123456789abcdef")
     'truth.jsonl · first'
+    >>> run_title("", "", inputs, "baseline")
+    'baseline'
     """
+    if name or evaluation or not GENERATED_ID.fullmatch(run):
+        return name or evaluation or run
     # Data in memory and standard input have no name.
     named = (each for each in inputs if not each.startswith("("))
     names = (re.split(r"[\\/]", each.rstrip("\\/"))[-1] for each in named)
-    return name or evaluation or " · ".join(filter(None, names)) or run
+    return " · ".join(filter(None, names)) or run
 
 
 def entry_from_json(values: JsonValue) -> RunEntry:

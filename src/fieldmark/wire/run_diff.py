@@ -66,9 +66,10 @@ def field_values(change: CaseChange, before: CaseResult, after: CaseResult) -> l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunName:
-    """The name, directory, start time and convention of a run."""
+    """The id of a run, its name for people, its directory, start time and convention."""
 
     name: str
+    title: str
     path: str
     started_at: str | None
     convention: str

@@ -188,7 +188,7 @@ def test_one_case_in_all_runs(server):
     first, second, few = found["runs"]
     assert (first["run"], first["number"], first["score"]) == ("first", 6, 1.0)
     assert second["documents"]["tree"][1][0] == "x"
-    assert few == {"run": "few", "number": None}
+    assert few == {"run": "few", "title": "few", "number": None}
     two = get(server, "/api/diff/case", a="first", b="second", case="c4", attribute="x")
     assert (two["position"], two["total"], two["previous"], two["next"]) == (1, 4, None, "c3")
     after = get(server, "/api/diff/case", a="first", b="second", case="c3", attribute="x")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from fieldmark.api.score import score_with
 from fieldmark.server.api_errors import ApiError
-from fieldmark.server.jobs import JobKind, JobQueue, JobStatus
+from fieldmark.server.jobs import JobCancelled, JobKind, JobQueue, JobStatus
 from fieldmark.server.options import ServerLimits
+from fieldmark.server.routes import batch
 from unit.server.live_server import (  # noqa: F401
     PREDICTIONS,
     TRUTH,
@@ -42,6 +44,19 @@ def test_cancelled_job_keeps_what_it_compared_and_frees_its_place_in_the_queue(t
         assert (runs[kept]["status"], runs[kept]["title"]) == ("interrupted", "8 rows · 8 rows")
         cases = server.client.get(f"/api/runs/{kept}/cases").json()
         assert cases["total"] == len(TRUTH)
+
+
+def test_number_of_cases_of_a_cancelled_batch_is_that_of_its_run(tmp_path, monkeypatch):
+    def cancel_at_the_end(options, *, progress):
+        score_with(options)
+        progress(3, 0, None)
+        raise JobCancelled
+
+    monkeypatch.setattr(batch, "score_with", cancel_at_the_end)
+    with live(tmp_path, write=True) as server:
+        job = server.client.post("/api/batch", json=BODY).json()["id"]
+        cancelled = server.wait_for_job(job)
+        assert (cancelled["state"], cancelled["cases"]) == ("cancelled", len(TRUTH))
 
 
 def test_number_of_waiting_jobs_is_limited():

@@ -224,11 +224,13 @@ def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path
     given = get(writable_server, "/api/diff", a=second, b=first)
     assert (given["before"]["name"], given["after"]["name"]) == (second, first)
     assert [each["case_id"] for each in given["worse"]] == improved
-    assert given["notes"] == [f"{second} is newer than {first}"]
+    old, new = (f"8 rows · 8 rows ({run.split('-')[0]})" for run in (first, second))
+    assert given["notes"] == [f"{new} is newer than {old}"]
+    assert (given["before"]["title"], given["after"]["title"]) == (new, old)
     ranked = get(writable_server, "/api/rank", run=[first, second], metric="micro_f1")
     assert [(run["rank"], run["id"]) for run in ranked["runs"]] == [(1, second), (2, first)]
     assert (ranked["title"], str(tmp_path) in json.dumps(ranked)) == ("micro F1", False)
-    runs = [tmp_path / "runs" / each for each in (first, second)]
+    runs = {old: tmp_path / "runs" / first, new: tmp_path / "runs" / second}
     assert ranked["pairs"] == fm.rank(runs, metric="micro_f1").to_dict()["pairs"]
     trend = get(writable_server, "/api/trend", metric="micro_f1")
     assert [step["run"] for step in trend["steps"]] == [first, second]
@@ -344,6 +346,7 @@ def test_groups_trends_and_the_list_omit_archived_runs(tmp_path):
         assert [(each["newest"], each["runs"]) for each in found["groups"]] == [
             ("other", 1), ("c", 3),
         ]  # fmt: skip
+        assert found["groups"][1]["newest_title"] == "c"
         group = found["groups"][1]["id"]
         archived = server.client.put(
             "/api/runs/c/notes", json={"archived": True, "name": " best so far "}

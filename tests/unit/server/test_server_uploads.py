@@ -46,7 +46,13 @@ ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
     [
         pytest.param(PATH, ["data/truth.jsonl", "data/predictions.jsonl"], True, id="paths"),
         pytest.param(TEXT, ["my truth.jsonl", "predictions.jsonl"], False, id="uploads"),
-        pytest.param(FILES, ["8 files", "1 file"], False, id="files"),
+        pytest.param(FILES, ["case-1.json and 7 more", "case-1.json"], False, id="files"),
+        pytest.param(
+            ({**FILES[0], "name": "golden"}, FILES[1]),
+            ["golden", "case-1.json"],
+            False,
+            id="folder",
+        ),
         pytest.param(ROWS, ["8 rows", "1 row"], False, id="rows"),
     ],
 )
@@ -120,8 +126,7 @@ def test_page_of_an_interrupted_run_over_paths_says_that_it_can_be_resumed(tmp_p
     )
     with live(tmp_path, write=True) as server, server.browser() as browser:
         page = browser.get("/runs/killed").text
-    assert "it can be resumed from the command line" in page
-    assert "--resume" not in page
+    assert "it can be resumed in the workspace: fieldmark score --resume runs/killed" in page
 
 
 def test_job_cancelled_before_its_start_deletes_its_copies(tmp_path, monkeypatch, held_job):  # noqa: F811

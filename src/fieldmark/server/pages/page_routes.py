@@ -20,7 +20,7 @@ from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.pages.layout import PageDependency, PageRenderer
 from fieldmark.server.request_models import MAX_FILES
 from fieldmark.server.strategies import list_rule_sets, read_strategies
-from fieldmark.server.views import rescore_view, review_view, run_view
+from fieldmark.server.views import rescore_view, review_view, run_view, shown_title
 
 __all__ = ["error_page", "router"]
 
@@ -72,9 +72,11 @@ def run(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
 @router.get("/runs/{run}/cases/{case}")
 def case(run: str, case: int, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Show one case of a run."""
-    manifest = state.catalog.open(run).manifest
+    stored = state.catalog.open(run)
+    manifest = stored.manifest
     data = {
         "run": run,
+        "title": shown_title(state, stored),
         "case": case,
         "convention": manifest.convention.name,
         "pages": bool(state.pages.folders(manifest.pages)),
@@ -85,7 +87,8 @@ def case(run: str, case: int, state: StateDependency, page: PageDependency) -> H
 @router.get("/runs/{run}/review")
 def review(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Review the fields of a run."""
-    return page("runs", f"Review {run}", script="review.js", data=review_view(state, run))
+    data = review_view(state, run)
+    return page("runs", f"Review {data['title']}", script="review.js", data=data)
 
 
 @router.get("/runs/{run}/rules")

@@ -27,6 +27,7 @@ from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.response_models import FileListResponse, JobResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.uploads import InputSource, record_input_sources
+from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RESULTS, new_run_id
 from fieldmark.values.presence import is_blank
 
@@ -103,6 +104,8 @@ class _Batch:
             if _size(run / RESULTS):
                 record_input_sources(run, self._sources, self._request.pages)
                 self._annotate(run)
+                # Cases are stored after the progress that was reported last.
+                job.cases = sum(1 for _ in open_run(run).lines())
                 job.result = {"run": run.name, "saved": self._state.options.write}
             elif run.is_dir():
                 remove_run(run)

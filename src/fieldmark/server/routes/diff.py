@@ -27,7 +27,7 @@ from fieldmark.server.response_models import (
     errors,
 )
 from fieldmark.server.strict_json import JSON, ApiResponse, StrictRoute
-from fieldmark.server.views import case_documents
+from fieldmark.server.views import case_documents, shown_title
 from fieldmark.store.reader import is_older
 from fieldmark.values.json_text import finite_json
 from fieldmark.wire.run_diff import case_to_json
@@ -136,11 +136,12 @@ def _case_of_runs(query: DiffCaseQuery, state: AppState) -> JsonValue:
 def _case_of_run(run: str, case_id: str, state: AppState) -> JsonObject:
     """Return a case of a run with its documents; the number of a case that it lacks is null."""
     index = state.catalog.cases(run)
+    named: JsonObject = {"run": run, "title": shown_title(state, state.catalog.open(run))}
     head = next((each for each in index.heads if each.id == case_id), None)
     if head is None:
-        return {"run": run, "number": None}
+        return {**named, "number": None}
     [case] = index.open([head.number])
-    return {"run": run, **head.to_dict(), "documents": case_documents(case)}
+    return {**named, **head.to_dict(), "documents": case_documents(case)}
 
 
 def _changes(

@@ -25,7 +25,7 @@ from fieldmark.server.response_models import (
     errors,
 )
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
-from fieldmark.server.views import rescore_problem
+from fieldmark.server.views import rescore_problem, shown_title
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import new_run_id
 
@@ -81,7 +81,7 @@ async def start_rescore(run: str, request: RescoreRequest, state: StateDependenc
     check_rescorable(stored)
     rules = _rules(request, stored, state.options.models)
     resolve_settings(rules, convention=request.convention, options=request.options)
-    title = request.title.strip() or f"{run}, other rules"
+    title = request.title.strip() or f"{shown_title(state, stored)}, other rules"
     job = state.jobs.start(title, _Rescore(stored, request, state, title).run)
     return ApiResponse(job.to_dict(), 202)
 

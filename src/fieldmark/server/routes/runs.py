@@ -46,6 +46,7 @@ from fieldmark.server.response_models import (
 from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import describe_run
+from fieldmark.store.notes import titles_of
 from fieldmark.store.reader import StoredRun
 from fieldmark.wire.manifest import RunEntry
 from fieldmark.wire.summary import summary_to_json
@@ -103,6 +104,7 @@ def _groups(entries: Iterable[RunEntry], state: AppState) -> list[JsonValue]:
                 "rules": entry.comparable[:6],
                 "eval": entry.eval,
                 "newest": entry.id,
+                "newest_title": state.redactor.redact_text(entry.title),
                 "runs": 0,
             },
         )
@@ -166,8 +168,12 @@ def ranking_of(
 ) -> JsonValue:
     """Return a ranking of runs, which `open_run` opens by their ids."""
     runs = [(open_run or state.catalog.open)(run) for run in query.run]
-    ranking = rank(runs, metric=query.metric, force=query.force, rescore=query.rescore)
-    # The name of a run in the web application is the name of its directory.
+    ranking = rank(
+        dict(zip(titles_of(runs), runs, strict=True)),
+        metric=query.metric,
+        force=query.force,
+        rescore=query.rescore,
+    )
     ids = {str(run.path): run.path.name for run in runs}
     found = leaderboard_data(ranking)
     for line in cast("list[JsonObject]", found["runs"]):

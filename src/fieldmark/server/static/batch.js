@@ -4,7 +4,7 @@ import { isFinished } from "./analysis.js";
 import { query, request } from "./api.js";
 import { ask } from "./dialogs.js";
 import * as drafts from "./rules_draft.js";
-import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, select, shown, whole } from "./report.js";
+import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, select, shown, warningLine, whole } from "./report.js";
 import { modelSelects } from "./models.js";
 import { empty, problem, sentence } from "./page.js";
 
@@ -47,6 +47,7 @@ function source(name, heading, hint) {
     if (!files.length) return selected.length ? refuse(new Error("The folder contains no files.")) : null;
     const size = files.reduce((all, each) => all + each.size, 0), limit = page.body_bytes * 0.45;
     const larger = page.roots.length ? "Select them as a path on the server." : "Larger data can be read only from a root of the server.";
+    const directory = files[0].webkitRelativePath?.split("/")[0] || files[0].directory || "";
     const what = files.length === 1 ? files[0].name : plural(files.length, "file");
     if (files.length > page.max_files) return refuse(new Error(`${whole(files.length)} files are too many to upload (limit ${whole(page.max_files)}). ${larger}`));
     if (size > limit) return refuse(new Error(`${what} ${files.length === 1 ? "is" : "are"} too large to upload (${bytes(size)}, limit ${bytes(limit)}). ${larger}`));
@@ -55,7 +56,7 @@ function source(name, heading, hint) {
     replace(errors);
     try {
       if (files.length === 1) set({ text: await files[0].text(), name: files[0].name }, `${files[0].name}, ${bytes(size)}`);
-      else set({ files: await Promise.all(files.map(async (each) => ({ name: each.name, text: await each.text() }))) }, `${what}, ${bytes(size)}`);
+      else set({ files: await Promise.all(files.map(async (each) => ({ name: each.name, text: await each.text() }))), ...(directory && { name: directory }) }, `${directory ? `${directory}, ` : ""}${what}, ${bytes(size)}`);
     } catch {
       refuse(new Error(`${what} could not be read. Select ${files.length === 1 ? "it" : "them"} again.`));
     }
@@ -98,7 +99,8 @@ async function dropped(transfer) {
     if (!some.length) break;
     found.push(...some.filter((each) => each.isFile));
   }
-  return Promise.all(found.map((each) => new Promise((resolve, reject) => each.file(resolve, reject))));
+  const files = await Promise.all(found.map((each) => new Promise((resolve, reject) => each.file(resolve, reject))));
+  return files.map((each) => Object.assign(each, { directory: entry.name }));
 }
 
 function picker(label, name, options) {
@@ -186,6 +188,7 @@ function drawJob(job) {
     replace(box,
       el("div", null, el("p", { class: "job-title" }, shown(job.title)), el("p", { class: "quiet job-status", role: "status" })),
       el("div", { class: "job-actions" }, actions(job)),
+      el("div", { class: "wide" }, warningLine(job.result?.summary?.warnings || [])),
       !isFinished(job) && el("progress", { "aria-label": "Progress", max: 1 }),
       job.error && el("div", { class: "wide" }, problem({ message: job.error.message, problems: job.error.problems || [] })));
   }
@@ -209,7 +212,7 @@ function statusText({ state, cases, result, created_at: createdAt }) {
 function actions(job) {
   if (job.result) return el("a", { class: "button", href: `/runs/${job.result.run}` }, job.state === "done" ? "Open run" : "Open compared cases");
   return !isFinished(job) && button("Cancel", async () => {
-    if (!await ask("Cancel this job?", `${job.title} is stopped. If it is a batch, the cases that were compared until then are kept in an interrupted run without metrics.`, "Cancel job", { cancel: "Continue" })) return;
+    if (!await ask("Cancel this job?", `“${job.title}” will be stopped. The cases compared so far are kept in an interrupted run without metrics; of a run that is rescored, nothing is kept.`, "Cancel job", { cancel: "Keep running" })) return;
     try {
       drawJob(await request(`/api/jobs/${job.id}`, { method: "DELETE" }));
     } catch (error) {
@@ -227,7 +230,7 @@ function drawRules() {
 }
 drawRules();
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "Compare two data sets: files in JSONL, JSON, CSV or YAML format with one row per case, or one JSON file per case. Rows are paired by id, or by position if they have no ids."),
+  el("p", { class: "lead" }, `Compare two data sets: files in JSONL, JSON, CSV or YAML format${page.roots.length ? ", or on the server also in XLSX or Parquet format," : ""} with one row per case, or one JSON file per case. Rows are paired by id, or by position if they have no ids.`),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),

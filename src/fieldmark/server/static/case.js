@@ -2,10 +2,10 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, metricTabs, mistakeChips, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, metricTabs, mistakeChips, nameText, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, problem, remember } from "./page.js";
 
-const { run, case: number, convention, pages: hasPages } = data("page");
+const { run, title, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
 const state = { ...address(FILTERS), offset: "" };
 const filters = query(state);
@@ -33,6 +33,7 @@ function view(found) {
       neighborLink("Previous", found.previous, "k"), neighborLink("Next", found.next, "j")),
     el("header", { class: "case-head" },
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
+      el("p", { class: "quiet case-run" }, "Run ", nameText(title)),
       el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention.replaceAll("_", " ")})`),
         mistakeChips(ERROR_NAMES.map((name) => found.errors_by_type[name]), { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),

@@ -14,26 +14,33 @@ export function ask(title, text, action, { cancel = "Cancel" } = {}) {
   });
 }
 
-// A button that opens a list of links and buttons; Escape and a click elsewhere close it.
-export function menu(label, items, props = {}) {
-  const list = el("div", { class: "menu-items" }, items.filter(Boolean).map((item) => el("div", null, item)));
-  const box = el("details", { class: "menu", ...props }, el("summary", { class: "button", "aria-label": props["aria-label"] || null }, label), list);
-  box.removeAttribute("aria-label");
-  box.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !box.open) return;
-    event.stopPropagation();
-    box.open = false;
-    box.querySelector("summary").focus();
+const MENU_WIDTH = 208, MENU_ROW = 40;
+
+// A button that opens a list of links and buttons; Escape and a click elsewhere close it. The list is
+// above the page, so that a table that scrolls does not cut it off.
+export function menu(label, items, { "aria-label": name = null, ...props } = {}) {
+  const rows = items.filter(Boolean);
+  const list = el("div", { class: "menu-items", popover: "auto" }, rows.map((item) => el("div", null, item)));
+  const opener = button(label, null, { "aria-label": name });
+  opener.popoverTargetElement = list;
+  list.addEventListener("click", (event) => { if (event.target.closest("a, button")) list.hidePopover(); });
+  list.addEventListener("beforetoggle", ({ newState }) => {
+    window.removeEventListener("scroll", close, true);
+    if (newState !== "open") return;
+    const { left, right, top, bottom } = opener.getBoundingClientRect();
+    const { clientWidth: width, clientHeight: height } = document.documentElement;
+    const above = bottom + rows.length * MENU_ROW > height && top > height - bottom;
+    Object.assign(list.style, {
+      left: left + MENU_WIDTH < width ? `${left}px` : "auto", right: left + MENU_WIDTH < width ? "auto" : `${Math.max(0, width - right)}px`,
+      top: above ? "auto" : `${bottom + 4}px`, bottom: above ? `${height - top + 4}px` : "auto",
+    });
+    window.addEventListener("scroll", close, true);
   });
-  list.addEventListener("click", (event) => { if (event.target.closest("a, button")) box.open = false; });
-  box.addEventListener("toggle", () => {
-    const away = (event) => { if (!box.contains(event.target)) box.open = false; };
-    if (box.open) {
-      document.addEventListener("click", away);
-      box.addEventListener("toggle", () => document.removeEventListener("click", away), { once: true });
-    }
-  });
-  return box;
+  // The list has a fixed place, so it closes when the button moves; scrolling within the list is fine.
+  function close(event) {
+    if (event.target !== list) list.hidePopover();
+  }
+  return el("div", { class: "menu", ...props }, opener, list);
 }
 
 // A text that can be edited in place. `save` is called with the new text, and throws if it fails.

@@ -2,7 +2,7 @@
 
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
-import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
+import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
 import { address, debounce, empty, keepInView, problem, runName } from "./page.js";
 import { MANY } from "./run_mistakes.js";
 
@@ -90,8 +90,8 @@ async function two() {
     const box = document.getElementById(id);
     if (box) box.value = run;
   }
-  const named = (changes) => Object.entries(changes).map(([name, change]) => ({ name, ...change }));
-  const shown = { ...found, metrics: named(found.metrics), evaluators: named(found.evaluators), attributes: named(found.attributes), slices: named(found.slices) };
+  const listed = (changes) => Object.entries(changes).map(([name, change]) => ({ name, ...change }));
+  const shown = { ...found, metrics: listed(found.metrics), evaluators: listed(found.evaluators), attributes: listed(found.attributes), slices: listed(found.slices) };
   const options = { force: state.force, rescore: state.rescore };
   const list = changedCaseList({
     state, attributes: shown.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name).sort(), slices: shown.slices.map(({ name }) => name),
@@ -106,7 +106,13 @@ async function two() {
   window.onpopstate = () => { Object.assign(state, address(CHANGE_FILTERS)); list.show(filters()); };
   const parts = comparisonParts(shown, links, list.node).map(({ id, title, lead, node }) => section(id, title, lead, node));
   const place = parts.findIndex(({ id }) => id !== "attributes" && id !== "slices");
-  return [comparisonHead(shown, links), parts.slice(0, place), weakSlices(found), parts.slice(place)];
+  const named = [["Before: ", found.before], ["After: ", found.after]].map(([word, { title, started_at: started }]) => [word, title, started]);
+  return [printedRuns(named), comparisonHead(shown, links), parts.slice(0, place), weakSlices(found), parts.slice(place)];
+}
+
+// The page for printing has no controls, so it names the runs.
+function printedRuns(runs) {
+  return el("ul", { class: "printed-only", "aria-hidden": "true" }, runs.map(([word, title, started]) => el("li", null, word, el("strong", null, nameText(title)), started && `, ${moment(started)}`)));
 }
 
 // The slices that are weaker than the other cases in one of the runs: which are new, and which are gone.
@@ -166,13 +172,15 @@ async function several() {
   const runs = [state.a, ...others];
   const board = await analyze({ kind: "rank", runs }, output, "Comparing…");
   if (!board) return cancelled();
+  const titles = new Map(board.runs.map(({ id, name }) => [id, name]));
   const list = differingCaseList({
-    state, names: runs, attributes: board.attributes.map(({ attribute }) => attribute).sort(),
+    state, names: runs.map((run) => titles.get(run)), attributes: board.attributes.map(({ attribute }) => attribute).sort(),
     load: ({ attribute, text, offset, limit }) => request(`/api/diff/cases?${runsText({ attribute, text, offset, limit })}`),
     save: debounce(200, () => store()),
     href: ({ case_id: id }) => caseAddress(id, "", {}),
   });
   return [
+    printedRuns(runs.map((run) => ["", titles.get(run)])),
     el("div", { class: "board-head" }, leaderboardHead(board)),
     el("p", null, el("a", { href: `/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}` }, "Ranking with intervals and pairwise tests")),
     section("attributes", "Attributes", "F1 of every run by attribute, the largest difference first.",

@@ -1,7 +1,7 @@
 // The page of one case in two or more runs: the ground truth and all predictions.
 
 import { request } from "./api.js";
-import { ERROR_NAMES, el, mistakeChips, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, el, mistakeChips, nameText, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
 import { address, problem, remember } from "./page.js";
 
 const app = document.getElementById("app");
@@ -22,7 +22,7 @@ function neighbor(label, target, key) {
 }
 
 function view(found) {
-  const facts = ({ run, number, verdict, status, score, vacuous, errors_by_type: errors }) => el("p", { class: "case-facts" }, el("strong", null, el("bdi", null, shown(run))),
+  const facts = ({ title, number, verdict, status, score, vacuous, errors_by_type: errors }) => el("p", { class: "case-facts" }, el("strong", null, nameText(title)),
     number === null ? el("span", { class: "notice" }, "This run does not have the case.")
       : [verdictChip(verdict, status), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(ERROR_NAMES.map((name) => errors[name]), { word: true })]);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
@@ -31,7 +31,7 @@ function view(found) {
       el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
       neighbor("Previous", found.previous, "k"), neighbor("Next", found.next, "j")),
     el("header", { class: "case-head" }, el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, found.case_id === "" ? "(no id)" : shown(found.case_id))), found.runs.map(facts)),
-    sideBySide(found.runs.map(({ run, number, documents }) => ({ name: run, view: documents, href: number && `/runs/${run}/cases/${number}` })),
+    sideBySide(found.runs.map(({ run, title, number, documents }) => ({ name: title, view: documents, href: number && `/runs/${run}/cases/${number}` })),
       { ...state, choose: (show) => { given.set("show", show); remember({ show }); } }));
 }
 

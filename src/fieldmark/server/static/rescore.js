@@ -118,10 +118,10 @@ function previewTables({ metrics, attributes: changed, examples, changed_fields:
 }
 
 function table(caption, heads, rows, more = "") {
-  const numeric = (place) => (/^(Before|After|Change|Fields|F1)/.test(heads[place]) && caption !== "Examples" ? "numeric" : null);
+  const css = (place) => (caption === "Examples" ? [null, null, "long-value labelled", "long-value labelled", "labelled", "labelled"][place] : /^(Before|After|Change|Fields|F1)/.test(heads[place]) ? "numeric" : null);
   return el("div", null, el("h3", null, caption), el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": caption }, el("table", null, el("caption", { class: "spoken" }, caption),
-    el("thead", null, el("tr", null, heads.map((head, place) => el("th", { scope: "col", class: numeric(place) }, head)))),
-    el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, place) => el(place ? "td" : "th", { scope: place ? null : "row", class: numeric(place) }, cell))))))),
+    el("thead", null, el("tr", null, heads.map((head, place) => el("th", { scope: "col", class: css(place) === "numeric" ? "numeric" : null }, head)))),
+    el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, place) => el(place ? "td" : "th", { scope: place ? null : "row", class: css(place), "data-label": heads[place] }, cell))))))),
   more && el("p", { class: "quiet" }, more));
 }
 

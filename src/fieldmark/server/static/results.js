@@ -1,6 +1,6 @@
 // The result of a comparison: metrics and tabs.
 
-import { el, gauge, metricTabs, openedParts, plural, rate, shown, sortableTable, tileNode, verdictChip, whole } from "./report.js";
+import { el, gauge, metricTabs, openedParts, plural, rate, shown, sortableTable, tileGrid, verdictChip, whole } from "./report.js";
 import { empty } from "./page.js";
 
 export function results(found, state, { changeTab, changeShown }) {
@@ -25,16 +25,13 @@ export function results(found, state, { changeTab, changeShown }) {
 function headline(result) {
   return el("p", { class: "result-head", id: "headline" },
     verdictChip(result.verdict, result.status), el("strong", null, result.reasoning), " ", result.vacuous && el("span", { class: "tile-note" }, "vacuous"), " ",
-    el("span", { class: "quiet" }, `convention ${result.convention.replaceAll("_", " ")} · score ${rate(result.score, 4)} · TP ${result.counts.tp} TN ${result.counts.tn} FP ${result.counts.fp} FN ${result.counts.fn}`));
+    el("span", { class: "quiet" }, `convention ${result.convention.replaceAll("_", " ")} · score ${rate(result.score, 4)} · ${Object.entries({ TP: "tp", TN: "tn", FP: "fp", FN: "fn" }).map(([word, name]) => `${word}\u00a0${result.counts[name]}`).join(" ")}`));
 }
 
 // Four digits, so that the documented example shows its RQS of 0.7375 without rounding.
 function metricTiles({ tiles, formula }, ranking) {
   const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions" };
-  return [
-    el("dl", { class: "tiles" }, [...tiles, consistency].map((tile) => tile && tileNode(tile, 4))),
-    formula && el("p", { class: "quiet rqs-formula" }, formula),
-  ];
+  return tileGrid([...tiles, consistency].filter(Boolean), formula, 4);
 }
 
 function documents(view) {

@@ -381,10 +381,10 @@ correction.addEventListener("input", () => { if (correction.hasAttribute("aria-i
 window.addEventListener("popstate", () => { Object.assign(state, address(STATE)); state.queue = state.queue || "cost"; load(); });
 
 if (!page.complete) {
-  replace(app, el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")), empty("The run is not complete", "Only a complete run can be reviewed."));
+  replace(app, el("p", { class: "back-link" }, el("a", { href: `/runs/${run}` }, "← Back to the run")), empty("The run is not complete", "Only a complete run can be reviewed."));
 } else {
   replace(app,
-    el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")),
+    el("p", { class: "back-link" }, el("a", { href: `/runs/${run}` }, "← Back to the run")),
     el("p", { class: "lead" }, "Decide who is right, field by field. Decisions are stored beside the run with your user name; the ground truth is not overwritten."),
     !page.writable && el("p", { class: "notice", id: "read-only" }, "This server is read-only: decisions cannot be saved. Restart it with ", el("code", null, "fieldmark serve --write"), "."),
     settings, notes, errors,

@@ -5,7 +5,7 @@ import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
-import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
+import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, nameText, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
 import { downloadFrom, empty, keepInView, problem, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
 import { MANY, runMistakes } from "./run_mistakes.js";
@@ -35,7 +35,7 @@ function head() {
 // A rescored run names the run that it was computed from, which may have been deleted.
 function parentLink() {
   const { run: parent } = run.manifest.rescored_from || {};
-  return parent && el("span", { class: "quiet", id: "rescored-from" }, "rescored from ", page.has_parent ? el("a", { href: `/runs/${parent}` }, shown(parent)) : [shown(parent), " (deleted)"]);
+  return parent && el("span", { class: "quiet", id: "rescored-from" }, "rescored from ", page.parent_title ? el("a", { href: `/runs/${parent}`, title: parent }, nameText(page.parent_title)) : [shown(parent), " (deleted)"]);
 }
 
 function drawTags() {
@@ -60,7 +60,7 @@ async function tryChange(body, notice = "", undoBody = null) {
 }
 
 async function remove() {
-  if (!await ask("Delete this run?", `${page.title} and all its results are deleted from disk. This cannot be undone.`, "Delete run")) return;
+  if (!await ask("Delete this run?", `“${page.title}” and all its results will be deleted from disk. This cannot be undone.`, "Delete run")) return;
   try {
     await request(`/api/runs/${run.id}`, { method: "DELETE" });
     location.href = `/runs?deleted=${encodeURIComponent(page.title)}`;

@@ -10,7 +10,7 @@ export function runCharts(run, attributes) {
   load(scores, async () => scorePanel(await request(`/api/runs/${run}/scores`)));
   load(trend, async () => {
     const found = await request(`/api/trend?run=${run}`);
-    return found.steps.filter(({ value }) => value !== null).length > 1 && trendChart(found, "Mean score", "Trend");
+    return found.steps.filter(({ value }) => value !== null).length > 1 && trendChart(found, "Mean score", { heading: "Trend", own: run });
   });
   return section("charts", "Charts", null,
     el("div", { class: "columns" }, scores, scatterPanel(attributes, (attribute) => `?attribute=${encodeURIComponent(attribute)}#cases`)), trend);

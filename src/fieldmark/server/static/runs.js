@@ -2,12 +2,12 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { ask, menu } from "./dialogs.js";
-import { button, choice, data, el, moment, plural, rate, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
+import { button, choice, data, el, moment, nameText, plural, rate, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
 import { METRICS, address, debounce, empty, metricName, problem, remember, runName, toast } from "./page.js";
 import { trendChart } from "./trend.js";
 
 const page = data("page");
-const STEP = 50;
+const STEP = 50, MAX_COMPARED = 10;
 const STATE = ["text", "status", "verdict", "convention", "group", "archived", "figures", "metric", "series", "offset"];
 const FILTERS = ["text", "status", "verdict", "convention", "group", "archived"];
 const SCORES = ["mean_score", "macro_f1_by_attribute", "micro_f1"];
@@ -18,7 +18,7 @@ const number = el("span", { class: "quiet", role: "status" });
 const requestRuns = lastRequest(), requestTrend = lastRequest();
 const selected = [];
 let groups = [];
-const compare = button("Compare selected runs", () => { location.href = `/diff${query({ a: selected[0], b: selected[1], order: "time" })}`; }, { id: "compare", disabled: true });
+const compare = button("Compare selected runs", () => { location.href = `/diff?${new URLSearchParams([["a", selected[0]], ...selected.slice(1).map((run) => ["b", run]), ...(selected.length === 2 ? [["order", "time"]] : [])])}`; }, { id: "compare", disabled: true });
 const rank = button("Rank selected runs", () => { location.href = `/rank?${new URLSearchParams(selected.map((run) => ["run", run]))}`; }, { id: "rank", disabled: true });
 
 async function draw() {
@@ -48,7 +48,8 @@ function go(offset) {
 }
 
 function metricColumn(name) {
-  return { name, label: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), numeric: true, cell: (run) => [rate(run.metrics && run.metrics[name]), run.vacuous.includes(name) && [" ", el("span", { class: "tile-note" }, "vacuous")]] };
+  const valueOf = (run) => run.metrics?.[name] ?? null;
+  return { name, label: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), numeric: true, cell: (run) => [rate(valueOf(run)), valueOf(run) !== null && run.vacuous.includes(name) && [" ", el("span", { class: "tile-note", title: "There was nothing to compute it from." }, "vacuous")]] };
 }
 
 function runTable(rows) {
@@ -56,19 +57,33 @@ function runTable(rows) {
   const table = sortableTable({
     caption: "Runs, newest first", step: STEP,
     columns: [
-      { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.rescored_from && el("span", { class: "run-id" }, `rescored from ${run.rescored_from}`), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag))), run.note && el("span", { class: "run-note quiet", title: run.note }, shown(run.note))] },
-      { name: "when", label: "Started", css: "when", cell: (run) => moment(run.started_at) },
+      { name: "run", label: "Run", cell: (run) => runCell(run) },
+      ...figures.map(metricColumn),
+      { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
       { name: "gates", label: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
       { name: "convention", label: "Convention", cell: (run) => run.convention.replaceAll("_", " ") },
-      { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
-      ...figures.map(metricColumn),
-      { name: "pick", label: "Select", cell: (run) => run.status === "complete" && run.valid_id && el("input", { type: "checkbox", "aria-label": `Select ${runName(run)}`, checked: selected.includes(run.id), on: { change: (event) => selectRun(run.id, event.target.checked) } }) },
-      { name: "menu", label: "", cell: (run) => run.valid_id && runMenu(run) },
+      { name: "when", label: "Started", css: "when", cell: (run) => moment(run.started_at) },
     ],
   });
   table.show(rows);
-  return table.node;
+  table.node.classList.add("runs");
+  const unjudged = figures.includes("rqs") && rows.some((run) => run.metrics && (run.metrics.rqs ?? null) === null);
+  return el("div", null, table.node, unjudged && el("p", { class: "quiet last-rows" }, "RQS is listed for runs with a safety judge, and for runs whose convention has RQS as its main metric. The page of any other run shows it with a safety of 1."));
+}
+
+// The checkbox and the menu are beside the name, so that they are in view at any width.
+function runCell(run) {
+  const title = runName(run), inputs = run.inputs.join(" · ");
+  return el("div", { class: "run-cell" },
+    run.status === "complete" && run.valid_id ? el("input", { type: "checkbox", "aria-label": `Select ${title}`, checked: selected.includes(run.id), on: { change: (event) => selectRun(run.id, event.target.checked) } }) : el("span"),
+    el("div", { class: "run-facts" },
+      run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: inputs || null }, nameText(title)) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, nameText(run.id)),
+      title !== run.id && el("span", { class: "run-id", title: run.id }, shown(run.id)),
+      run.rescored_from && el("span", { class: "run-id", title: run.rescored_from }, `rescored from ${run.rescored_from}`),
+      run.tags.map((tag) => el("span", { class: "tag" }, shown(tag))),
+      run.note && el("span", { class: "run-note quiet", title: run.note }, shown(run.note))),
+    run.valid_id && runMenu(run));
 }
 
 function runMenu(run) {
@@ -86,7 +101,8 @@ function selectRun(id, checked) {
   const index = selected.indexOf(id);
   if (checked && index < 0) selected.push(id);
   if (!checked && index >= 0) selected.splice(index, 1);
-  compare.disabled = selected.length !== 2;
+  compare.disabled = selected.length < 2 || selected.length > MAX_COMPARED;
+  compare.title = selected.length > MAX_COMPARED ? `At most ${MAX_COMPARED} runs can be compared.` : "";
   rank.disabled = selected.length < 2;
 }
 
@@ -104,7 +120,7 @@ async function attempt(work, notice, options) {
 }
 
 async function remove(run) {
-  if (!await ask("Delete this run?", `${runName(run)} and all its results are deleted from disk. This cannot be undone.`, "Delete run")) return;
+  if (!await ask("Delete this run?", `“${runName(run)}” and all its results will be deleted from disk. This cannot be undone.`, "Delete run")) return;
   selectRun(run.id, false);
   await attempt(() => request(`/api/runs/${run.id}`, { method: "DELETE" }), `${runName(run)} deleted.`);
 }
@@ -132,7 +148,7 @@ function drawGroups() {
     columns: [
       { name: "group", label: "Group", cell: (group) => button(groupName(group), () => showGroup(group.id), { class: "as-link", "aria-pressed": String(group.id === shownGroup()?.id), title: group.truth || null }) },
       { name: "runs", label: "Runs", numeric: true, cell: (group) => whole(group.runs) },
-      { name: "newest", label: "Newest", cell: (group) => el("a", { href: `/runs/${group.newest}` }, shown(group.newest)) },
+      { name: "newest", label: "Newest", cell: (group) => el("a", { href: `/runs/${group.newest}`, title: group.newest }, nameText(group.newest_title)) },
     ],
   });
   table.show(groups);
@@ -154,7 +170,7 @@ async function drawTrend() {
   const group = shownGroup();
   try {
     const found = await requestTrend(`/api/trend${query({ metric, run: state.series || group?.newest })}`);
-    replace(chart, el("p", { class: "quiet", id: "trend-of" }, state.series ? ["Runs comparable with ", shown(state.series), ". ", button("Show a group", () => showGroup(""), { class: "as-link" })] : group && shown(groupName(group))), trendChart(found, metricName(metric)));
+    replace(chart, el("p", { class: "quiet", id: "trend-of" }, state.series ? ["Runs comparable with ", shown(state.series), ". ", button("Show a group", () => showGroup(""), { class: "as-link" })] : group && shown(groupName(group))), trendChart(found, metricName(metric), { own: state.series }));
   } catch (error) {
     replace(chart, problem(error));
   }
@@ -181,7 +197,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("run-filter").focus(); }
 });
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "All runs of this workspace, newest first. Select two runs to compare them, or several to rank them."),
+  el("p", { class: "lead" }, `All runs of this workspace, newest first. Select up to ${MAX_COMPARED} runs to compare them, or more to rank them.`),
   errors,
   el("div", { class: "controls" }, search("Search", "name, id, input, tag or note", set("text"), { id: "run-filter", value: state.text }), groupBox, verdictBox, statusBox, conventionBox, archiveBox, figureBox, compare, rank, number),
   list, pages,

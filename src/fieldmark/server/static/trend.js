@@ -3,17 +3,18 @@
 import { behind, el, moment, plural, rate, trendPlot } from "./report.js";
 import { empty } from "./page.js";
 
-const CONCLUSIONS = { target_reached: "target reached", plateau: "plateau: recent gains are below the minimum", continue: "target not reached yet" };
-
-export function trendChart({ steps, best, excluded, conclusion, target, convention }, label, heading = "") {
+// `own` is the run whose page shows the chart; its dot is large.
+export function trendChart({ steps, best, excluded, conclusion, runs_without_gain: without, convention }, label, { heading = "", own = "" } = {}) {
   const known = steps.filter(({ value }) => value !== null);
   if (known.length < 2) return empty("Not enough runs for a trend", "A trend requires at least two complete runs with the same ground truth, rules and convention.");
   const values = known.map(({ value }) => value);
   const description = `${label} over ${plural(known.length, "run")}: from ${rate(values[0])} to ${rate(values[values.length - 1])}`;
   // The runs of a group have the same ground truth, so its name does not tell them apart.
   const short = (title) => { const text = title.split(" · ").at(-1); return text.length > 24 ? `${text.slice(0, 23)}…` : text; };
-  const points = known.map(({ run, title, value, interval }) => ({ name: title, tick: short(title), value, interval, href: `/runs/${run}`, best: run === best }));
+  const points = known.map(({ run, title, value, interval }) => ({ name: title, tick: short(title), value, interval, href: `/runs/${run}`, best: run === best, own: run === own }));
+  const shape = (run) => points.some(({ href }) => href === `/runs/${run}`);
+  const legend = [own && shape(own) && "Large dot: this run.", best && shape(best) && `Ring: best run${best === own ? ", which is this run" : ""}.`].filter(Boolean).join(" ");
   return el("figure", { class: "panel trend-chart" }, heading && el("h3", null, heading), trendPlot(description, label, points),
-    el("figcaption", { class: "quiet" }, description, `. Convention ${convention}; target ${target}: ${CONCLUSIONS[conclusion]}.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
+    el("figcaption", { class: "quiet" }, `${description}. Convention ${convention.replaceAll("_", " ")}. ${legend}`, conclusion === "plateau" && ` Plateau: ${plural(without, "run")} without a gain.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
     behind(["Run", "Started", label, "95% CI"], known.map(({ title, started_at: started, value, interval }) => [title, moment(started), rate(value), interval ? `${rate(interval[0])} to ${rate(interval[1])}` : ""]), { text: 2 }));
 }

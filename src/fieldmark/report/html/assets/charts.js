@@ -160,7 +160,7 @@ function dumbbellMark(x, y, before, after, { title, css }) {
     after !== null && svg("circle", { class: "dumbbell-after", cx: x(after), cy: y, r: 5 }));
 }
 
-// A value over runs, oldest first: points are {name, tick, value, interval, href, best}.
+// A value over runs, oldest first: points are {name, tick, value, interval, href, best, own}.
 function trendPlot(label, title, points) {
   const known = points.filter(({ value }) => value !== null);
   const ticks = roundTicks(known.flatMap(({ value, interval }) => [value, ...(interval || [])]));
@@ -168,9 +168,9 @@ function trendPlot(label, title, points) {
   const places = known.map((_, place) => place).filter((place) => place % step === 0);
   return plot(label, { x: axis("run", [], { ticks: [0, last], text: () => "" }), y: axis(title, [], { ticks }), links: known.some(({ href }) => href) },
     (at) => plotLine(at, known.map(({ value }, place) => [place, value])),
-    (at) => known.map(({ name, value, interval, href, best }, place) => plotPoint(at, place, value, {
-      href, interval, r: 4, css: best ? "plot-dot best" : "plot-dot",
-      title: `${name}: ${rate(value)}${interval ? ` (${rate(interval[0])} to ${rate(interval[1])})` : ""}${best ? ", best" : ""}` })),
+    (at) => known.map(({ name, value, interval, href, best, own }, place) => plotPoint(at, place, value, {
+      href, interval, r: own ? 7 : 4, css: best ? "plot-dot best" : "plot-dot",
+      title: `${name}: ${rate(value)}${interval ? ` (${rate(interval[0])} to ${rate(interval[1])})` : ""}${best ? ", best" : ""}${own ? ", this run" : ""}` })),
     (at) => places.map((place) => svg("text", { x: at.x(place), y: "100%", dy: 16, "text-anchor": place === 0 ? "start" : place === last ? "end" : "middle", "aria-hidden": "true" }, known[place].tick)));
 }
 

@@ -86,10 +86,10 @@ function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
-      { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
+      { name: "range", label: "95% CI", css: "labelled", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
       { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
       ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
-      { name: "word", label: "Conclusion", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
+      { name: "word", label: "Conclusion", css: "long-value", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
     ],
   });
   table.show(rows);
@@ -179,7 +179,7 @@ function differingCases(rows, names, href, empty) {
     caption: "Differing cases", step: CHANGES_STEP, empty,
     columns: [
       { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
-      ...names.map((label, place) => ({ name: `run-${place}`, label, numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
+      ...names.map((name, place) => ({ name: `run-${place}`, label: name, head: nameText(name), numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
     ],
   });
   table.show(rows);

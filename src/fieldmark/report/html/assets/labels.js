@@ -98,8 +98,20 @@ function moment(text) {
   return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
+const LONG_PART = 24;
+
+// Parts with line break opportunities between them; a part is broken inside only if it is long.
+function breakable(tag, css, parts) {
+  const long = parts.some((part) => part.length > LONG_PART);
+  return el(tag, { class: long ? `${css} long` : css }, parts.map((part, place) => (place ? [el("wbr"), shown(part)] : shown(part))));
+}
+
+// The name of a run or a file, with line break opportunities after separators.
+function nameText(name) {
+  return breakable("bdi", "name", name.split(/(?<=[-_./\\·])/));
+}
+
 // A path with line break opportunities after dots and brackets.
 function pathText(path) {
-  const parts = path.split(/(?<=[.\]])/);
-  return el("span", { class: "path" }, parts.map((part, place) => (place ? [el("wbr"), shown(part)] : shown(part))));
+  return breakable("span", "path", path.split(/(?<=[.\]])/));
 }

@@ -141,7 +141,7 @@ function attributeRanking(board, href = () => null) {
     { name: "least", label: "Worst", numeric: true, value: ({ f1 }) => Math.min(...f1), cell: ({ f1 }) => rate(Math.min(...f1)) },
     { name: "leaders", label: "Highest in", cell: (row) => shown(leaders(row)) },
   ] : board.runs.map((run, place) => ({
-    name: `run-${place}`, label: run.name, numeric: true, value: ({ f1 }) => f1[place],
+    name: `run-${place}`, label: run.name, head: nameText(run.name), numeric: true, value: ({ f1 }) => f1[place],
     cell: ({ f1, best }) => (best.length < board.runs.length && best.includes(run.name) ? el("strong", { class: "better nowrap" }, "✓ ", rate(f1[place])) : rate(f1[place])),
   }));
   const table = sortableTable({

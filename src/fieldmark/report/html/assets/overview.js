@@ -72,12 +72,17 @@ function gateList(gates) {
       note && el("span", { class: "quiet" }, shown(note)))));
 }
 
-function tileGrid(tiles, formula) {
-  return [el("dl", { class: "tiles" }, tiles.map((tile) => tileNode(tile))), formula && el("p", { class: "quiet rqs-formula" }, formula)];
+const TILE_COLUMNS = 5;
+
+// All rows have about the same number of tiles.
+function tileGrid(tiles, formula, digits = 3) {
+  const grid = el("dl", { class: "tiles" }, tiles.map((tile) => tileNode(tile, digits)));
+  grid.style.setProperty("--columns", Math.ceil(tiles.length / Math.ceil(tiles.length / TILE_COLUMNS)) || 1);
+  return [grid, formula && el("p", { class: "quiet rqs-formula" }, formula)];
 }
 
 // A metric that is vacuous or was not evaluated has no gauge, because its value is not a result.
-function tileNode({ label, value, meaning, interval, most, before, note }, digits = 3) {
+function tileNode({ label, value, meaning, interval, most, before, note }, digits) {
   const count = Number.isInteger(value) && label === "Errors";
   const change = before === undefined || value === null || before === null ? null : value - before;
   return el("div", { class: "tile" },

@@ -30,7 +30,7 @@ function comparisonSection(run, opened, before) {
     attribute: (attribute, direction) => hashAddress("comparison-changed", { attribute, direction }),
     slice: (slice, direction) => hashAddress("comparison-changed", { slice, direction }),
   };
-  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.name)))],
+  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.title)))],
     comparisonHead(found, links), tileGrid(found.tiles),
     comparisonParts(found, links, [
       cases.length < found.changed && el("p", { class: "notice" }, `The ${whole(cases.length)} of ${whole(found.changed)} cases with the largest changes are listed. fieldmark diff --format json lists all.`), list.node,
@@ -46,5 +46,5 @@ function comparedCase(rank, { run, opened, before, path }) {
     el("nav", { class: "case-nav", "aria-label": "Cases" }, el("a", { href: "#comparison-changed", id: "back" }, "← Changed cases"),
       el("a", { href: `#case-${rank + 1}` }, "Only this run")),
     el("header", { class: "case-head" }, el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id)))),
-    sideBySide([{ name: first.name, view: before[rank] }, { name: second.name, view: opened[rank] }], { path }));
+    sideBySide([{ name: first.title, view: before[rank] }, { name: second.title, view: opened[rank] }], { path }));
 }

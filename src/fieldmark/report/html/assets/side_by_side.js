@@ -57,7 +57,7 @@ function sideBySide(runs, { show = "", path = "", choose = () => {} } = {}) {
   const current = options.some(([value]) => value === show) ? show : differences && fields > 20 && !path ? "differences" : "all";
   const table = el("table", { class: "sides", "data-show": current }, el("caption", { class: "spoken" }, "The case in all runs"),
     el("thead", null, el("tr", null, el("th", { scope: "col" }, "Field"), el("th", { scope: "col" }, "Ground truth"),
-      runs.map(({ name, href }) => el("th", { scope: "col" }, href ? el("a", { href }, el("bdi", null, shown(name))) : el("bdi", null, shown(name)))))),
+      runs.map(({ name, href }) => el("th", { scope: "col" }, href ? el("a", { href }, nameText(name)) : nameText(name))))),
     el("tbody", null, rows.map((row) => sideRows(row, 0, runs, path))));
   const control = choice("Fields", options, current, (value) => { table.dataset.show = value; choose(value); });
   const cut = runs.filter(({ view }) => view && view.cut);

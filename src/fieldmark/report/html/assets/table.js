@@ -8,18 +8,19 @@ function sortable(value) {
   return typeof value === "number" ? Math.round(value * 1e9) / 1e9 : value;
 }
 
-// A column is {name, label, value(row) to sort by, cell(row) to display, numeric, most, hint}. With
-// `most`, the first click sorts the largest value first. Rows whose value is undefined are last in
-// either direction. Only the first rows are shown; buttons show more. A long table has only the
-// rows in view in the document.
+// A column is {name, label, value(row) to sort by, cell(row) to display, numeric, most, hint, head}.
+// With `most`, the first click sorts the largest value first. `head` is a node that the head shows
+// instead of the label. Rows whose value is undefined are last in either direction. Only the first
+// rows are shown; buttons show more. A long table has only the rows in view in the document.
 function sortableTable({ columns, caption, step = 50, sort = null, empty = "No matching rows", rowProps = null, onSort = null }) {
   let rows = [], all = [], shownRows = step, order = sort, rowHeight = 37;
   const body = el("tbody");
   const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" }), printed = el("p", { class: "quiet printed-rows" });
   const heads = columns.map((column) => {
     const head = el("th", { scope: "col", class: column.numeric ? "numeric" : null, title: column.hint });
-    if (!column.value) return fill(head, null, [column.label]);
-    return fill(head, null, [button(column.label, () => sortBy(column), { class: "sort" })]);
+    const label = column.head || column.label;
+    if (!column.value) return fill(head, null, [label]);
+    return fill(head, null, [button(label, () => sortBy(column), { class: "sort" })]);
   });
   const table = el("table", null, el("caption", { class: "spoken" }, caption),
     el("thead", null, el("tr", null, heads)), body);
