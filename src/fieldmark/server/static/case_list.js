@@ -85,7 +85,7 @@ function caseTable(run, cases, state) {
     columns: [
       { name: "case", label: "Case", cell: (row) => [el("a", { href: `/runs/${run}/cases/${row.number}${filters}` }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       ...(cases.some(({ field }) => field) ? fieldColumns(({ field }) => field, state) : []),
-      { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status) },
+      { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status, row.vacuous) },
       { name: "score", label: "Score", numeric: true, cell: (row) => scoreText(row.score, row.vacuous) },
       { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.vacuous ? null : row.score, null) },
       { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },

@@ -24,7 +24,7 @@ function neighbor(label, target, key) {
 function view(found) {
   const facts = ({ run, number, verdict, status, score, vacuous, errors_by_type: errors }) => el("p", { class: "case-facts" }, el("strong", null, el("bdi", null, shown(run))),
     number === null ? el("span", { class: "notice" }, "This run does not have the case.")
-      : [verdictChip(verdict, status), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(ERROR_NAMES.map((name) => errors[name]), { word: true })]);
+      : [verdictChip(verdict, status, vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(ERROR_NAMES.map((name) => errors[name]), { word: true })]);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: `${addressOf("/diff")}#changed`, id: "back" }, "← Changed cases"),

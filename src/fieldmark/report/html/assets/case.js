@@ -30,7 +30,7 @@ function caseView(rank, { run, opened, list }) {
     el("header", { class: "case-head" },
       el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id))),
       el("p", { class: "case-facts" },
-        verdictChip(verdict, status),
+        verdictChip(verdict, status, vacuous),
         el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))),
         mistakeChips(mistakes, { word: true }),
         tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),

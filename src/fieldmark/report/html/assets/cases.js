@@ -83,7 +83,7 @@ function caseBrowser(run, opened) {
     columns: [
       { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: caseHash(rank) }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       ...extra,
-      { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3]) },
+      { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3], lines[rank][7]) },
       { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => scoreText(lines[rank][1], lines[rank][7]) },
       { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][7] ? null : lines[rank][1], null) },
       { name: "mistakes", label: "Mistakes", most: true, value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },

@@ -10,7 +10,7 @@ const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
 // `links.attribute(name, direction)` is the address of the changed cases of an attribute.
 function comparisonHead(found, links) {
   const { conclusion, cases, comparable, before, after, notes } = found;
-  const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
+  const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged - cases.mixed, "unchanged"], ...(cases.mixed ? [[cases.mixed, "changed with the same score"]] : [])];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
     el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
@@ -65,10 +65,9 @@ function changeClass(word) {
   return word === "better" || word === "worse" ? word : "";
 }
 
-function changeText(value, css) {
+function changeText(before, after, value, css) {
   if (value === null || value === undefined) return DASH;
-  const text = signed(value);
-  return el("span", { class: `change ${css}` }, `${Number(text) === 0 ? "=" : value < 0 ? "▼" : "▲"} ${text}`);
+  return el("span", { class: `change ${css}` }, `${Math.abs(value) < 1e-9 ? "=" : value < 0 ? "▼" : "▲"} ${changeNumber(before, after, value)}`);
 }
 
 function metricLabel(name) {
@@ -85,7 +84,7 @@ function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped
       { name: "name", label, value: (row) => row.name, cell: (row) => [href(row.name) && (row.improved || row.worse) ? el("a", { href: href(row.name) }, pathText(nameOf(row.name))) : pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
+      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.before, row.after, row.delta, changeClass(row.word)) },
       { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
       { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
       ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
@@ -195,7 +194,7 @@ function changedCases(rows, href, empty) {
       { name: "direction", label: "Direction", cell: direction },
       { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
+      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
       { name: "fields", label: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });
