@@ -95,8 +95,7 @@ export function origin({ file, name }) {
 }
 
 // The choice of a rule set. Another one replaces the content of `draft` and of `workspace`.
-export function ruleSetSelect(draft, workspace, changed, failed) {
-  const page = data("page");
+export function ruleSetSelect(draft, workspace, changed, failed, page = data("page")) {
   const box = select("Rule set", [["", page.default_rules || "default rules"], ...page.rule_sets.map(({ name }) => [name, name])], async (value) => {
     try {
       const found = await request(value ? `/api/rule-sets/${encodeURIComponent(value)}` : "/api/strategies");

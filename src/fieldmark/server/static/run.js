@@ -6,7 +6,7 @@ import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
 import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
-import { downloadFrom, empty, keepInView, problem, toast } from "./page.js";
+import { downloadFrom, empty, keepInView, problem, sentence, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
 import { MANY, runMistakes } from "./run_mistakes.js";
 
@@ -118,7 +118,7 @@ function recommendations(notice) {
   const again = () => replace(list, button("Show recommendations", load, { id: "improve" }));
   if (isLarge) again();
   else load();
-  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first.", list);
+  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first. Different values without a common pattern are last.", list);
 }
 
 function weakSlice({ text, slice, cases, p_adjusted: p, attributes, overlap }) {
@@ -136,10 +136,9 @@ function weakSlices() {
     try {
       const found = await analyze({ kind: "slices", runs: [run.id] }, list, "Searching…");
       if (!found) return again();
-      const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
       replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(weakSlice))
-        : el("p", null, "No slice is significantly weaker than the other cases."),
-      el("p", { class: "quiet" }, searched), found.notes.map((note) => el("p", { class: "quiet" }, shown(note))));
+        : el("p", null, found.tested ? "No slice is significantly weaker than the other cases." : "There are no slices to test."),
+      found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note)))));
     } catch (error) {
       replace(list, problem(error));
     }
