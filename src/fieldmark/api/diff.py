@@ -163,7 +163,7 @@ def diff(
     notes = [f"the target changed: {change}" for change in _target_changes(old, new)]
     if rescore:
         notes.append(f"{new.path.name} rescored with the convention of {old.path.name}")
-    notes += [f"forced: {text}" for _, text in found]
+    notes += [f"compared anyway: {text}" for _, text in found]
     notes += _reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{old.path.name} is newer than {new.path.name}")
@@ -231,7 +231,7 @@ class _GatheredCases:
     def notes(self, before: str, after: str) -> Iterator[str]:
         """Yield notes on cases that are compared despite a difference, or left out."""
         if self.other_truth:
-            yield f"forced: different ground truth in {plural(self.other_truth, 'case')}"
+            yield f"compared anyway: different ground truth in {plural(self.other_truth, 'case')}"
         if self.failed:
             yield f"left out {plural(self.failed, 'case')} without a prediction in one of the runs"
         for name, count in zip((before, after), self.only, strict=True):

@@ -33,7 +33,7 @@ function view(found) {
       neighborLink("Previous", found.previous, "k"), neighborLink("Next", found.next, "j")),
     el("header", { class: "case-head" },
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
-      el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status, found.vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention.replaceAll("_", " ")})`),
+      el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status, found.vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention})`),
         mistakeChips(ERROR_NAMES.map((name) => found.errors_by_type[name]), { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),

@@ -175,8 +175,8 @@ async function several() {
   return [
     el("div", { class: "board-head" }, leaderboardHead(board)),
     el("p", null, el("a", { href: `/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}` }, "Ranking with intervals and pairwise tests")),
-    section("attributes", "Attributes", "F1 of every run by attribute, the largest difference first.",
-      attributeRanking(board, (attribute) => `/diff?${runsText({ attribute })}#changed`)),
+    section("attributes", "Attributes", "F1 of every run by attribute, the largest difference first. The highest F1 is bold; differences are not tested.",
+      attributeRanking(board, (attribute) => `/diff?${runsText({ attribute })}#changed`, runs)),
     section("changed", "Cases", "Cases in which the runs differ, the largest difference of scores first. Open a case to see the ground truth and all predictions.", list.node)];
 }
 

@@ -162,8 +162,8 @@ function follow(job) {
 }
 
 function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result: made, error }) {
-  const heading = { waiting: "Waiting for other jobs…", running: `Comparing: ${plural(cases, "case")}…`, done: "A new run was made. The old run is unchanged.", failed: "Rescoring failed. No run was made.", cancelled: "Cancelled. No run was made." };
-  replace(progress, el("div", { class: "panel job", role: "status" },
+  const heading = { waiting: "Waiting for other jobs…", running: `Comparing: ${plural(cases, "case")}${all ? `, ${Math.floor(100 * read / all)}%` : ""}…`, done: "A new run was made. The old run is unchanged.", failed: "Rescoring failed. No run was made.", cancelled: "Cancelled. No run was made." };
+  replace(progress, el("div", { class: "panel job", role: "status", tabindex: "-1" },
     el("p", { class: "job-title" }, heading[state]),
     ["waiting", "running"].includes(state) && el("div", { class: "job-actions" }, button("Cancel", () => request(`/api/jobs/${id}`, { method: "DELETE" }).catch((reason) => replace(problems, problem(reason))), { id: "cancel-rescore" })),
     ["waiting", "running"].includes(state) && el("progress", { "aria-label": "Progress", ...(all && { max: all, value: read }) }),
@@ -174,6 +174,8 @@ function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result:
         el("a", { class: "button", href: `/diff${query({ a: page.run, b: made.run, force: true })}` }, "Compare with the old run"),
         button("Undo", () => undo(made.run), { id: "undo-rescore", "aria-label": "Undo: delete the new run" }))]));
   progress.scrollIntoView({ block: "nearest" });
+  // The button that had the focus is disabled while the job runs.
+  if (document.activeElement === document.body || document.activeElement === start) progress.firstElementChild.focus({ preventScroll: true });
 }
 
 async function undo(run) {

@@ -25,7 +25,7 @@ export function results(found, state, { changeTab, changeShown }) {
 function headline(result) {
   return el("p", { class: "result-head", id: "headline" },
     verdictChip(result.verdict, result.status, result.vacuous), el("strong", null, result.reasoning), " ", result.vacuous && el("span", { class: "tile-note" }, "vacuous"), " ",
-    el("span", { class: "quiet" }, `convention ${result.convention.replaceAll("_", " ")} · score ${rate(result.score, 4)} · TP ${result.counts.tp} TN ${result.counts.tn} FP ${result.counts.fp} FN ${result.counts.fn}`));
+    el("span", { class: "quiet" }, `convention ${result.convention} · score ${rate(result.score, 4)} · TP ${result.counts.tp} TN ${result.counts.tn} FP ${result.counts.fp} FN ${result.counts.fn}`));
 }
 
 // Four digits, so that the documented example shows its RQS of 0.7375 without rounding.

@@ -146,7 +146,7 @@ export function depthOf(draft) {
 // The choice of the convention, and of what is compared: top-level keys or leaves.
 export function scoringSelects(draft, changed) {
   const depths = data("page").conventions;
-  const convention = select("Convention", Object.keys(depths).map((name) => [name, name.replaceAll("_", " ")]), (value) => {
+  const convention = select("Convention", Object.keys(depths).map((name) => [name, name]), (value) => {
     draft.convention = value;
     depth.querySelector("select").value = depthOf(draft);
     changed();

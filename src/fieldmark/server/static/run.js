@@ -25,7 +25,7 @@ function head() {
       shownText: (text) => el("h2", { class: "run-title" }, el("bdi", null, shown(text || page.title))),
       save: async (name) => (await change({ name })).name }),
     el("p", { class: "case-facts" }, el("span", { class: "run-id" }, run.id), el("span", { class: `status status-${run.status}` }, run.status), !run.saved && el("span", { class: "quiet" }, "temporary: deleted when the server stops"),
-      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), parentLink(), archivedNote, tags),
+      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention}`), parentLink(), archivedNote, tags),
     editable({ label: "note", text: run.note, multiline: true, writable: isWritable, failed: (error) => replace(errors, problem(error)),
       shownText: (text) => text && el("span", { class: "run-note" }, el("bdi", null, shown(text))),
       save: async (note) => (await change({ note })).note }),

@@ -48,7 +48,7 @@ function filterLabel(name, value, patterns) {
   if (name === "pattern") return `pattern: ${patterns[value] || value.replaceAll("_", " ")}`;
   if (name === "expected" || name === "found") return `${name}: ${value === "absent" ? "absent" : value}`;
   if (name === "ranks") return `cases ${value} of the list, worst first`;
-  return `${name}: ${value}`;
+  return `${name}: ${name === "slice" ? sliceText(value) : value}`;
 }
 
 // The slices of a run as options of a filter.

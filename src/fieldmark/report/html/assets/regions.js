@@ -1,6 +1,5 @@
 // Regions of a page: expected regions as thin solid lines, predicted regions as thick dashed lines,
-// so both can be told apart where they are the same, and without color. They are
-// drawn over the image of the page if there is one, and linked to the rows of their fields.
+// so both can be told apart without color. They are drawn over the image of the page if there is one.
 
 // How coordinates are read, by name: factors for x and y on a page of this size.
 const UNITS = {
@@ -286,6 +285,7 @@ function pageSection(drawn, found, tree) {
     if (pages.length) show(pageFigure(drawn, pages));
     else if (drawn) show(regionMap(drawn));
     else replace(body);
+    section.hidden = !pages.length && !drawn && !(problems || []).length && !leftOut;
     const around = section.parentElement;
     if (!pages.length && around && around.classList.contains("beside")) around.className = "below";
     for (const text of problems || []) body.append(el("p", { class: "notice" }, shown(text)));
