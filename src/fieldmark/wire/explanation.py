@@ -215,7 +215,7 @@ def _item_text(item: AlignedItem) -> str:
 def _options_text(options: JsonObject) -> str:
     """Return the options that are set, except for the threshold, which has a line of its own.
 
-    >>> _options_text({"inner": {"name": "fuzzy", "options": {"ignore": ["accents"]}}, "pad": False})
+    >>> _options_text({"inner": {"name": "fuzzy", "options": {"ignore": ["accents"]}}})
     'inner fuzzy (ignore accents)'
     """
     return ", ".join(

@@ -3,7 +3,7 @@
 import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
 import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, metricTabs, mistakeChips, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
-import { address, problem, remember } from "./page.js";
+import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
 
 const { run, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
@@ -96,6 +96,7 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
+  rememberCase(caseAddress(location.href));
   showField();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));

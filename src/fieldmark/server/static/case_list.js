@@ -2,7 +2,7 @@
 
 import { lastRequest, query } from "./api.js";
 import { CASE_FILTERS, ERROR_NAMES, INPUT_LABELS, button, caseFilters, el, fieldColumns, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
-import { address, debounce, empty, keepInView, problem, remember } from "./page.js";
+import { address, debounce, empty, focusLastCase, keepInView, problem, remember } from "./page.js";
 
 const STEP = 50;
 export const FILTERS = [...CASE_FILTERS, "offset"];
@@ -69,7 +69,7 @@ export function caseList(run, page) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("case-filter").focus(); }
   });
-  draw();
+  draw().then(() => focusLastCase(list));
   return section("cases", "Cases", "Open a case to compare its documents side by side.", filters.node, searched, list, pages);
 }
 

@@ -3,7 +3,7 @@
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
-import { address, debounce, empty, keepInView, problem, runName, sentence } from "./page.js";
+import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
 import { MANY } from "./run_mistakes.js";
 
 const MAX_RUNS = 10;
@@ -99,6 +99,7 @@ async function two() {
     save: debounce(200, () => store()),
     href: ({ case_id: id }, path) => caseAddress(id, path, options),
   });
+  list.ready.then(() => focusLastCase(list.node));
   const links = {
     attribute: (attribute, direction) => `/diff?${runsText({ ...options, attribute, direction })}#changed`,
     slice: (slice, direction) => `/diff?${runsText({ ...options, slice, direction })}#changed`,
@@ -172,6 +173,7 @@ async function several() {
     save: debounce(200, () => store()),
     href: ({ case_id: id }) => caseAddress(id, "", {}),
   });
+  list.ready.then(() => focusLastCase(list.node));
   return [
     el("div", { class: "board-head" }, leaderboardHead(board)),
     el("p", null, el("a", { href: `/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}` }, "Ranking with intervals and pairwise tests")),

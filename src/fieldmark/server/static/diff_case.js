@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { ERROR_NAMES, el, mistakeChips, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
-import { address, problem, remember } from "./page.js";
+import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
 
 const app = document.getElementById("app");
 const given = new URLSearchParams(location.search);
@@ -47,6 +47,7 @@ try {
   const found = await request(`/api/diff/case?${wanted}`);
   document.title = `${found.case_id} · fieldmark`;
   replace(app, view(found));
+  rememberCase(caseAddress(location.href));
   showHighlighted(app);
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `${addressOf("/diff")}` }, "← Back to the comparison")));

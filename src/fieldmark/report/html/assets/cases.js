@@ -47,6 +47,8 @@ function caseFilters(state, { attributes, tags = [], slices = [], sorts = [], pa
 function filterLabel(name, value, patterns) {
   if (name === "pattern") return `pattern: ${patterns[value] || value.replaceAll("_", " ")}`;
   if (name === "expected" || name === "found") return `${name}: ${value === "absent" ? "absent" : value}`;
+  if (name === "input") return INPUT_LABELS[value] || value;
+  if (name === "score") return `score: ${value.replace("-", " to ")}`;
   if (name === "ranks") return `cases ${value} of the list, worst first`;
   return `${name}: ${name === "slice" ? sliceText(value) : value}`;
 }
@@ -121,10 +123,15 @@ function caseBrowser(run, opened) {
     return cells.some(([expected, found, , , ranks]) => (!state.expected || valueName(expected) === state.expected) && (!state.found || valueName(found) === state.found) && ranks.includes(rank));
   }
   function matches(rank) {
-    const [id, , verdict, status, , own] = lines[rank];
+    const [id, score, verdict, status, input, own] = lines[rank];
     if (state.verdict && (state.verdict === "error" ? status !== "error" : verdict !== state.verdict)) return false;
     if (state.tag && !own.includes(state.tag)) return false;
     if (state.slice && !(inSlices[rank] || []).some((place) => slices[place] === state.slice)) return false;
+    if (state.input && input !== state.input) return false;
+    if (state.score) {
+      const [low, high] = state.score.split("-").map(Number);
+      if (score === null || sortable(score) < low || (sortable(score) >= high && high < 1)) return false;
+    }
     if (state.ranks) {
       const [from, to] = state.ranks.split("-").map(Number);
       if (rank + 1 < from || rank + 1 > to) return false;

@@ -54,17 +54,26 @@ function verdictWord({ verdict, failures, gates }) {
       failed > 0 && el("p", null, `${whole(failed)} of ${plural(gates.length, "gate")} failed`)));
 }
 
+// What is special in some cases, as [text, filters]; without filters, the cases cannot be selected.
+function leftOutParts(totals) {
+  const labels = [["errors", "with errors", { verdict: "error" }], ["missing", "without prediction", { input: "missing" }], ["unparseable", "unparseable", { input: "parse_error" }], ["invalid_truth", "with invalid ground truth"], ["vacuous", "with nothing to compare"]];
+  return labels.filter(([name]) => totals[name]).map(([name, label, filters]) => [`${whole(totals[name])} ${label}`, filters]);
+}
+
+function unexpectedText(totals) {
+  return totals.unexpected ? `${plural(totals.unexpected, "prediction")} without ground truth` : "";
+}
+
 function leftOutText(totals) {
-  const labels = [["errors", "with errors"], ["missing", "without prediction"], ["unparseable", "unparseable"], ["invalid_truth", "with invalid ground truth"], ["vacuous", "with nothing to compare"]];
-  const parts = labels.filter(([name]) => totals[name]).map(([name, label]) => `${whole(totals[name])} ${label}`);
-  const cases = parts.length ? `Cases: ${parts.join(", ")}` : "";
-  const unexpected = totals.unexpected ? `${plural(totals.unexpected, "prediction")} without ground truth` : "";
-  return [cases, unexpected].filter(Boolean).join("; ");
+  const parts = leftOutParts(totals).map(([text]) => text);
+  return [parts.length ? `Cases: ${parts.join(", ")}` : "", unexpectedText(totals)].filter(Boolean).join("; ");
 }
 
 function leftOut(totals) {
-  const text = leftOutText(totals);
-  return text && el("p", { class: "notice" }, text);
+  const parts = leftOutParts(totals), unexpected = unexpectedText(totals);
+  return (parts.length > 0 || unexpected) && el("p", { class: "notice" },
+    parts.length > 0 && ["Cases: ", parts.map(([text, filters], place) => [place > 0 && ", ", filters ? el("a", { href: casesHref(filters) }, text) : text])],
+    parts.length > 0 && unexpected && "; ", unexpected);
 }
 
 function gateList(gates) {

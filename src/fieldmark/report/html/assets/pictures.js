@@ -12,8 +12,12 @@ function scorePanel({ bins, unscored }) {
   const cases = bins.reduce((all, [, , number]) => all + number, 0);
   const label = `Scores of ${plural(cases, "case")} in steps of 0.05. The table contains the same data.`;
   return chartPanel("Scores of cases", unscored > 0 && `${plural(unscored, "case")} not scored`,
-    cases ? histogram(label, bins, { xTitle: "score", yTitle: "cases" }) : el("p", { class: "quiet" }, "No case was scored."),
-    behind(["Score", "Cases"], bins.map(([from, to, number]) => [`${rate(from, 2)} to ${rate(to, 2)}`, whole(number)]), { text: 1 }));
+    cases ? histogram(label, bins, { xTitle: "score", yTitle: "cases", href: binHref }) : el("p", { class: "quiet" }, "No case was scored."),
+    behind(["Score", "Cases"], bins.map((bin) => [`${rate(bin[0], 2)} to ${rate(bin[1], 2)}`, bin[2] ? el("a", { href: binHref(bin) }, whole(bin[2])) : "0"]), { text: 1 }));
+}
+
+function binHref([from, to]) {
+  return casesHref({ score: `${from}-${to}` });
 }
 
 // Rows are those of the table of attributes. Only attributes with mistakes are points.
