@@ -169,7 +169,7 @@ function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result:
     ["waiting", "running"].includes(state) && el("progress", { "aria-label": "Progress", ...(all && { max: all, value: read }) }),
     state === "failed" && problem(error),
     state === "done" && [
-      el("p", null, made.headline.map(({ label, value }) => `${label} ${rate(value)}`).join(", "), ".", !made.saved && " Temporary: deleted when the server stops."),
+      el("p", null, made.headline.map(({ label, value }) => `${label} ${rate(value)}`).join(", "), ".", !made.passed && " The run did not pass.", !made.saved && " Temporary: deleted when the server stops."),
       el("p", { class: "empty-actions job-actions" }, el("a", { class: "button", id: "open-rescored", href: `/runs/${made.run}` }, "Open new run"),
         el("a", { class: "button", href: `/diff${query({ a: page.run, b: made.run, force: true })}` }, "Compare with the old run"),
         button("Undo", () => undo(made.run), { id: "undo-rescore", "aria-label": "Undo: delete the new run" }))]));
