@@ -101,7 +101,7 @@ def test_a_rule_is_fixed_from_an_attribute_and_the_run_is_rescored_and_undone(se
     fill_in(page, "[aria-label='Tolerance of lines[*].amount']", "0.1")
     page.wait(preview_says("Nothing would change in 6 cases."))
     fill_in(page, "[aria-label='Tolerance of lines[*].amount']", "0.25")
-    page.wait(preview_says("6 fields of 6 cases would change in 6 cases."))
+    page.wait(preview_says("6 fields in 6 of 6 cases would change."))
     assert "lines[].amount 6 0.000 1.000" in " ".join(page.text("#preview-result").split())
     first = page.run(
         "document.querySelector('#preview-result tbody a[href*=cases]').getAttribute('href')"

@@ -42,7 +42,7 @@ def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_p
     page.type("#candidate", json.dumps(CANDIDATE))
     page.run("document.querySelector('#convention').value = 'four_phase'")
     page.run("document.querySelector('#convention').dispatchEvent(new Event('change'))")
-    page.wait("document.querySelector('#headline')?.textContent.includes('four phase')")
+    page.wait("document.querySelector('#headline')?.textContent.includes('four_phase')")
     evaluated = {}
     for tab in ("completeness", "hallucination", "accuracy", "safety", "rqs"):
         page.click(f"#tab-{tab}")

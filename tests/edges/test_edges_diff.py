@@ -172,7 +172,7 @@ def test_different_ground_truth_is_rejected_unless_forced(folder, runs, command)
     assert "the runs have different ground truth" in done.err
     forced = command("diff", "good", "other", "--force")
     assert forced.code == 0
-    assert "forced: the runs have different ground truth" in forced.out
+    assert "compared anyway: the runs have different ground truth" in forced.out
     assert "left out 10 cases found only in good" in forced.out
 
 

@@ -131,3 +131,18 @@ def test_command_prints_every_format_and_names_unknown_fields(command, run):
 @pytest.mark.parametrize("name", names(Plugin.COMPARATORS)[:22])
 def test_every_comparator_has_a_normalization(name):
     assert normalization(name, {})
+
+
+def test_options_are_text_and_only_those_that_were_used(tmp_path):
+    rules = {
+        "fields": [{"path": "n", "any_of": True, "match": "numeric_tolerance", "tolerance": 0.5}],
+        "defaults": {"match": "auto"},
+    }
+    pair = {"n": [1], "code": "2024-01-31", "note": "a long walk"}, {"n": 2, "code": "x", "note": 3}
+    saved = fm.score([pair], rules=rules, out=tmp_path / "run")
+    found = {path: dict(fm.explain(saved, "1", path).facts()) for path in pair[0]}
+    assert found["n"]["options"] == "inner numeric_tolerance (tolerance 0.5)"
+    assert (found["code"]["options"], "threshold" in found["code"]) == ("none", False)
+    assert found["note"]["threshold"] == "0.8"
+    assert found["note"]["options"].startswith("provider lexical (")
+    assert "{" not in found["note"]["options"]

@@ -175,8 +175,8 @@ def test_runs_of_different_ground_truth_are_rejected_unless_forced(folder, runs,
     assert "good and other: the runs have different ground truth" in done.err
     assert "or only the shared cases with --force" in done.err
     forced = command("rank", "good", "other", "--force", "--format", "json").summary
-    assert forced["notes"] == ["forced: the runs have different ground truth"]
-    assert forced["warnings"] == ["forced: different ground truth in 30 cases"]
+    assert forced["notes"] == ["compared anyway: the runs have different ground truth"]
+    assert forced["warnings"] == ["compared anyway: different ground truth in 30 cases"]
 
 
 def test_ground_truth_in_pairs_is_compared_by_value(folder, command):

@@ -151,3 +151,51 @@ def test_a_manifest_without_a_convention_is_rejected(run):
     (run / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(fm.DataError, match=r"manifest\.json: convention is missing"):
         fm.rescore(run)
+
+
+@pytest.mark.parametrize(
+    "given", [{"options": {"wrong_value": "fp"}}, {"rules": {"total": "exact"}}]
+)
+def test_gates_of_the_run_are_checked_again(run, given):
+    gated = fm.score("truth.jsonl", "candidate.jsonl", at_least={"micro_f1": 0.9},
+                     at_most={"cases.unparseable": 3}, out="runs/gated")  # fmt: skip
+    again = fm.rescore(gated, out="runs/again", **given)
+    limits = [(gate.name, gate.kind, gate.limit) for gate in open_run("runs/again").summary.gates]
+    assert limits == [("micro_f1", "min", 0.9), ("cases.unparseable", "max", 3)]
+    assert not again.passed
+    assert again.summary.gates[0].value == again.micro.f1
+    assert [gate.name for gate in fm.rescore("runs/again", **given).summary.gates] == [
+        gate.name for gate in again.summary.gates
+    ]
+
+
+def test_given_gates_replace_those_of_the_run(run, command):
+    fm.score("truth.jsonl", "candidate.jsonl", at_least={"micro_f1": 0.9}, out="runs/gated")
+    assert command("rescore", "gated", "--quiet").code == 1
+    assert command("rescore", "gated", "--min", "mean_score=0.1", "--quiet").code == 0
+    rules = {"gates": {"min": {"micro_f1": 0.2, "mean_score": 0.1}}}
+    gates = fm.rescore("runs/gated", rules=rules).summary.gates
+    assert [(gate.name, gate.limit) for gate in gates] == [("micro_f1", 0.2), ("mean_score", 0.1)]
+
+
+def test_a_gate_of_the_run_on_a_metric_that_the_rescored_run_does_not_have_fails(run):
+    fm.score("truth.jsonl", "candidate.jsonl", at_least={'slices["id=a"].micro.f1': 0.1},
+             by=["id"], out="runs/gated")  # fmt: skip
+    [gate] = fm.rescore("runs/gated", rules={}, by=[]).summary.gates
+    assert (gate.known, gate.passed) == (False, False)
+
+
+@pytest.mark.parametrize("given", [{}, {"rules": {"total": "exact"}}])
+def test_gates_against_a_baseline_are_named_in_a_warning(run, given):
+    fm.score(
+        "truth.jsonl",
+        "candidate.jsonl",
+        baseline=run,
+        max_drop={"mean_score": 0.01},
+        out="runs/gated",
+    )
+    again = fm.rescore("runs/gated", **given).summary
+    assert again.gates == ()
+    assert "gates against a baseline are not checked again: drop of mean_score at most 0.01" in (
+        again.warnings
+    )

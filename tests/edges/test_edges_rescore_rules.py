@@ -239,7 +239,7 @@ def test_preview_and_rescore_on_the_command_line(inputs, command, folder):
     fm.score(*inputs, out="runs/before")
     shown = command("preview", "latest", "--rules", "rules.yaml", "--limit", "3", "--top", "1")
     assert shown.code == 0
-    assert "in a random sample of 3 of 4 cases" in shown.out.splitlines()[0]
+    assert "of 3 cases would change, a random sample of 4 cases" in shown.out.splitlines()[0]
     found = json.loads(
         command("preview", "before", "--rules", "rules.yaml", "--format", "json").out
     )

@@ -165,7 +165,7 @@ def diff(
     notes = [f"the target changed: {change}" for change in _target_changes(old, new)]
     if rescore:
         notes.append(f"{titles[1]} rescored with the convention of {titles[0]}")
-    notes += [f"forced: {text}" for _, text in found]
+    notes += [f"compared anyway: {text}" for _, text in found]
     notes += _reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{titles[0]} is newer than {titles[1]}")
@@ -233,7 +233,7 @@ class _GatheredCases:
     def notes(self, before: str, after: str) -> Iterator[str]:
         """Yield notes on cases that are compared despite a difference, or left out."""
         if self.other_truth:
-            yield f"forced: different ground truth in {plural(self.other_truth, 'case')}"
+            yield f"compared anyway: different ground truth in {plural(self.other_truth, 'case')}"
         if self.failed:
             yield f"left out {plural(self.failed, 'case')} without a prediction in one of the runs"
         for name, count in zip((before, after), self.only, strict=True):

@@ -262,7 +262,7 @@ class _Gathered:
     def warnings(self, names: Sequence[str]) -> Iterator[str]:
         """Yield which runs lack cases of others."""
         if self.other_truth:
-            yield f"forced: different ground truth in {plural(self.other_truth, 'case')}"
+            yield f"compared anyway: different ground truth in {plural(self.other_truth, 'case')}"
         lacking = [
             f"{name} lacks {number:,}" + (f" ({failed:,} failed)" if failed else "")
             for name, number, failed in zip(names, self.absent, self.failed, strict=True)
@@ -392,6 +392,6 @@ def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) 
         yield f"all runs counted with the convention of {names[0]}"
     for run, name in zip(stored, names, strict=True):
         if run.status != "complete":
-            yield f"forced: {name} is not complete (status: {run.status})"
+            yield f"compared anyway: {name} is not complete (status: {run.status})"
     if any(has_same_truth(stored[0], run) is False for run in stored[1:]):
-        yield "forced: the runs have different ground truth"
+        yield "compared anyway: the runs have different ground truth"

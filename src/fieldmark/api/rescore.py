@@ -31,7 +31,7 @@ from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
 from fieldmark.run.case_processor import RunTotals
 from fieldmark.run.engines import run_partitions
-from fieldmark.run.gates import RunGates, parse_gates
+from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, Task
@@ -81,7 +81,9 @@ def rescore(
     values and has no evaluators. The convention is that of the rules, otherwise that of the run;
     safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
     counted again: only counting options can change, and a convention that compares values
-    differently is rejected. `by` groups the cases into slices, by default as in the run.
+    differently is rejected. `by` groups the cases into slices, by default as in the run. The gates
+    of the run are checked again: gates of the rules replace those on the same metric, `at_least`
+    and `at_most` replace all. A warning names gates against a baseline, which are not checked.
     `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
     or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
     old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
@@ -117,8 +119,14 @@ def rescore(
             progress,
         )
     target = _target(stored, convention, options or {})
-    gates = RunGates(gates=tuple(parse_gates(at_least, at_most)))
-    run_options = RunOptions(engine=engine, workers=workers, by=_slices(stored, by))
+    run_options = RunOptions(
+        at_least=at_least or {},
+        at_most=at_most or {},
+        engine=engine,
+        workers=workers,
+        by=_slices(stored, by),
+    )
+    gates = _with_gates_of_run(RunGates.of(run_options), stored.summary, run_options)
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
     directory = None if out is None else new_run_directory(out, _manifest(stored, applied))
@@ -167,6 +175,12 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
     return before if by is None else strings(by)
 
 
+def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
+    """Add the gates of a run to those of its rescored run, unless the options give other ones."""
+    given = options.at_least or options.at_most
+    return gates if given or before is None else gates.or_those_of(before.gates)
+
+
 def prepare_rules(
     stored: StoredRun,
     rules: RulesLike,
@@ -208,6 +222,7 @@ def prepare_rules(
         check_safety(settings.safety)
     gates = RunGates.of(options, settings.gates)
     gates.check_names(settings)
+    gates = _with_gates_of_run(gates, summary, options)
     manifest = replace(
         _manifest(stored, settings.applied),
         fieldmark=VERSION,

@@ -97,6 +97,7 @@ def command(
     With --rules, the saved documents are compared again, which needs a run with values and without
     evaluators. Otherwise only counting options can change: how a wrong value is counted, what is
     undefined, how scores are computed; a convention that compares values differently is rejected.
+    The gates of RUN are checked again, unless --min or --max give other ones.
     `fieldmark preview` shows what rules would change. RUN is a directory, an id or the start of an
     id, a tag, or `latest`.
     """

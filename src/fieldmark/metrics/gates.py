@@ -22,6 +22,7 @@ __all__ = [
     "check_gate",
     "check_gates",
     "drop_gates",
+    "gates_of",
     "less_is_better",
     "parse_gate",
     "run_failures",
@@ -30,6 +31,7 @@ __all__ = [
 MetricValue: TypeAlias = "float | int | None"
 
 _SLACK: Final = 1e-9
+_DROP: Final = "drop of "
 _NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings", "by", "slices"})
 _SLICE: Final = re.compile(r"""slices\[(["'])(?P<name>.*)\1\]\.(?P<metric>.*)""", re.DOTALL)
 _SHORT: Final[Mapping[str, str]] = {
@@ -162,6 +164,17 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
             )
             results.append(unknown)
     return tuple(results)
+
+
+def gates_of(results: Sequence[GateResult]) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
+    """Return the gates on metrics behind results, and a text for each gate against a baseline."""
+    limits, drops = [], []
+    for each in results:
+        if each.name.startswith(_DROP):
+            drops.append(f"{each.name} at most {each.limit:g}")
+        else:
+            limits.append(Gate(name=each.name, limit=each.limit, kind=each.kind))
+    return tuple(limits), tuple(drops)
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
@@ -325,7 +338,7 @@ def drop_gates(
     for name, limit in limits.items():
         gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
         old, [new] = check_gate(gate, before).value, check_gates([gate], after)
-        result = replace(new, name=f"drop of {name}", known=True)
+        result = replace(new, name=f"{_DROP}{name}", known=True)
         if old is None:
             result = replace(result, value=0.0, passed=True, note="undefined in the baseline")
         elif new.value is None:

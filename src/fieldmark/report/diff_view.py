@@ -14,13 +14,13 @@ from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.slices import slice_text
 from fieldmark.model.json import JsonValue, Missing
 from fieldmark.report.diff_words import (
+    change_text,
     conclusion,
     explanation,
     interval_text,
     named_p,
     p_value,
     repeated_lines,
-    signed,
 )
 from fieldmark.report.exports.common import json_text
 from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
@@ -213,14 +213,14 @@ def _cells(metric: MetricDifference, p: float) -> list[Text]:
     return [
         Text(number(metric.before)),
         Text(number(metric.after)),
-        Text(signed(metric.delta), style=style),
+        Text(change_text(metric), style=style),
         Text(interval_text(metric.interval), style="dim"),
         Text(_p_text(metric, p), style=style),
     ]
 
 
 def _markdown_row(name: str, metric: MetricDifference, p: float, *cases: int) -> str:
-    change = signed(metric.delta)
+    change = change_text(metric)
     significant = metric.word in (DiffVerdict.BETTER, DiffVerdict.WORSE)
     marked = f"**{change}**" if significant else change
     before, after = number(metric.before), number(metric.after)

@@ -16,6 +16,7 @@ from fieldmark.values.text import plural
 from fieldmark.wire.run_diff import RunDiff
 
 __all__ = [
+    "change_text",
     "conclusion",
     "conclusion_to_json",
     "explanation",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 _SMALLEST_P: Final = 0.001
+_HALF_DIGIT: Final = 5e-4
 _MAX_NAMED: Final = 3
 """The number of attributes of each direction that a headline names."""
 _MAX_REPEATED: Final = 5
@@ -46,12 +48,16 @@ def conclusion(diff: RunDiff, escape: Callable[[str], str] = visible) -> str:
     """Return the headline and the numbers of changed cases; names of attributes are escaped."""
     if not diff.comparable:
         return headline(diff, escape)
-    counts = ", ".join(
-        f"{count} {way.replace('_', ' ')}"
-        for way, count in diff.case_counts.items()
-        if count or way != Direction.NOT_SCORED
-    )
-    return f"{headline(diff, escape)}: {counts}"
+    counts = diff.pairs.directions
+    mixed = len(diff.mixed)
+    parts = [
+        f"{counts[Direction.IMPROVED]} improved",
+        f"{counts[Direction.WORSE]} worse",
+        f"{counts[Direction.UNCHANGED] - mixed} unchanged",
+        *([f"{mixed} changed with the same score"] if mixed else []),
+        *([f"{counts[Direction.NOT_SCORED]} not scored"] if counts[Direction.NOT_SCORED] else []),
+    ]
+    return f"{headline(diff, escape)}: {', '.join(parts)}"
 
 
 def headline(diff: RunDiff, escape: Callable[[str], str] = visible) -> str:
@@ -148,7 +154,7 @@ def _evidence(diff: RunDiff) -> str:
     if not diff.comparable:
         values = f"{title} {number(main.before)} and {number(main.after)}"
         return f"{values} over {cases}, by different {' and '.join(diff.different)}"
-    facts = [signed(main.delta)]
+    facts = [change_text(main)]
     if main.detectable:
         facts.append(f"95% CI {interval_text(main.interval)}")
     if main.is_tested:
@@ -175,6 +181,21 @@ def p_value(p: float) -> str:
 def signed(value: float | None) -> str:
     """Return a difference with its sign; a dot for no difference."""
     return number(None) if value is None else _with_sign(value) if value else "·"
+
+
+def change_text(metric: MetricDifference) -> str:
+    """Return the change of a metric with its sign, as `signed`.
+
+    One more digit is shown if the change is not the difference of the rounded values, so that a
+    change is never shown as none.
+    """
+    before, after, delta = metric.before, metric.after, metric.delta
+    if before is None or after is None or not delta:
+        return signed(delta)
+    if round(delta, 3) and abs(round(before, 3) + round(delta, 3) - round(after, 3)) < _HALF_DIGIT:
+        return signed(delta)
+    digits = f"{abs(delta):.4f}"
+    return f"{'+' if delta > 0 else '−'}{digits if float(digits) else '<0.0001'}"  # noqa: RUF001
 
 
 def interval_text(interval: Interval | None) -> str:

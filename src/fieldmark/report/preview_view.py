@@ -21,10 +21,13 @@ _NOT_COMPARED = "not compared"
 
 def preview_lines(found: RulesPreview, *, top: int | None = None) -> Iterator[str]:
     """Yield a heading, the metrics before and after, the attributes and some changed fields."""
-    of = f"{found.compared:,} of {plural(found.cases, 'case')}"
-    sample = f" in a random sample of {of}" if found.is_sample else ""
-    fields, cases = plural(found.changed_fields, "field"), plural(found.changed_cases, "case")
-    yield f"{fields} of {cases} would change{sample}"
+    compared = plural(found.compared, "case")
+    sample = f", a random sample of {plural(found.cases, 'case')}" if found.is_sample else ""
+    if found.changed_fields or found.changed_cases:
+        fields = plural(found.changed_fields, "field")
+        yield f"{fields} in {found.changed_cases:,} of {compared} would change{sample}"
+    else:
+        yield f"nothing would change in {compared}{sample}"
     for name, (before, after) in found.metrics.items():
         yield f"{METRIC_TITLES[name]}: {_rate(before)} → {_rate(after)}"
     for each in found.attributes[:top]:

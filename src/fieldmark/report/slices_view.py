@@ -19,7 +19,9 @@ __all__ = ["slices_csv", "slices_lines", "slices_markdown", "slices_view"]
 def slices_lines(found: SliceSearch, *, top: int | None = None) -> Iterator[str]:
     """Yield a heading and a line for each weak slice."""
     searched = f"{plural(found.tested, 'slice')} of {plural(found.cases, 'case')} tested"
-    if not found.slices:
+    if not found.tested:
+        yield f"no slices to test in {plural(found.cases, 'case')}"
+    elif not found.slices:
         yield f"no slice is significantly weaker than the other cases ({searched})"
     else:
         yield f"Weak slices (micro F1, Holm-adjusted p; {searched})"

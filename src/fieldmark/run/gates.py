@@ -17,6 +17,7 @@ from fieldmark.metrics.gates import (
     check_gate,
     check_gates,
     drop_gates,
+    gates_of,
     run_failures,
 )
 from fieldmark.metrics.summary import (
@@ -112,12 +113,16 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGates:
-    """The gates of a run, and how far its metrics may drop below a baseline."""
+    """The gates of a run, and how far its metrics may drop below a baseline.
+
+    `unchecked` names gates against a baseline that a rescored run does not check.
+    """
 
     gates: tuple[Gate, ...] = ()
     baseline: Path | str | None = None
     max_drop: Mapping[str, float] = field(default_factory=dict)
     by: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, options: RunOptions, gates: Sequence[Gate] = ()) -> RunGates:
@@ -137,6 +142,17 @@ class RunGates:
             max_drop=options.max_drop,
             by=options.by,
         )
+
+    def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
+        """Return these gates with those of the run that is rescored, given by their results.
+
+        Gates of the rules replace those on the same metric; gates that are given as options
+        replace all.
+        """
+        kept, drops = gates_of(results)
+        own = {(gate.name, gate.kind) for gate in self.gates}
+        rest = tuple(gate for gate in kept if (gate.name, gate.kind) not in own)
+        return replace(self, gates=(*self.gates, *rest), unchecked=drops)
 
     def check_names(
         self,
@@ -243,6 +259,9 @@ class RunGates:
             failed_evaluator=any(each.error for each in summary.evaluators.values()),
             unmet=unmet,
         )
+        if self.unchecked:
+            text = f"gates against a baseline are not checked again: {', '.join(self.unchecked)}"
+            summary = replace(summary, warnings=tuple(dict.fromkeys([*summary.warnings, text])))
         return replace(summary, gates=results, failures=failures)
 
     def _baseline_metrics(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:

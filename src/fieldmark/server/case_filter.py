@@ -11,7 +11,7 @@ from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
-from fieldmark.metrics.worst_first import case_sort_key
+from fieldmark.metrics.worst_first import case_sort_key, sortable
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -38,7 +38,7 @@ _SORT_KEYS: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
     "mistakes": lambda head: (head.errors_by_type.total, head.number),
 }
 _UNSORTED: Final = frozenset({"offset", "limit", "sort", "descending"})
-_BY_HEAD: Final = frozenset({"verdict", "tag"})
+_BY_HEAD: Final = frozenset({"verdict", "tag", "input", "score"})
 _ABSENT: Final = "absent"
 _RowTest = Callable[[bytes, Location], bool]
 
@@ -141,9 +141,21 @@ def _passes(head: CaseHead, query: CaseQuery) -> bool:
         return False
     if query.tag is not None and query.tag not in head.tags:
         return False
+    if query.input not in {None, head.input}:
+        return False
+    if query.score is not None and not _is_in_range(head.score, query.score):
+        return False
     return (
         query.slice is None or not query.slice.startswith(f"{TAG}=") or _in_tag_slice(head, query)
     )
+
+
+def _is_in_range(score: float | None, limits: str) -> bool:
+    low, high = map(float, limits.split("-"))
+    if score is None:
+        return False
+    value = sortable(score)
+    return low <= value and (value < high or high == 1)
 
 
 def _in_tag_slice(head: CaseHead, query: CaseQuery) -> bool:

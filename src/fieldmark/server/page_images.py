@@ -125,7 +125,10 @@ class PageImages:
     def find(
         self, run_pages: str, case_id: str, metadata: Mapping[str, JsonValue] | None
     ) -> CasePages:
-        """Return the pages of a case; the first root that has any of them counts."""
+        """Return the pages of a case; the first root that has any of them counts.
+
+        That there are none is a problem only of a run that names pages.
+        """
         problems: list[str] = []
         for root in self.folders(run_pages):
             folder = _RootFolder(self._roots, root)
@@ -140,7 +143,7 @@ class PageImages:
             if found:
                 pages, faults = self._pages(folder, root, found)
                 return CasePages(pages, [*problems, *faults])
-        if not problems:
+        if not problems and run_pages in self._roots.names:
             searched = " and ".join(self.folders(run_pages))
             problems = [f"No page was found in {searched}: {looked_for(case_id)}."]
         return CasePages([], problems)

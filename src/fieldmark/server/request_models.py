@@ -553,6 +553,17 @@ class CaseQuery(_Paged):
             description="Places in the list of all cases, worst first, such as `1-50`.",
         ),
     ] = None
+    input: Annotated[
+        Literal["missing", "parse_error", "failed"] | None,
+        Field(description="Cases without a prediction that could be read, and why."),
+    ] = None
+    score: Annotated[
+        str | None,
+        Field(
+            pattern=r"^(0(\.[0-9]{1,4})?|1)-(0(\.[0-9]{1,4})?|1)$",
+            description="A range of scores, such as `0.5-0.55`, without its end unless that is 1.",
+        ),
+    ] = None
     sort: Literal["worst", "number", "id", "score", "mistakes"] = "worst"
     descending: bool = False
 

@@ -36,7 +36,7 @@ from fieldmark.store.index import COMPLETE
 from fieldmark.store.notes import read_notes, title_of
 from fieldmark.store.reader import StoredRun
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.manifest import RunEntry, manifest_to_json
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
@@ -158,9 +158,10 @@ def review_view(state: AppState, run: str) -> JsonObject:
     stored = state.catalog.open(run)
     summary = stored.summary
     listed = [each.entry for each in reversed(state.catalog.entries())]
-    own = next((each.comparable for each in listed if each.id == run), "")
-    others = [each for each in listed if each.id != run and each.status == COMPLETE]
-    others.sort(key=lambda each: not own or each.comparable != own)
+    own = next((each for each in listed if each.id == run), RunEntry(run, ""))
+    complete = [each for each in listed if each.id != run and each.status == COMPLETE]
+    others = [each for each in complete if _has_cases_of(each, own)]
+    others.sort(key=lambda each: each.comparable != own.comparable)
     return {
         "run": run,
         "title": shown_title(state, stored),
@@ -173,11 +174,18 @@ def review_view(state: AppState, run: str) -> JsonObject:
             {
                 "id": each.id,
                 "name": state.redactor.redact_text(each.title),
-                "comparable": each.comparable == own,
+                "comparable": each.comparable == own.comparable,
             }
             for each in others[:_MAX_OTHER_RUNS]
         ],
     }
+
+
+def _has_cases_of(entry: RunEntry, own: RunEntry) -> bool:
+    """Whether two runs probably have the same cases; only the reader of both knows it for sure."""
+    if own.comparable and entry.comparable == own.comparable:
+        return True
+    return bool(own.truth) and (entry.truth, entry.cases) == (own.truth, own.cases)
 
 
 def rescore_view(state: AppState, run: str) -> JsonObject:

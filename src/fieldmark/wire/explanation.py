@@ -93,19 +93,16 @@ class AppliedRule:
 
     def facts(self) -> Facts:
         """Return the rule for people."""
-        given = {} if self.options is None else self.options
-        shown = [
-            f"{name} {_text(value)}"
-            for name, value in given.items()
-            if value not in (None, [], {}, False) and name != "threshold"
-        ]
+        # The options of `auto` are those of the comparison by meaning.
+        used = not self.detected or self.detected == "semantic"
+        shown = _options_text(self.options or {}) if used else ""
         name = f"{self.comparator}, here {self.detected}" if self.detected else self.comparator
         facts = [
             ("comparator", name),
-            ("options", "not stored" if self.options is None else ", ".join(shown) or "none"),
+            ("options", "not stored" if self.options is None else shown or "none"),
             ("rule", self.source),
             ("normalization", normalization(self.detected or self.comparator, self.options)),
-            ("threshold", "" if self.threshold is None else f"{self.threshold:g}"),
+            ("threshold", "" if self.threshold is None or not used else f"{self.threshold:g}"),
             ("weight", "" if self.weight == 1 else f"{self.weight:g}"),
             ("required", "" if self.required else "no"),
         ]
@@ -213,6 +210,35 @@ def _item_text(item: AlignedItem) -> str:
     )
     similarity = "" if item.similarity is None else f", similarity {item.similarity:.4g}"
     return f"{item.list}: expected {ours}, predicted {theirs}{similarity}"
+
+
+def _options_text(options: JsonObject) -> str:
+    """Return the options that are set, except for the threshold, which has a line of its own.
+
+    >>> _options_text({"inner": {"name": "fuzzy", "options": {"ignore": ["accents"]}}})
+    'inner fuzzy (ignore accents)'
+    """
+    return ", ".join(
+        f"{name} {_option_text(value)}"
+        for name, value in options.items()
+        if value not in (None, [], {}, False) and name != "threshold"
+    )
+
+
+def _option_text(value: JsonValue) -> str:
+    """Return an option: a strategy as its name with its options, and a list by its members."""
+    if isinstance(value, list):
+        return ", ".join(map(_option_text, value))
+    if not isinstance(value, dict):
+        return _text(value)
+    name, options = value.get("name"), value.get("options")
+    if not isinstance(name, str):
+        return _options_text(value)
+    given = options if isinstance(options, dict) else {}
+    threshold = given.get("threshold")
+    shown = [_options_text(given), "" if threshold is None else f"threshold {_text(threshold)}"]
+    inner = ", ".join(filter(None, shown))
+    return f"{name} ({inner})" if inner else name
 
 
 def _text(value: JsonValue) -> str:

@@ -248,6 +248,7 @@ class RunDiff:
                 "only_before": self.only_before,
                 "only_after": self.only_after,
                 **self.case_counts,
+                "mixed": len(self.mixed) if self.comparable else None,
             },
             "conclusion": {
                 "word": self.word.value,

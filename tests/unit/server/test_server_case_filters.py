@@ -89,6 +89,9 @@ def ids(index, **query):
         pytest.param({"found": "absent", "attribute": "vendor.country"}, ["gone"], id="absent-value"),
         pytest.param({"expected": "true", "attribute": "paid"}, ["plain"], id="value-without-a-mistake"),
         pytest.param({"ranks": "1-2"}, ["swapped", "gone"], id="worst-cases"),
+        pytest.param({"score": "0-0.95"}, ["swapped", "gone"], id="scores-below-a-limit"),
+        pytest.param({"score": "0.95-1"}, ["plain", "unread é"], id="scores-up-to-1"),
+        pytest.param({"input": "parse_error"}, [], id="input"),
         pytest.param({"text": "SWAP"}, ["swapped"], id="text-in-id"),
         pytest.param({"text": "scan"}, ["swapped"], id="text-in-tag"),
         pytest.param({"text": "müll"}, ["plain"], id="text-in-expected-value"),
@@ -217,3 +220,18 @@ def test_list_by_attribute_opens_only_its_page_and_counts_further_mistakes(tmp_p
     assert [row["field"] for row in pages[0]] == [field, field]
     assert not any("field" in row for row in pages[1])
     assert opened == [1, 2, 3, 1]  # the first case says whether the run has values
+
+
+def test_filters_by_score_and_input_select_the_cases_that_charts_count(tmp_path):
+    candidates = [{"candidate": {"a": 1, "b": 2}}, {"candidate": {"a": 1}}, {"candidate": "no"}, {}]
+    rows = [{"expected": {"a": 1, "b": 2}, **each} for each in candidates]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    run = fm.score(tmp_path / "rows.jsonl", out=tmp_path / "run", convention="field_accuracy")
+    found = CaseIndex(open_run(run.path))
+    found.read()
+    assert [head.score for head in found.heads] == [1.0, 0.5, 0.0, 0.0]
+    assert ids(found, score="0.5-0.55") == ["2"]
+    assert ids(found, score="0.45-0.5") == []
+    assert ids(found, score="0-0.05") == ["3", "4"]
+    inputs = {name: ids(found, input=name) for name in ("parse_error", "missing")}
+    assert inputs == {"parse_error": ["3"], "missing": ["4"]}

@@ -168,3 +168,8 @@ def test_root_of_batches_is_used_only_by_runs_that_name_it(server, tmp_path):
         assert len(listed(plain, "image")["pages"]) == 1
         page = plain.client.get("/runs/unnamed/cases/1").text
         assert '"pages":false' in page.replace(" ", "")
+
+
+def test_a_run_that_names_no_pages_does_not_miss_any(server):
+    assert listed(server, "absent", "unnamed") == {"pages": [], "problems": []}
+    assert len(listed(server, "image", "unnamed")["pages"]) == 1

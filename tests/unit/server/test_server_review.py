@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 
 import pytest
 
@@ -136,3 +138,18 @@ def test_effect_uses_the_rules_that_were_saved_and_reads_no_file(tmp_path):
         assert response.json()["effect"] is None
         assert "were not saved with it" in response.json()["note"]
         assert "hunter2" not in response.text
+
+
+def test_only_runs_over_the_same_cases_can_be_compared_with(server, workspace):
+    write_jsonl(workspace / "more.jsonl", [*TRUTH, {"id": "c", "vendor": "Cord", "total": 1}])
+    given = {"rules": {"total": "exact"}}
+    runs = {"strict": ("truth", given), "other": ("more", {})}
+    for name, (truth, options) in runs.items():
+        out = workspace / "runs" / name
+        fm.score(workspace / f"{truth}.jsonl", workspace / "one.jsonl", out=out, **options)
+    server.client.get("/api/runs")
+    text = server.client.get("/runs/one/review").text
+    found = json.loads(re.search(r'id="page">(.*?)</script>', text)[1])["others"]
+    assert {each["id"]: each["comparable"] for each in found} == {"two": True, "strict": False}
+    for name in runs:
+        shutil.rmtree(workspace / "runs" / name)

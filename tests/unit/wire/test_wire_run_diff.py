@@ -36,7 +36,7 @@ def test_json_contains_all_changes(found):
     assert (vendor["improved"], vendor["worse"]) == (0, 20)
     assert document["cases"] == {
         "paired": 20, "only_before": 0, "only_after": 0,
-        "improved": 0, "worse": 20, "unchanged": 0, "not_scored": 0,
+        "improved": 0, "worse": 20, "unchanged": 0, "not_scored": 0, "mixed": 0,
     }  # fmt: skip
     assert document["errors_by_type"]["wrong_value"] == {"before": 0, "after": 20}
     assert document["shifts"] == [{"before": "match", "after": "wrong_value", "fields": 20}]

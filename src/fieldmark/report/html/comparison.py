@@ -9,9 +9,8 @@ from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.diff_words import conclusion_to_json
 from fieldmark.report.html.metrics import tiles
-from fieldmark.report.html.value_encoding import encode_value
-from fieldmark.values.text import shorten
-from fieldmark.wire.run_diff import FieldValues, RunDiff, case_to_json
+from fieldmark.report.html.value_encoding import encode_shortened
+from fieldmark.wire.run_diff import RunDiff, case_to_json
 
 __all__ = ["change_lines", "comparison_view", "listed_changes"]
 
@@ -42,24 +41,9 @@ def change_lines(
         line = case_to_json(change, _MAX_FIELDS)
         fields = cast("list[JsonObject]", line["fields"])
         for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
-            each["values"] = _encoded(found)
+            each["values"] = [encode_shortened(value, _MAX_TEXT) for value in found]
         lines.append({"direction": _NAMES[way], **line})
     return lines
-
-
-def _encoded(values: FieldValues) -> list[JsonValue]:
-    """Encode the values of a field, shortened for a list."""
-    encoded = map(encode_value, values)
-    return [
-        {"t": each[:_MAX_TEXT], "n": len(each)}
-        if isinstance(each, str) and len(each) > _MAX_TEXT
-        else {"j": shorten(str(each["j"]), _MAX_TEXT)}
-        if isinstance(each, dict) and "j" in each
-        else {**each, "t": str(each["t"])[:_MAX_TEXT]}
-        if isinstance(each, dict) and "t" in each
-        else each
-        for each in encoded
-    ]
 
 
 def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:

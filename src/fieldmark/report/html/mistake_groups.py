@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
-from fieldmark.report.html.value_encoding import HIDDEN, encode_value, truncate
+from fieldmark.report.html.value_encoding import HIDDEN, encode_shortened, encode_value, truncate
 from fieldmark.values.paths import resolve
 from fieldmark.wire.case_result import CaseResult
 
@@ -125,5 +125,4 @@ def _encode_side(document: JsonValue | Missing, path: str, presence: Presence) -
     """Encode one value of a mistake; the path of an absent item may belong to another item."""
     if presence is Presence.ABSENT or document is MISSING:
         return encode_value(MISSING)
-    value = resolve(document, path)
-    return encode_value(truncate(value, _MAX_LENGTH) if isinstance(value, str) else value)
+    return encode_shortened(resolve(document, path), _MAX_LENGTH)

@@ -12,7 +12,7 @@ import json
 from typing import Final
 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.text import plural
+from fieldmark.values.text import plural, shorten
 
 __all__ = [
     "HIDDEN",
@@ -21,6 +21,7 @@ __all__ = [
     "SAME",
     "encode_container",
     "encode_pair",
+    "encode_shortened",
     "encode_value",
     "truncate",
 ]
@@ -68,6 +69,17 @@ def encode_value(value: JsonValue | Missing) -> JsonValue:
             return {"j": truncate(text)}
         case _:
             return _ABSENT
+
+
+def encode_shortened(value: JsonValue | Missing, max_length: int) -> JsonValue:
+    """Encode a value for a list: long text is cut, and a container is one line of JSON."""
+    match value:
+        case str() if len(value) > max_length:
+            return {"t": value[:max_length], "n": len(value)}
+        case list() | dict():
+            return {"j": shorten(json.dumps(value, ensure_ascii=False), max_length)}
+        case _:
+            return encode_value(value)
 
 
 def encode_container(value: JsonValue | Missing) -> JsonValue:

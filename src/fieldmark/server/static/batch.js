@@ -197,16 +197,16 @@ function drawJob(job) {
   if (bar && job.bytes_total) bar.value = job.bytes_read / job.bytes_total;
 }
 
-function statusText({ state, cases, result, created_at: createdAt }) {
+function statusText({ state, cases, bytes_read: read, bytes_total: all, result, created_at: createdAt }) {
   if (state === "waiting") return "Waiting for other jobs to finish.";
-  if (state === "running") return `${plural(cases, "case")} compared.`;
+  if (state === "running") return `${plural(cases, "case")} compared${all ? `, ${Math.floor(100 * read / all)}%` : ""}.`;
   if (state === "cancelled") return result ? `Cancelled after ${plural(cases, "case")}, which ${cases === 1 ? "is" : "are"} kept in an interrupted run.${result.saved ? "" : " Temporary: deleted when the server stops."}` : "Cancelled. Nothing was kept.";
   if (state === "failed") return "Failed.";
   const { summary, headline, passed, saved, notes } = result;
   const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
   const left = leftOutText(summary.cases);
   const gates = passed ? (summary.gates.length ? " All gates passed." : "") : ` Failed: ${summary.failures.map((failure) => FAILURE_TEXTS[failure]).join("; ")}.`;
-  return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name.replaceAll("_", " ")}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
+  return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
 }
 
 function actions(job) {

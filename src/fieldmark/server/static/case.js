@@ -3,7 +3,7 @@
 import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
 import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, metricTabs, mistakeChips, nameText, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
-import { address, problem, remember } from "./page.js";
+import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
 
 const { run, title, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
@@ -34,7 +34,7 @@ function view(found) {
     el("header", { class: "case-head" },
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
       el("p", { class: "quiet case-run" }, "Run ", nameText(title)),
-      el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention.replaceAll("_", " ")})`),
+      el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status, found.vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention})`),
         mistakeChips(ERROR_NAMES.map((name) => found.errors_by_type[name]), { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
@@ -97,6 +97,7 @@ try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;
   replace(app, view(found));
+  rememberCase(caseAddress(location.href));
   showField();
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));

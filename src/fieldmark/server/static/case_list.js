@@ -2,7 +2,7 @@
 
 import { lastRequest, query } from "./api.js";
 import { CASE_FILTERS, ERROR_NAMES, INPUT_LABELS, button, caseFilters, el, fieldColumns, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
-import { address, debounce, empty, keepInView, problem, remember } from "./page.js";
+import { address, debounce, empty, focusLastCase, keepInView, problem, remember } from "./page.js";
 
 const STEP = 50;
 export const FILTERS = [...CASE_FILTERS, "offset"];
@@ -69,7 +69,7 @@ export function caseList(run, page) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("case-filter").focus(); }
   });
-  draw();
+  draw().then(() => focusLastCase(list));
   return section("cases", "Cases", "Open a case to compare its documents side by side.", filters.node, searched, list, pages);
 }
 
@@ -85,7 +85,7 @@ function caseTable(run, cases, state) {
     columns: [
       { name: "case", label: "Case", cell: (row) => [el("a", { href: `/runs/${run}/cases/${row.number}${filters}` }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       ...(cases.some(({ field }) => field) ? fieldColumns(({ field }) => field, state) : []),
-      { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status) },
+      { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status, row.vacuous) },
       { name: "score", label: "Score", numeric: true, cell: (row) => scoreText(row.score, row.vacuous) },
       { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.vacuous ? null : row.score, null) },
       { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },

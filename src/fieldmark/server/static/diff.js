@@ -3,7 +3,7 @@
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
 import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
-import { address, debounce, empty, keepInView, problem, runName } from "./page.js";
+import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
 import { MANY } from "./run_mistakes.js";
 
 const MAX_RUNS = 10;
@@ -99,6 +99,7 @@ async function two() {
     save: debounce(200, () => store()),
     href: ({ case_id: id }, path) => caseAddress(id, path, options),
   });
+  list.ready.then(() => focusLastCase(list.node));
   const links = {
     attribute: (attribute, direction) => `/diff?${runsText({ ...options, attribute, direction })}#changed`,
     slice: (slice, direction) => `/diff?${runsText({ ...options, slice, direction })}#changed`,
@@ -126,7 +127,7 @@ function weakSlices({ cases }) {
         if (!found) return again();
         searches.push(found);
       }
-      return replace(box, weakSliceTable(searches), el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`));
+      return replace(box, weakSliceTable(searches), searches[1].tested > 0 && el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`), [...new Set(searches.flatMap(({ notes }) => notes))].map((note) => el("p", { class: "quiet" }, safe(sentence(note)))));
     } catch (error) {
       return replace(box, problem(error));
     }
@@ -139,7 +140,7 @@ function weakSlices({ cases }) {
 function weakSliceTable(searches) {
   const [before, after] = searches.map(({ slices }) => new Map(slices.map((each) => [each.name, each])));
   const rows = [...new Set([...after.keys(), ...before.keys()])].map((name) => ({ name, before: before.get(name), after: after.get(name) }));
-  if (!rows.length) return el("p", null, "No slice is significantly weaker than the other cases in either run.");
+  if (!rows.length) return el("p", null, searches.some(({ tested }) => tested) ? "No slice is significantly weaker than the other cases in either run." : "There are no slices to test.");
   const f1 = (weak) => (weak ? [el("span", { class: "f1" }, rate(weak.f1)), el("span", { class: "detail" }, `others ${rate(weak.others_f1)}`)] : el("span", { class: "quiet" }, "not weak"));
   const link = ({ name, before: old, after: recent }) => {
     const { slice } = recent || old;
@@ -179,12 +180,13 @@ async function several() {
     save: debounce(200, () => store()),
     href: ({ case_id: id }) => caseAddress(id, "", {}),
   });
+  list.ready.then(() => focusLastCase(list.node));
   return [
     printedRuns(runs.map((run) => ["", titles.get(run)])),
     el("div", { class: "board-head" }, leaderboardHead(board)),
     el("p", null, el("a", { href: `/rank?${new URLSearchParams(runs.map((run) => ["run", run]))}` }, "Ranking with intervals and pairwise tests")),
-    section("attributes", "Attributes", "F1 of every run by attribute, the largest difference first.",
-      attributeRanking(board, (attribute) => `/diff?${runsText({ attribute })}#changed`)),
+    section("attributes", "Attributes", "F1 of every run by attribute, the largest difference first. The highest F1 is bold; differences are not tested.",
+      attributeRanking(board, (attribute) => `/diff?${runsText({ attribute })}#changed`, runs)),
     section("changed", "Cases", "Cases in which the runs differ, the largest difference of scores first. Open a case to see the ground truth and all predictions.", list.node)];
 }
 

@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { ERROR_NAMES, el, mistakeChips, nameText, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
-import { address, problem, remember } from "./page.js";
+import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
 
 const app = document.getElementById("app");
 const given = new URLSearchParams(location.search);
@@ -24,7 +24,7 @@ function neighbor(label, target, key) {
 function view(found) {
   const facts = ({ title, number, verdict, status, score, vacuous, errors_by_type: errors }) => el("p", { class: "case-facts" }, el("strong", null, nameText(title)),
     number === null ? el("span", { class: "notice" }, "This run does not have the case.")
-      : [verdictChip(verdict, status), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(ERROR_NAMES.map((name) => errors[name]), { word: true })]);
+      : [verdictChip(verdict, status, vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(ERROR_NAMES.map((name) => errors[name]), { word: true })]);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: `${addressOf("/diff")}#changed`, id: "back" }, "← Changed cases"),
@@ -47,6 +47,7 @@ try {
   const found = await request(`/api/diff/case?${wanted}`);
   document.title = `${found.case_id} · fieldmark`;
   replace(app, view(found));
+  rememberCase(caseAddress(location.href));
   showHighlighted(app);
 } catch (error) {
   replace(app, problem(error), el("p", null, el("a", { href: `${addressOf("/diff")}` }, "← Back to the comparison")));

@@ -168,6 +168,7 @@ function readAll() {
 }
 
 async function copyLink() {
+  if (![state.expected, ...state.candidates].some((text) => text.trim())) return toast("There is nothing to link to: enter a document first.");
   const text = link();
   if (text.length > 30_000) return toast("The documents are too large for a link.");
   try {
@@ -184,6 +185,9 @@ const evaluate = debounce(250, async () => {
   const sides = [["Ground truth", state.expected], ...state.candidates.map((text, index) => [predictionName(index), text])];
   if (sides.some(([, text]) => !text.trim())) {
     status.textContent = "";
+    latest = null;
+    replace(outcome);
+    output.classList.remove("stale");
     return replace(output, empty("Nothing to compare yet", "Paste or drop the ground truth and a prediction. Results are updated as you type."));
   }
   const read = sides.map(([name, text]) => [name, readText(text)]);

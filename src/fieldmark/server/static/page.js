@@ -81,6 +81,28 @@ export function keepInView(id) {
   target.scrollIntoView();
 }
 
+// The case that was opened last, so that its row has the focus after going back to the list.
+export function rememberCase(address) {
+  sessionStorage.setItem("fieldmark-case", address);
+}
+
+export function focusLastCase(list) {
+  const last = sessionStorage.getItem("fieldmark-case");
+  sessionStorage.removeItem("fieldmark-case");
+  if (!last || document.activeElement !== document.body) return;
+  const link = [...list.querySelectorAll("a[href]")].find((each) => caseAddress(each.href) === last);
+  if (!link) return;
+  release();
+  link.focus({ preventScroll: true });
+  link.scrollIntoView({ block: "center" });
+}
+
+// The address of a case without filters and the selected field.
+export function caseAddress(href) {
+  const { pathname, searchParams } = new URL(href, location.href);
+  return `${pathname} ${searchParams.get("case") || ""}`;
+}
+
 // Save a file of the server under the name that it gives; an error response is thrown.
 export async function downloadFrom(path, options = {}) {
   const { content, name, type } = await requestFile(path, options);

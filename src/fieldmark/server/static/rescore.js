@@ -4,13 +4,12 @@ import { lastRequest, query, request } from "./api.js";
 import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
 import * as drafts from "./rules_draft.js";
 import { presetDialog } from "./rules_dialogs.js";
-import { button, data, el, labelled, mark, pathText, plural, rate, replace, section, select, shown, signed, whole } from "./report.js";
+import { button, changeNumber, data, el, labelled, mark, pathText, plural, rate, replace, section, select, shown, whole } from "./report.js";
 import { address, debounce, empty, metricName, problem, sentence, toast } from "./page.js";
 
 const page = data("page");
 const OUTCOME_NAMES = ["match", "wrong_value", "format_error", "omission", "hallucination", "both_empty", "ignored", "error", "not_compared"];
 const METRIC_NAMES = { rqs: "RQS", completeness: "Completeness", hallucination: "Hallucination", accuracy: "Accuracy", safety: "Safety" };
-const LOWER_IS_BETTER = new Set(["hallucination"]);
 document.title = `Rules of ${page.title} · fieldmark`;
 
 let draft = drafts.fromFile(page.rules || { convention: page.applied });
@@ -99,8 +98,8 @@ function stale(text) {
 }
 
 function conclusion({ changed_fields: fields, changed_cases: cases, compared, cases: all, sample }) {
-  const changed = fields || cases ? `${plural(fields, "field")} of ${plural(cases, "case")} would change` : "Nothing would change";
-  return `${changed}${sample ? ` in a random sample of ${whole(compared)} of ${plural(all, "case")}` : ` in ${plural(all, "case")}`}.`;
+  const changed = fields || cases ? `${plural(fields, "field")} in ${whole(cases)} of ${plural(compared, "case")} would change` : `Nothing would change in ${plural(compared, "case")}`;
+  return `${changed}${sample ? `, a random sample of ${plural(all, "case")}` : ""}.`;
 }
 
 function previewTables({ metrics, attributes: changed, examples, changed_fields: fields, errors, warnings, sample }) {
@@ -108,8 +107,9 @@ function previewTables({ metrics, attributes: changed, examples, changed_fields:
     sample && el("p", { class: "notice" }, "The figures are those of the sample. The new run compares all cases."),
     errors > 0 && el("p", { class: "notice" }, `${plural(errors, "field")} could not be compared: no model is called for a preview.`),
     warnings.length > 0 && el("details", { class: "notice", id: "preview-warnings" }, el("summary", null, plural(warnings.length, "warning")), el("ul", null, warnings.map((text) => el("li", null, shown(sentence(text)))))),
+    fields > 0 && el("p", { class: "quiet" }, "Higher or lower figures by other rules do not mean that the predictions are better or worse."),
     el("div", { class: "columns" },
-      table("Figures before and after", ["Figure", "Before", "After", "Change"], Object.entries(metrics).map(([name, { before, after }]) => [METRIC_NAMES[name] || metricName(name), rate(before), rate(after), changeText(before, after, LOWER_IS_BETTER.has(name))])),
+      table("Figures before and after", ["Figure", "Before", "After", "Change"], Object.entries(metrics).map(([name, { before, after }]) => [METRIC_NAMES[name] || metricName(name), rate(before), rate(after), before === null || after === null ? "–" : changeNumber(before, after)])),
       changed.length > 0 && table("Attributes that change", ["Attribute", "Fields", "F1 before", "F1 after"], changed.slice(0, 12).map(({ attribute, fields: number, f1 }) => [pathText(attribute), whole(number), rate(f1.before), rate(f1.after)]), changed.length > 12 && `and ${plural(changed.length - 12, "more attribute")}`)),
     examples.length > 0 && table("Examples", ["Case", "Field", "Expected", "Predicted", "Before", "After"], examples.slice(0, 20).map((each) => [
       el("a", { href: `/runs/${page.run}/cases/${each.case}${query({ path: each.path })}` }, shown(each.case_id)), pathText(each.path), valueText(each, "expected"), valueText(each, "candidate"), outcomeNode(each.before), outcomeNode(each.after),
@@ -123,13 +123,6 @@ function table(caption, heads, rows, more = "") {
     el("thead", null, el("tr", null, heads.map((head, place) => el("th", { scope: "col", class: css(place) === "numeric" ? "numeric" : null }, head)))),
     el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, place) => el(place ? "td" : "th", { scope: place ? null : "row", class: css(place), "data-label": heads[place] }, cell))))))),
   more && el("p", { class: "quiet" }, more));
-}
-
-function changeText(before, after, lower) {
-  if (before === null || after === null) return "–";
-  const difference = after - before;
-  const better = Math.abs(difference) < 0.0005 ? "" : (difference > 0) !== lower ? "better" : "worse";
-  return el("span", { class: better && `change-${better}` }, signed(difference), better && ` ${better}`);
 }
 
 function outcomeNode(side) {
@@ -169,18 +162,20 @@ function follow(job) {
 }
 
 function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result: made, error }) {
-  const heading = { waiting: "Waiting for other jobs…", running: `Comparing: ${plural(cases, "case")}…`, done: "A new run was made. The old run is unchanged.", failed: "Rescoring failed. No run was made.", cancelled: "Cancelled. No run was made." };
-  replace(progress, el("div", { class: "panel job", role: "status" },
+  const heading = { waiting: "Waiting for other jobs…", running: `Comparing: ${plural(cases, "case")}${all ? `, ${Math.floor(100 * read / all)}%` : ""}…`, done: "A new run was made. The old run is unchanged.", failed: "Rescoring failed. No run was made.", cancelled: "Cancelled. No run was made." };
+  replace(progress, el("div", { class: "panel job", role: "status", tabindex: "-1" },
     el("p", { class: "job-title" }, heading[state]),
     ["waiting", "running"].includes(state) && el("div", { class: "job-actions" }, button("Cancel", () => request(`/api/jobs/${id}`, { method: "DELETE" }).catch((reason) => replace(problems, problem(reason))), { id: "cancel-rescore" })),
     ["waiting", "running"].includes(state) && el("progress", { "aria-label": "Progress", ...(all && { max: all, value: read }) }),
     state === "failed" && problem(error),
     state === "done" && [
-      el("p", null, made.headline.map(({ label, value }) => `${label} ${rate(value)}`).join(", "), ".", !made.saved && " Temporary: deleted when the server stops."),
+      el("p", null, made.headline.map(({ label, value }) => `${label} ${rate(value)}`).join(", "), ".", !made.passed && " The run did not pass.", !made.saved && " Temporary: deleted when the server stops."),
       el("p", { class: "empty-actions job-actions" }, el("a", { class: "button", id: "open-rescored", href: `/runs/${made.run}` }, "Open new run"),
         el("a", { class: "button", href: `/diff${query({ a: page.run, b: made.run, force: true })}` }, "Compare with the old run"),
         button("Undo", () => undo(made.run), { id: "undo-rescore", "aria-label": "Undo: delete the new run" }))]));
   progress.scrollIntoView({ block: "nearest" });
+  // The button that had the focus is disabled while the job runs.
+  if (document.activeElement === document.body || document.activeElement === start) progress.firstElementChild.focus({ preventScroll: true });
 }
 
 async function undo(run) {

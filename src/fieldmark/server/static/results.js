@@ -1,6 +1,6 @@
 // The result of a comparison: metrics and tabs.
 
-import { el, gauge, metricTabs, openedParts, plural, rate, shown, sortableTable, tileGrid, verdictChip, whole } from "./report.js";
+import { el, gauge, metricTabs, openedParts, plural, rate, scoreText, shown, sortableTable, tileGrid, verdictChip, whole } from "./report.js";
 import { empty } from "./page.js";
 
 export function results(found, state, { changeTab, changeShown }) {
@@ -24,8 +24,8 @@ export function results(found, state, { changeTab, changeShown }) {
 
 function headline(result) {
   return el("p", { class: "result-head", id: "headline" },
-    verdictChip(result.verdict, result.status), el("strong", null, result.reasoning), " ", result.vacuous && el("span", { class: "tile-note" }, "vacuous"), " ",
-    el("span", { class: "quiet" }, `convention ${result.convention.replaceAll("_", " ")} · score ${rate(result.score, 4)} · ${Object.entries({ TP: "tp", TN: "tn", FP: "fp", FN: "fn" }).map(([word, name]) => `${word}\u00a0${result.counts[name]}`).join(" ")}`));
+    verdictChip(result.verdict, result.status, result.vacuous), el("strong", null, result.reasoning), " ", result.vacuous && el("span", { class: "tile-note" }, "vacuous"), " ",
+    el("span", { class: "quiet" }, `convention ${result.convention} · score ${rate(result.score, 4)} · ${Object.entries({ TP: "tp", TN: "tn", FP: "fp", FN: "fn" }).map(([word, name]) => `${word}\u00a0${result.counts[name]}`).join(" ")}`));
 }
 
 // Four digits, so that the documented example shows its RQS of 0.7375 without rounding.
@@ -54,9 +54,9 @@ function rankTable(ranking, state, changeShown) {
     columns: [
       { name: "candidate", label: "Prediction", value: (index) => index, cell: (index) => el("button", { type: "button", class: "as-link", "aria-pressed": String(index === state.shown), on: { click: () => { state.shown = index; changeShown(); } } }, `Prediction ${index + 1}`) },
       { name: "rank", label: "Rank", numeric: true, value: (index) => ranking.ranks[index], cell: (index) => [whole(ranking.ranks[index]), ranking.ranks.filter((each) => each === ranking.ranks[index]).length > 1 && " (tie)"] },
-      { name: "verdict", label: "Verdict", cell: (index) => verdictChip(ranking.results[index].verdict, ranking.results[index].status) },
-      { name: "score", label: "Score", numeric: true, value: (index) => ranking.results[index].score, cell: (index) => rate(ranking.results[index].score) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (index) => gauge(ranking.results[index].score, null) },
+      { name: "verdict", label: "Verdict", cell: (index) => verdictChip(ranking.results[index].verdict, ranking.results[index].status, ranking.results[index].vacuous) },
+      { name: "score", label: "Score", numeric: true, value: (index) => ranking.results[index].score, cell: (index) => scoreText(ranking.results[index].score, ranking.results[index].vacuous) },
+      { name: "gauge", label: "", css: "bar-cell", cell: (index) => gauge(ranking.results[index].vacuous ? null : ranking.results[index].score, null) },
     ],
   });
   table.show(ranking.order);

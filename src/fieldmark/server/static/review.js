@@ -7,7 +7,7 @@ import { address, empty, problem, remember, sentence, toast } from "./page.js";
 const page = data("page");
 const { run } = page;
 const STATE = ["queue", "attribute", "number", "seed", "other", "at"];
-const QUEUES = [["cost", "Most costly errors"], ["confidence", "Lowest confidence"], ["disagreement", "Disagreement of runs"], ["random", "Random audit"]];
+const QUEUES = [["cost", "Most costly mistakes"], ["confidence", "Lowest confidence"], ["disagreement", "Disagreement of runs"], ["random", "Random audit"]];
 const SMALL_RUN = 5000;
 const ACTIONS = [
   ["accept_truth", "Accept truth", "t", "The ground truth is right"],
@@ -50,14 +50,14 @@ function drawSettings() {
 }
 
 function runChoice() {
-  if (!page.others.length) return el("p", { class: "notice" }, "There is no other complete run to compare with.");
+  if (!page.others.length) return el("p", { class: "notice" }, "There is no other complete run over the same cases.");
   const chosen = new Set(others());
   const boxes = page.others.map((other) => el("label", { class: "check" },
     el("input", { type: "checkbox", value: other.id, checked: chosen.has(other.id), on: { change: () => {
       if (chosen.has(other.id)) chosen.delete(other.id);
       else chosen.add(other.id);
       change({ other: [...chosen].join(",") });
-    } } }), " ", el("bdi", null, shown(other.name)), !other.comparable && el("span", { class: "quiet" }, " (other data or rules)")));
+    } } }), " ", el("bdi", null, shown(other.name)), !other.comparable && el("span", { class: "quiet" }, " (other rules)")));
   return el("fieldset", { class: "review-runs" }, el("legend", null, "Other runs over the same cases"), boxes);
 }
 

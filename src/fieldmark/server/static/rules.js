@@ -17,6 +17,7 @@ const problems = el("div", { id: "problems" });
 const status = el("span", { role: "status", class: "quiet" });
 const scoring = el("div"), gates = el("div");
 const save = button("Save to workspace", () => saveDraft(), { class: "primary", id: "save" });
+const discard = button("Discard changes", reset, { id: "reset" });
 const editor = ruleEditor({
   draft: () => draft, change: (...all) => { change(...all); drawScoring(); }, reasons: () => reasons, paths: knownPaths(),
   filter: address(["filter"]).filter, filtered: (value) => remember({ filter: value }),
@@ -40,8 +41,14 @@ function change(action, notice = "") {
 }
 
 function changed() {
-  drafts.save(draft);
+  if (isDirty()) drafts.save(draft);
+  else drafts.discard();
   check();
+}
+
+// Whether there is anything to save or to discard.
+function isDirty() {
+  return JSON.stringify({ ...draft, revision: "" }) !== JSON.stringify({ ...drafts.fromWorkspace(workspace), revision: "" });
 }
 
 const check = debounce(250, async () => {
@@ -58,7 +65,8 @@ const check = debounce(250, async () => {
 
 function showProblems(found) {
   replace(problems, found.length ? problem({ problems: found }) : null);
-  save.disabled = !workspace.writable || found.length > 0;
+  save.disabled = !workspace.writable || found.length > 0 || !isDirty();
+  discard.disabled = !isDirty();
   status.textContent = found.length ? plural(found.length, "problem") : drafts.isChanged() ? "Unsaved changes, stored in this browser. Evaluate and Batch use them." : "No unsaved changes.";
 }
 
@@ -108,7 +116,7 @@ async function useSet(name) {
 function drawSets() {
   const name = el("input", { type: "text", id: "set-name", "aria-label": "Name of a new rule set", placeholder: "name", maxlength: "60", autocomplete: "off", spellcheck: "false" });
   replace(sets,
-    drafts.ruleSetSelect(draft, workspace, () => { draft = drafts.load(workspace); drawAll(); }, (error) => replace(problems, problem(error))),
+    drafts.ruleSetSelect(draft, workspace, () => { draft = drafts.load(workspace); drawAll(); }, (error) => replace(problems, problem(error)), page),
     page.can_write && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (name.value.trim()) saveDraft(name.value.trim(), "none"); } } }, name, el("button", { type: "submit", id: "save-set" }, "Save as new rule set")),
     page.can_write && workspace.name && button("Delete rule set", removeSet, { id: "delete-set" }));
 }
@@ -132,7 +140,7 @@ function openInfer() {
 }
 
 function openPresets() {
-  presetDialog(page.presets, (preset) => addRules(preset.rules, `of the preset ${preset.title}`, preset.reasons));
+  presetDialog(page.presets, (preset) => addRules(preset.rules, `of the preset “${preset.title}” added`, preset.reasons));
 }
 
 function addRules(rules, verb, why = {}) {
@@ -261,5 +269,5 @@ replace(document.getElementById("app"),
   section("strategies", "Rules of fields", "Paths name nested fields: vendor.name, lines[*].amount, **.date. Exact paths take precedence over patterns, and later rules over earlier ones.", editor.node, comparatorReference()),
   section("scoring", "Scoring", "Thresholds are between 0 and 1. Weights are at least 0.", scoring),
   section("gates", "Gates", "Limits that a batch must meet to pass.", gates),
-  el("div", { class: "save-bar" }, save, button("Discard changes", reset, { id: "reset" }), !workspace.writable && el("span", { class: "quiet" }, workspace.file ? `To change the default rules, edit ${workspace.file} and restart the server.` : "The server is read-only, so rules cannot be saved to the workspace."), status));
+  el("div", { class: "save-bar" }, save, discard, !workspace.writable && el("span", { class: "quiet" }, workspace.file ? `To change the default rules, edit ${workspace.file} and restart the server.` : "The server is read-only, so rules cannot be saved to the workspace."), status));
 drawAll();

@@ -95,8 +95,7 @@ export function origin({ file, name }) {
 }
 
 // The choice of a rule set. Another one replaces the content of `draft` and of `workspace`.
-export function ruleSetSelect(draft, workspace, changed, failed) {
-  const page = data("page");
+export function ruleSetSelect(draft, workspace, changed, failed, page = data("page")) {
   const box = select("Rule set", [["", page.default_rules || "default rules"], ...page.rule_sets.map(({ name }) => [name, name])], async (value) => {
     try {
       const found = await request(value ? `/api/rule-sets/${encodeURIComponent(value)}` : "/api/strategies");
@@ -147,7 +146,7 @@ export function depthOf(draft) {
 // The choice of the convention, and of what is compared: top-level keys or leaves.
 export function scoringSelects(draft, changed) {
   const depths = data("page").conventions;
-  const convention = select("Convention", Object.keys(depths).map((name) => [name, name.replaceAll("_", " ")]), (value) => {
+  const convention = select("Convention", Object.keys(depths).map((name) => [name, name]), (value) => {
     draft.convention = value;
     depth.querySelector("select").value = depthOf(draft);
     changed();

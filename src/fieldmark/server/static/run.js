@@ -6,7 +6,7 @@ import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
 import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, nameText, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
-import { downloadFrom, empty, keepInView, problem, toast } from "./page.js";
+import { downloadFrom, empty, keepInView, problem, sentence, toast } from "./page.js";
 import { runCharts } from "./run_charts.js";
 import { MANY, runMistakes } from "./run_mistakes.js";
 
@@ -25,7 +25,7 @@ function head() {
       shownText: (text) => el("h2", { class: "run-title" }, el("bdi", null, shown(text || page.title))),
       save: async (name) => (await change({ name })).name }),
     el("p", { class: "case-facts" }, el("span", { class: "run-id" }, run.id), el("span", { class: `status status-${run.status}` }, run.status), !run.saved && el("span", { class: "quiet" }, "temporary: deleted when the server stops"),
-      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), parentLink(), archivedNote, tags),
+      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention}`), parentLink(), archivedNote, tags),
     editable({ label: "note", text: run.note, multiline: true, writable: isWritable, failed: (error) => replace(errors, problem(error)),
       shownText: (text) => text && el("span", { class: "run-note" }, el("bdi", null, shown(text))),
       save: async (note) => (await change({ note })).note }),
@@ -118,7 +118,7 @@ function recommendations(notice) {
   const again = () => replace(list, button("Show recommendations", load, { id: "improve" }));
   if (isLarge) again();
   else load();
-  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first.", list);
+  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first. Different values without a common pattern are last.", list);
 }
 
 function weakSlice({ text, slice, cases, p_adjusted: p, attributes, overlap }) {
@@ -136,10 +136,9 @@ function weakSlices() {
     try {
       const found = await analyze({ kind: "slices", runs: [run.id] }, list, "Searching…");
       if (!found) return again();
-      const searched = `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`;
       replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(weakSlice))
-        : el("p", null, "No slice is significantly weaker than the other cases."),
-      el("p", { class: "quiet" }, searched), found.notes.map((note) => el("p", { class: "quiet" }, shown(note))));
+        : el("p", null, found.tested ? "No slice is significantly weaker than the other cases." : "There are no slices to test."),
+      found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note)))));
     } catch (error) {
       replace(list, problem(error));
     }

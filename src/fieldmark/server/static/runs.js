@@ -62,7 +62,7 @@ function runTable(rows) {
       { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
       { name: "gates", label: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
-      { name: "convention", label: "Convention", cell: (run) => run.convention.replaceAll("_", " ") },
+      { name: "convention", label: "Convention", cell: (run) => run.convention },
       { name: "when", label: "Started", css: "when", cell: (run) => moment(run.started_at) },
     ],
   });
@@ -132,7 +132,7 @@ function archive(run) {
 
 function groupName({ truth, eval: evaluation, convention, rules }) {
   const file = truth.split(/[\\/]/).findLast(Boolean) || truth;
-  return `${evaluation || file || "unnamed data"} · ${convention.replaceAll("_", " ")} · rules ${rules}`;
+  return `${evaluation || file || "unnamed data"} · ${convention} · rules ${rules}`;
 }
 
 // Runs with the same ground truth, rules and convention are a group, whose trend means something.
@@ -186,7 +186,7 @@ function filterBox(label, name, options) {
 }
 const statusBox = filterBox("Status", "status", [["", "any"], ...["complete", "running", "interrupted", "failed", "corrupt"].map((word) => [word, word])]);
 const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"], ["fail", "fail"], ["none", "none"]]);
-const conventionBox = filterBox("Convention", "convention", [["", "any"], ...page.conventions.map((word) => [word, word.replaceAll("_", " ")])]);
+const conventionBox = filterBox("Convention", "convention", [["", "any"], ...page.conventions.map((word) => [word, word])]);
 const archiveBox = filterBox("Runs", "archived", [["", "current"], ["true", "archived"]]);
 const figureBox = el("div", { class: "control" }, el("span", null, "Figures"), choice("Figures", [["scores", "Scores"], ["quality", "Quality"]], state.figures || "scores", (value) => { state.figures = value === "scores" ? "" : value; remember(state); draw(); }));
 const metricBox = search("Metric", "mean_score", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names", title: "A metric of a run, such as rqs or attributes.total.f1" });

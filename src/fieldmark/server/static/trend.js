@@ -15,6 +15,6 @@ export function trendChart({ steps, best, excluded, conclusion, runs_without_gai
   const shape = (run) => points.some(({ href }) => href === `/runs/${run}`);
   const legend = [own && shape(own) && "Large dot: this run.", best && shape(best) && `Ring: best run${best === own ? ", which is this run" : ""}.`].filter(Boolean).join(" ");
   return el("figure", { class: "panel trend-chart" }, heading && el("h3", null, heading), trendPlot(description, label, points),
-    el("figcaption", { class: "quiet" }, `${description}. Convention ${convention.replaceAll("_", " ")}. ${legend}`, conclusion === "plateau" && ` Plateau: ${plural(without, "run")} without a gain.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
+    el("figcaption", { class: "quiet" }, `${description}. Convention ${convention}. ${legend}`, conclusion === "plateau" && ` Plateau: ${plural(without, "run")} without a gain.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
     behind(["Run", "Started", label, "95% CI"], known.map(({ title, started_at: started, value, interval }) => [title, moment(started), rate(value), interval ? `${rate(interval[0])} to ${rate(interval[1])}` : ""]), { text: 2 }));
 }

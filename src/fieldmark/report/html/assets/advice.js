@@ -7,5 +7,5 @@ function adviceList(groups) {
 }
 
 function adviceSection(run) {
-  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first.", adviceList(run.advice));
+  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first. Different values without a common pattern are last.", adviceList(run.advice));
 }

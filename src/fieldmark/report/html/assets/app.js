@@ -57,8 +57,14 @@ function start() {
         if (field) placeExplanation(field, explainPanel(field.dataset.field, reportFacts(run, run.cases.lines[rank], field)));
       }
     } else {
-      drawn = -1;
       document.getElementById(name)?.scrollIntoView();
+      // Back in the list, the row of the case that was shown has the focus.
+      const row = drawn >= 0 && [...report.querySelectorAll("#cases a[href], #comparison-changed a[href]")].find((each) => rankIn(each.hash.slice(1).split("?")[0]) === drawn && (name !== "comparison-changed" || each.closest("#comparison-changed")));
+      if (row) {
+        row.focus({ preventScroll: true });
+        row.scrollIntoView({ block: "center" });
+      }
+      drawn = -1;
     }
     current(isCompared ? "comparison" : isCase ? "cases" : null);
   }

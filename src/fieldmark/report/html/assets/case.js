@@ -30,7 +30,7 @@ function caseView(rank, { run, opened, list }) {
     el("header", { class: "case-head" },
       el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id))),
       el("p", { class: "case-facts" },
-        verdictChip(verdict, status),
+        verdictChip(verdict, status, vacuous),
         el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))),
         mistakeChips(mistakes, { word: true }),
         tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
@@ -72,6 +72,7 @@ function openedParts(view, pages = view.pages, link = null) {
   const documents = el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
     el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
     valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
+  if (view.regions) addWrongFields(view.regions.regions, view.tree);
   const page = (pages || view.regions) && pageSection(view.regions, pages, tree);
   return [
     repeatedErrors(view.repeated),

@@ -1,7 +1,7 @@
 // Links from a figure to the cases that it counts, and from a case to one of its fields. The report
 // has its state after the hash, the web application in the query.
 
-const CASE_FILTERS = ["text", "verdict", "error", "attribute", "tag", "slice", "pattern", "expected", "found", "ranks", "sort"];
+const CASE_FILTERS = ["text", "verdict", "error", "attribute", "tag", "slice", "pattern", "expected", "found", "ranks", "input", "score", "sort"];
 const IN_REPORT = document.getElementById("opened") !== null;
 const COUNT_WORDS = { tp: "true positive", tn: "true negative", fp: "false positive", fn: "false negative" };
 

@@ -47,8 +47,10 @@ function caseFilters(state, { attributes, tags = [], slices = [], sorts = [], pa
 function filterLabel(name, value, patterns) {
   if (name === "pattern") return `pattern: ${patterns[value] || value.replaceAll("_", " ")}`;
   if (name === "expected" || name === "found") return `${name}: ${value === "absent" ? "absent" : value}`;
+  if (name === "input") return INPUT_LABELS[value] || value;
+  if (name === "score") return `score: ${value.replace("-", " to ")}`;
   if (name === "ranks") return `cases ${value} of the list, worst first`;
-  return `${name}: ${value}`;
+  return `${name}: ${name === "slice" ? sliceText(value) : value}`;
 }
 
 // The slices of a run as options of a filter.
@@ -83,7 +85,7 @@ function caseBrowser(run, opened) {
     columns: [
       { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: caseHash(rank) }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       ...extra,
-      { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3]) },
+      { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3], lines[rank][7]) },
       { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => scoreText(lines[rank][1], lines[rank][7]) },
       { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][7] ? null : lines[rank][1], null) },
       { name: "mistakes", label: "Mistakes", most: true, value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },
@@ -121,10 +123,15 @@ function caseBrowser(run, opened) {
     return cells.some(([expected, found, , , ranks]) => (!state.expected || valueName(expected) === state.expected) && (!state.found || valueName(found) === state.found) && ranks.includes(rank));
   }
   function matches(rank) {
-    const [id, , verdict, status, , own] = lines[rank];
+    const [id, score, verdict, status, input, own] = lines[rank];
     if (state.verdict && (state.verdict === "error" ? status !== "error" : verdict !== state.verdict)) return false;
     if (state.tag && !own.includes(state.tag)) return false;
     if (state.slice && !(inSlices[rank] || []).some((place) => slices[place] === state.slice)) return false;
+    if (state.input && input !== state.input) return false;
+    if (state.score) {
+      const [low, high] = state.score.split("-").map(Number);
+      if (score === null || sortable(score) < low || (sortable(score) >= high && high < 1)) return false;
+    }
     if (state.ranks) {
       const [from, to] = state.ranks.split("-").map(Number);
       if (rank + 1 < from || rank + 1 > to) return false;

@@ -174,14 +174,16 @@ function trendPlot(label, title, points) {
     (at) => places.map((place) => svg("text", { x: at.x(place), y: "100%", dy: 16, "text-anchor": place === 0 ? "start" : place === last ? "end" : "middle", "aria-hidden": "true" }, known[place].tick)));
 }
 
-// Bars of a histogram: bins are [from, to, number].
-function histogram(label, bins, { xTitle, yTitle }) {
+// Bars of a histogram: bins are [from, to, number], and `href` returns the address of one. The table
+// behind the chart has the same links for the keyboard.
+function histogram(label, bins, { xTitle, yTitle, href }) {
   const ticks = roundTicks([0, ...bins.map(([, , number]) => number)]).filter(Number.isInteger);
-  return plot(label, { x: axis(xTitle, [], { ticks: UNIT_TICKS }), y: axis(yTitle, [], { ticks: ticks.length > 1 ? ticks : [0, 1], text: whole }) },
-    (at) => bins.filter(([, , number]) => number).map(([from, to, number]) => {
+  return plot(label, { x: axis(xTitle, [], { ticks: UNIT_TICKS }), y: axis(yTitle, [], { ticks: ticks.length > 1 ? ticks : [0, 1], text: whole }), links: true },
+    (at) => bins.filter(([, , number]) => number).map((bin) => {
+      const [from, to, number] = bin;
       const [left, right, top] = [at.x(from), at.x(to), at.y(number)].map(parseFloat);
-      return svg("rect", { class: "histogram-bar", x: `${left}%`, width: `${right - left}%`, y: `${top}%`, height: `${100 - top}%` },
-        svg("title", null, `${rate(from, 2)} to ${rate(to, 2)}: ${whole(number)}`));
+      return svg("a", { href: href(bin), tabindex: "-1" }, svg("rect", { class: "histogram-bar", x: `${left}%`, width: `${right - left}%`, y: `${top}%`, height: `${100 - top}%` },
+        svg("title", null, `${rate(from, 2)} to ${rate(to, 2)}: ${whole(number)}`)));
     }));
 }
 

@@ -3,14 +3,14 @@
 
 const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
 const CHANGED_OUTCOMES = { format_error: "wrong type", omission: "missing", hallucination: "extra" };
-const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["≠", "neither", ""] };
+const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["↔", "neither", ""] };
 const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
 const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
 
 // `links.attribute(name, direction)` is the address of the changed cases of an attribute.
 function comparisonHead(found, links) {
   const { conclusion, cases, comparable, before, after, notes } = found;
-  const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
+  const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged - cases.mixed, "unchanged"], ...(cases.mixed ? [[cases.mixed, "changed with the same score"]] : [])];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
     el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
@@ -38,7 +38,7 @@ function comparisonParts(found, links, list) {
   const attributes = ranked(found.attributes), slices = ranked(found.slices);
   return [
     { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changedMetrics("Attributes of both runs", attributes, "Attribute", { grouped: true, href: links.attribute })] },
-    ...(slices.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changedMetrics("Slices of both runs", slices, "Slice", { grouped: true, href: links.slice })] }] : []),
+    ...(slices.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice, sliceText), changedMetrics("Slices of both runs", slices, "Slice", { grouped: true, href: links.slice, nameOf: sliceText })] }] : []),
     ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, those that got worse first. Open a case to see the ground truth and both predictions.", node: list }] : []),
     { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", { nameOf: metricLabel }) },
     ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", { grouped: true }) }] : []),
@@ -46,7 +46,7 @@ function comparisonParts(found, links, list) {
 }
 
 // The largest changes as a chart; the table below it has all of them.
-function dumbbells(metric, rows, href) {
+function dumbbells(metric, rows, href, nameOf = (name) => name) {
   const changed = rows.filter(({ before, after, delta }) => (before !== null || after !== null) && delta !== 0);
   if (!changed.length) return null;
   const shownRows = changed.slice(0, MAX_DUMBBELLS);
@@ -54,21 +54,21 @@ function dumbbells(metric, rows, href) {
   const text = (value) => (value === null ? "undefined" : rate(value));
   return el("figure", { class: "panel dumbbells" },
     rowPlot(label, shownRows, {
-      ticks: roundTicks(shownRows.flatMap(({ before, after }) => [before, after])), name: ({ name }) => name, href: ({ name, improved, worse }) => (improved || worse ? href(name) : null),
-      draw: (row, x, y) => dumbbellMark(x, y, row.before, row.after, { css: changeClass(row.word), title: `${row.name}: ${text(row.before)} → ${text(row.after)} (${row.word})` }),
+      ticks: roundTicks(shownRows.flatMap(({ before, after }) => [before, after])), name: ({ name }) => nameOf(name), href: ({ name, improved, worse }) => (improved || worse ? href(name) : null),
+      draw: (row, x, y) => dumbbellMark(x, y, row.before, row.after, { css: changeClass(row.word), title: `${nameOf(row.name)}: ${text(row.before)} → ${text(row.after)} (${row.word})` }),
     }),
     el("figcaption", { class: "quiet" }, `${capitalized(metric)}: ○ before, ● after. A thick line is a significant change.`,
-      changed.length > shownRows.length && ` ${whole(shownRows.length)} of ${whole(changed.length)} changes are shown.`));
+      changed.length > shownRows.length && ` ${whole(shownRows.length)} of ${whole(changed.length)} changes are shown.`,
+      rows.length > changed.length && ` ${whole(rows.length - changed.length)} without a change ${rows.length - changed.length === 1 ? "is" : "are"} only in the table.`));
 }
 
 function changeClass(word) {
   return word === "better" || word === "worse" ? word : "";
 }
 
-function changeText(value, css) {
+function changeText(before, after, value, css) {
   if (value === null || value === undefined) return DASH;
-  const text = signed(value);
-  return el("span", { class: `change ${css}` }, `${Number(text) === 0 ? "=" : value < 0 ? "▼" : "▲"} ${text}`);
+  return el("span", { class: `change ${css}` }, `${Math.abs(value) < 1e-9 ? "=" : value < 0 ? "▼" : "▲"} ${changeNumber(before, after, value)}`);
 }
 
 function metricLabel(name) {
@@ -85,7 +85,7 @@ function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped
       { name: "name", label, value: (row) => row.name, cell: (row) => [href(row.name) && (row.improved || row.worse) ? el("a", { href: href(row.name) }, pathText(nameOf(row.name))) : pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
+      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.before, row.after, row.delta, changeClass(row.word)) },
       { name: "range", label: "95% CI", css: "labelled", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
       { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
       ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
@@ -103,7 +103,7 @@ function changedCaseList({ attributes, slices, href, ...given }) {
     filters: [
       ["Attribute", "attribute", attributes.map((path) => [path, path])],
       ["Direction", "direction", Object.entries(DIRECTIONS).map(([value, [, word]]) => [value, word])],
-      ...(slices.length ? [["Slice", "slice", slices.map((name) => [name, name])]] : []),
+      ...(slices.length ? [["Slice", "slice", slices.map((name) => [name, sliceText(name)])]] : []),
     ],
   });
 }
@@ -195,7 +195,7 @@ function changedCases(rows, href, empty) {
       { name: "direction", label: "Direction", cell: direction },
       { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
+      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
       { name: "fields", label: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });

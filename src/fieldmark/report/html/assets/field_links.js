@@ -13,13 +13,16 @@ function nodePath(parent, [key, , , , comparison]) {
   return key === "" ? parent : fieldPath(parent, key).replace(/^\+/, "");
 }
 
+// The expected and the predicted value of the element of a field as texts.
+const FIELD_VALUES = new WeakMap();
+
 // What is known of each field, by the path of its row.
 function fieldFacts(nodes, above = { row: "", path: "", attribute: "", items: [] }, found = new Map()) {
   for (const node of nodes) {
-    const [key, outcome, , , comparison, members] = node;
+    const [key, outcome, expected, candidate, comparison, members] = node;
     const row = key === "" && !above.row ? "" : fieldPath(above.row, key);
     const own = { row, path: nodePath(above.path, node), attribute: nodeAttribute(above.attribute, node), items: Array.isArray(key) ? [...above.items, key] : above.items };
-    if (outcome !== null) found.set(row, { ...own, outcome, comparison });
+    if (outcome !== null) found.set(row, { ...own, outcome, comparison, values: [expected, isSame(candidate) ? expected : candidate].map(slotText) });
     if (members) fieldFacts(members, own, found);
   }
   return found;
@@ -32,7 +35,8 @@ function describeFields(tree, nodes, link) {
   for (const field of tree.querySelectorAll(".field[data-path], td[data-path]")) {
     const found = facts.get(pathOfRow(field));
     if (!found) continue;
-    const { path, attribute, outcome, comparison, items } = found;
+    const { path, attribute, outcome, comparison, items, values } = found;
+    FIELD_VALUES.set(field, values);
     const placed = items.map(([ours, theirs, similarity]) => `expected item ${named(ours)}, predicted item ${named(theirs)}${similarity === null ? "" : `, similarity ${rate(similarity)}`}`);
     Object.assign(field.dataset, { field: path || "$", attribute: attribute || "$", outcome, detail: [comparisonText(comparison), ...placed].filter(Boolean).join("; ") });
     const text = field.matches("td") ? field.querySelector(".mark") : field.querySelector(".field-key > *");

@@ -24,9 +24,10 @@ function isMistake(mark) {
 
 const VERDICTS = { pass: ["pass", "✓"], partial: ["partial", "◐"], fail: ["fail", "✗"] };
 
-function verdictChip(verdict, status) {
-  const [word, glyph] = VERDICTS[verdict] || (status === "error" ? ["error", "!"] : ["not scored", "·"]);
-  return el("span", { class: `verdict verdict-${word.replace(" ", "-")}` },
+// A pass that rests on nothing is not shown as one.
+function verdictChip(verdict, status, vacuous = false) {
+  const [word, glyph] = vacuous && verdict !== "fail" ? ["nothing to compare", "∅"] : VERDICTS[verdict] || (status === "error" ? ["error", "!"] : ["not scored", "·"]);
+  return el("span", { class: `verdict verdict-${word.replaceAll(" ", "-")}` },
     el("span", { class: "glyph", "aria-hidden": "true" }, glyph), word);
 }
 
@@ -69,6 +70,15 @@ function signed(value, digits = 3) {
   if (value === null || value === undefined) return DASH;
   const text = Math.abs(value).toFixed(digits);
   return Number(text) === 0 ? text : (value > 0 ? "+" : "−") + text;
+}
+
+// The change between two rates as they are shown, with one digit more if it is not the difference of
+// the rounded numbers. No change is 0.000; a change is never shown as none.
+function changeNumber(before, after, value = after - before) {
+  if (Math.abs(value) < 1e-9) return signed(0);
+  const sum = Number(rate(before)) + Number(value.toFixed(3));
+  if (Number(value.toFixed(3)) !== 0 && Math.abs(sum - Number(rate(after))) < 5e-4) return signed(value);
+  return Number(value.toFixed(4)) === 0 ? `${value > 0 ? "+" : "−"}<0.0001` : signed(value, 4);
 }
 
 function plural(number, one, many) {

@@ -10,7 +10,7 @@ function leaderboardHead(board) {
     el("p", { class: "conclusion headline", id: "conclusion" }, best.length ? ["Best: ", el("bdi", null, shown(best[0].name))] : `No run has a ${board.title}`),
     others.length > 0 && el("p", null, board.runs[1].rank === 1 ? "Equal or not significantly worse: " : "Not significantly worse: ",
       others.map((run, place) => [place > 0 && ", ", el("bdi", null, shown(run.name))])),
-    el("p", { class: "quiet" }, `${capitalized(board.title)}${board.less_is_better ? ", lower is better," : ""} over ${plural(board.cases, "shared case")}; ${plural(board.pairs.length, "pair")} tested, Holm-adjusted p of at most ${board.alpha}; convention ${board.convention}`),
+    el("p", { class: "quiet" }, `${capitalized(board.title)}${board.less_is_better ? ", lower is better," : ""} over ${plural(board.cases, "shared case")}; ${plural(board.pairs.length, "pair")} tested: differences with a Holm-adjusted p of at most ${board.alpha} are significant; convention ${board.convention}`),
     board.notes.map((text) => el("p", { class: "quiet" }, shown(text))),
   ];
 }
@@ -120,7 +120,7 @@ function pairMatrix(board) {
 
 function winsText(board) {
   const equal = board.attributes.filter(({ best }) => best.length === board.runs.length).length;
-  return `F1 by attribute, the largest difference first. In ${plural(equal, "attribute")} of ${whole(board.attributes.length)}, all runs are equal. Wins are not tested for significance.`;
+  return `F1 by attribute, the largest difference first. In ${plural(equal, "attribute")} of ${whole(board.attributes.length)}, all runs are equal. The highest F1 is bold; wins are not tested for significance.`;
 }
 
 function winBars(board) {
@@ -131,8 +131,9 @@ function winBars(board) {
   })));
 }
 
-// `href` returns the address of the cases in which the runs differ in an attribute, or null.
-function attributeRanking(board, href = () => null) {
+// `href` returns the address of the cases in which the runs differ in an attribute, or null. Columns
+// are in the order of `ids`, if given.
+function attributeRanking(board, href = () => null, ids = board.runs.map(({ id }) => id)) {
   const wide = board.runs.length > MAX_RUN_COLUMNS;
   const spread = ({ f1 }) => Math.max(...f1) - Math.min(...f1);
   const leaders = ({ best }) => (best.length === board.runs.length ? "all" : `${best.slice(0, MAX_WINNERS).join(", ")}${best.length > MAX_WINNERS ? ` and ${best.length - MAX_WINNERS} more` : ""}`);
@@ -140,9 +141,9 @@ function attributeRanking(board, href = () => null) {
     { name: "most", label: "Best", numeric: true, value: ({ f1 }) => Math.max(...f1), cell: ({ f1 }) => rate(Math.max(...f1)) },
     { name: "least", label: "Worst", numeric: true, value: ({ f1 }) => Math.min(...f1), cell: ({ f1 }) => rate(Math.min(...f1)) },
     { name: "leaders", label: "Highest in", cell: (row) => shown(leaders(row)) },
-  ] : board.runs.map((run, place) => ({
+  ] : board.runs.map((run, place) => [run, place]).sort(([one], [two]) => ids.indexOf(one.id) - ids.indexOf(two.id)).map(([run, place]) => ({
     name: `run-${place}`, label: run.name, head: nameText(run.name), numeric: true, value: ({ f1 }) => f1[place],
-    cell: ({ f1, best }) => (best.length < board.runs.length && best.includes(run.name) ? el("strong", { class: "better nowrap" }, "✓ ", rate(f1[place])) : rate(f1[place])),
+    cell: ({ f1, best }) => (best.length < board.runs.length && best.includes(run.name) ? el("strong", null, rate(f1[place])) : rate(f1[place])),
   }));
   const table = sortableTable({
     caption: "F1 by attribute", step: 15,

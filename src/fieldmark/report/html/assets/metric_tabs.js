@@ -213,7 +213,7 @@ function qualitySection(run) {
     ],
   });
   table.show(view.strategies);
-  return section("quality", "Quality", "Completeness, hallucination, accuracy and safety over all cases, and their sum, the response quality score (RQS).",
+  return section("quality", "Quality", "Completeness, hallucination, accuracy and safety over all cases, and their weighted sum, the response quality score (RQS).",
     el("div", { class: "columns" },
       el("div", { class: "panel" }, el("h3", null, "Response quality score"), sumTable(view), rqsNote(view),
         view.averaged && el("p", { class: "quiet" }, "The metrics are means over the cases of an evaluator, and the counts are those of the run.")),

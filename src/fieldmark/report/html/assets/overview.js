@@ -28,15 +28,20 @@ function verdictPanel(run) {
   return el("div", { class: `panel verdict-panel is-${run.verdict}` },
     run.verdict in VERDICT_TEXTS && verdictWord(run),
     el("div", { class: "verdict-facts" },
-      el("p", { class: "headline" },
+      isVacuousRun(run) ? el("p", { class: "headline" }, `Nothing to compare in ${plural(totals.scored, "case")}`) : el("p", { class: "headline" },
         el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
         el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}`),
       el("p", { class: "chips" }, mistakeLinks(ERROR_NAMES.map((name) => errors[name] || 0), {}, { word: true })),
       el("div", { class: "verdict-bar" },
-        stackedBar(["pass", "partial", "fail"].map((name) => [name, verdicts[name] || 0, name, casesHref({ verdict: name })]), { width: 400, height: 8 }),
+        stackedBar(["pass", "partial", "fail"].map((name) => [name === "pass" && isVacuousRun(run) ? "ignored" : name, verdicts[name] || 0, name, casesHref({ verdict: name })]), { width: 400, height: 8 }),
         el("span", { class: "quiet" }, ["pass", "partial", "fail"].map((name, place) => [place > 0 && ", ", verdicts[name] ? el("a", { href: casesHref({ verdict: name }) }, `${whole(verdicts[name])} ${name}`) : `0 ${name}`]))),
       leftOut(totals), run.verdict === "none" && el("p", { class: "quiet" }, "No gates are set for this run.")),
     run.gates.length > 0 && gateList(run.gates));
+}
+
+// Whether there was nothing to score in any case.
+function isVacuousRun({ totals }) {
+  return totals.scored > 0 && totals.scored === totals.vacuous;
 }
 
 function verdictWord({ verdict, failures, gates }) {
@@ -49,17 +54,26 @@ function verdictWord({ verdict, failures, gates }) {
       failed > 0 && el("p", null, `${whole(failed)} of ${plural(gates.length, "gate")} failed`)));
 }
 
+// What is special in some cases, as [text, filters]; without filters, the cases cannot be selected.
+function leftOutParts(totals) {
+  const labels = [["errors", "with errors", { verdict: "error" }], ["missing", "without prediction", { input: "missing" }], ["unparseable", "unparseable", { input: "parse_error" }], ["invalid_truth", "with invalid ground truth"], ["vacuous", "with nothing to compare"]];
+  return labels.filter(([name]) => totals[name]).map(([name, label, filters]) => [`${whole(totals[name])} ${label}`, filters]);
+}
+
+function unexpectedText(totals) {
+  return totals.unexpected ? `${plural(totals.unexpected, "prediction")} without ground truth` : "";
+}
+
 function leftOutText(totals) {
-  const labels = [["errors", "with errors"], ["missing", "without prediction"], ["unparseable", "unparseable"], ["invalid_truth", "with invalid ground truth"]];
-  const parts = labels.filter(([name]) => totals[name]).map(([name, label]) => `${whole(totals[name])} ${label}`);
-  const cases = parts.length ? `Cases: ${parts.join(", ")}` : "";
-  const unexpected = totals.unexpected ? `${plural(totals.unexpected, "prediction")} without ground truth` : "";
-  return [cases, unexpected].filter(Boolean).join("; ");
+  const parts = leftOutParts(totals).map(([text]) => text);
+  return [parts.length ? `Cases: ${parts.join(", ")}` : "", unexpectedText(totals)].filter(Boolean).join("; ");
 }
 
 function leftOut(totals) {
-  const text = leftOutText(totals);
-  return text && el("p", { class: "notice" }, text);
+  const parts = leftOutParts(totals), unexpected = unexpectedText(totals);
+  return (parts.length > 0 || unexpected) && el("p", { class: "notice" },
+    parts.length > 0 && ["Cases: ", parts.map(([text, filters], place) => [place > 0 && ", ", filters ? el("a", { href: casesHref(filters) }, text) : text])],
+    parts.length > 0 && unexpected && "; ", unexpected);
 }
 
 function gateList(gates) {
@@ -90,7 +104,7 @@ function tileNode({ label, value, meaning, interval, most, before, note }, digit
     el("dd", null,
       el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
       note && el("span", { class: "tile-note" }, note),
-      before !== undefined && el("span", { class: "change" }, `${change === null || Math.abs(change) < 5e-4 ? "=" : change > 0 ? "▲" : "▼"} ${signed(change, count ? 0 : 3)}`),
+      before !== undefined && el("span", { class: "change" }, change === null ? DASH : `${Math.abs(change) < 1e-9 ? "=" : change > 0 ? "▲" : "▼"} ${count ? signed(change, 0) : changeNumber(before, value)}`),
       !count && gauge(value === null || /vacuous|not evaluated/.test(note) ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
       interval && el("span", { class: "interval", title: "95% confidence interval" }, `95% CI ${rate(interval[0])} to ${rate(interval[1])}`),
       el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));

@@ -1,6 +1,5 @@
 // Regions of a page: expected regions as thin solid lines, predicted regions as thick dashed lines,
-// so both can be told apart where they are the same, and without color. They are
-// drawn over the image of the page if there is one, and linked to the rows of their fields.
+// so both can be told apart without color. They are drawn over the image of the page if there is one.
 
 // How coordinates are read, by name: factors for x and y on a page of this size.
 const UNITS = {
@@ -80,12 +79,18 @@ function regionId([path, , , , , extra]) {
   return `${extra ? "+" : ""}${path}`;
 }
 
+// The outcome that a region is drawn by: its own, unless only fields beside it are wrong, such as a class.
+function objectOutcome(region) {
+  return isMistake(region[1]) || !region.wrong || !region.wrong.length ? region[1] : region.wrong[0][1];
+}
+
 function drawRegions(picture, regions, groups, factorsOf) {
   for (const region of regions) {
     const [path, outcome, ours, theirs] = region;
-    const { word, css } = OUTCOMES[outcome];
+    const { word } = OUTCOMES[outcome], { css } = OUTCOMES[objectOutcome(region)];
     const present = SIDES.filter((_, side) => [ours, theirs][side]).join(" and ");
-    const name = `${path}: ${word} (${present})`;
+    const wrong = (region.wrong || []).map(([key, other]) => `, ${key}: ${OUTCOMES[other].word}`).join("");
+    const name = `${path}: ${word} (${present})${wrong}`;
     const group = svg("g", { class: `region region-${css}`, tabindex: "0", role: "button", "aria-label": name, "data-region": regionId(region) }, svg("title", null, name));
     const lines = [];
     [ours, theirs].forEach((corners, side) => {
@@ -104,7 +109,7 @@ function drawRegions(picture, regions, groups, factorsOf) {
 
 function regionLegend(regions) {
   const counted = new Map();
-  for (const [, outcome] of regions) counted.set(outcome, (counted.get(outcome) || 0) + 1);
+  for (const outcome of regions.map(objectOutcome)) counted.set(outcome, (counted.get(outcome) || 0) + 1);
   const line = (css) => svg("svg", { width: 22, height: 10, "aria-hidden": "true" }, svg("path", { class: css, d: "M0 5H22" }));
   return el("span", { class: "legend" },
     el("span", null, line("line-ours"), "expected (thin solid line)"), el("span", null, line("line-theirs"), "predicted (thick dashed line)"),
@@ -280,6 +285,7 @@ function pageSection(drawn, found, tree) {
     if (pages.length) show(pageFigure(drawn, pages));
     else if (drawn) show(regionMap(drawn));
     else replace(body);
+    section.hidden = !pages.length && !drawn && !(problems || []).length && !leftOut;
     const around = section.parentElement;
     if (!pages.length && around && around.classList.contains("beside")) around.className = "below";
     for (const text of problems || []) body.append(el("p", { class: "notice" }, shown(text)));

@@ -1,7 +1,7 @@
 // One case in several runs: the ground truth, and the prediction of every run, with the differences
 // between the runs marked. The trees of all runs are merged into one.
 
-const FIELD_CHANGES = { fixed: ["▲", "fixed", "better"], regressed: ["▼", "regressed", "worse"], outcome: ["≠", "other outcome", ""], value: ["≠", "other value", ""] };
+const FIELD_CHANGES = { fixed: ["▲", "fixed", "better"], worse: ["▼", "worse", "worse"], outcome: ["↔", "other outcome", ""], value: ["↔", "other value", ""] };
 
 // Merge nodes of several trees by key. An item of the ground truth is the same in all of them, and
 // extra items are the same if their content is equal. Returns {key, path, expected, nodes, members}.
@@ -39,14 +39,15 @@ function countRows(rows) {
     + (row.isField ? [1, Number(row.differs), Number(row.isWrong)][place] : 0)), [0, 0, 0]);
 }
 
-// How a field differs between the runs; only two runs have a direction.
-function fieldChange(row) {
+// How a field differs between the runs; only two runs have a direction. A field that a run does not
+// have is not wrong in it, unless parts of the case are not shown.
+function fieldChange(row, runs) {
   if (!row.differs) return null;
   const outcomes = row.nodes.map((node) => node && node[1]);
   if (outcomes.every((outcome) => outcome === outcomes[0])) return "value";
-  if (outcomes.length !== 2 || outcomes.includes(null)) return "outcome";
+  if (outcomes.length !== 2 || outcomes.some((outcome, place) => outcome === null && (!runs[place].view || runs[place].view.cut))) return "outcome";
   const [before, after] = outcomes.map(isMistake);
-  return before === after ? "outcome" : before ? "fixed" : "regressed";
+  return before === after ? "outcome" : before ? "fixed" : "worse";
 }
 
 // `runs` are {name, view, href}: the name of a run and the view of the case, null if it has none.
@@ -85,7 +86,7 @@ function sideRows(row, depth, runs, path) {
   const own = row.isField && el("tr", {
     class: `side-row ${row.differs ? "has-difference" : ""} ${row.isWrong ? "has-mistake" : ""} ${path && path === row.path ? "highlighted" : ""}`,
     "data-path": row.path, tabindex: path && path === row.path ? "-1" : null,
-  }, el("th", { scope: "row", class: indent }, keyName(row.key), changeChip(fieldChange(row))),
+  }, el("th", { scope: "row", class: indent }, keyName(row.key), changeChip(fieldChange(row, runs))),
   el("td", { "data-label": "Ground truth" }, kindOf(row.expected) === "hidden" ? el("span", { class: "value absent" }, "not available") : valueNode(row.expected)),
   row.nodes.map((node, place) => sideCell(node, runs[place])));
   return [head, own, row.members.map((inner) => sideRows(inner, depth + 1, runs, path))];

@@ -4,6 +4,12 @@ function sliceSection(run) {
   return section("slices", "Slices", "Metrics of groups of cases, the weakest group first. A slice with few cases has a wide confidence interval.", run.slices.map(sliceTable));
 }
 
+// The name of a slice for people: "tag = other" for tag=other.
+function sliceText(name) {
+  const place = name.indexOf("=");
+  return `${name.slice(0, place)} = ${name.slice(place + 1) || "(none)"}`;
+}
+
 function sliceTable([key, titles, rows, [slices, spread]]) {
   const metric = (label, place) => ({ name: label, label, numeric: true, value: (row) => row[2][place], cell: (row) => rate(row[2][place]) });
   const table = sortableTable({

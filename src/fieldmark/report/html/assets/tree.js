@@ -117,3 +117,18 @@ function fieldRow([key, outcome, expected, candidate, comparison], path, parent)
     !hidden && el("div", { class: "side ours", "data-side": "expected" }, one),
     !hidden && el("div", { class: "side theirs", "data-side": "predicted" }, two));
 }
+
+// Add the wrong fields beside each region, as [key, outcome], to the regions; the fields of the
+// whole document are not those of one region.
+function addWrongFields(regions, nodes) {
+  const byPath = new Map(regions.map((region) => [regionId(region), region]));
+  function visit(inner, parent) {
+    const wrong = inner.filter(([key, outcome, , , , members]) => !Array.isArray(key) && !members && isMistake(outcome));
+    for (const node of inner) {
+      const path = fieldPath(parent, node[0]), region = byPath.get(path);
+      if (region && parent) region.wrong = wrong.filter((each) => each !== node).map(([key, outcome]) => [key, outcome]);
+      if (node[5]) visit(node[5], path);
+    }
+  }
+  visit(nodes, "");
+}

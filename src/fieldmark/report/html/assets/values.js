@@ -37,6 +37,11 @@ function textOf(slot) {
   return slot === null ? "null" : String(slot);
 }
 
+function slotText(slot) {
+  const kind = kindOf(slot);
+  return kind in PLACEHOLDERS ? PLACEHOLDERS[kind](slot)[1] : textOf(slot) || '""';
+}
+
 const PLACEHOLDERS = {
   missing: () => ["absent", "absent"],
   hidden: () => ["absent", "not available"],
