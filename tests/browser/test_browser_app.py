@@ -266,6 +266,13 @@ def test_documents_without_a_common_value_have_a_vacuous_accuracy(app):
     note = "document.querySelector('[data-metric=accuracy] ~ .tile-note').innerText"
     assert page.run(note) == "vacuous"
     assert "convention confusion" in page.text("#headline")
+    page.type("#expected", "{}")
+    page.type("#candidate", "{}")
+    page.wait("document.querySelector('#headline .verdict-nothing-to-compare')")
+    assert page.count(".verdict-pass") == 0
+    page.type("#expected", '{"a": 1}')
+    page.type("#candidate", '{"b": 1}')
+    page.wait("document.querySelector('#headline .verdict-fail')")
     page.choose("#convention", "four_phase")
     page.wait("document.querySelector('.tiles dt').innerText === 'RQS'")
     assert page.text(".rqs-formula").startswith("RQS = 0.45 · accuracy")
@@ -414,6 +421,8 @@ def test_exported_rules_can_be_imported_again(app, tmp_path):
     assert json.loads(downloaded.read_text("utf-8")) == file
     page.click("#reset")
     page.wait("document.querySelector('.strategy-table .empty')")
+    idle = "['save', 'reset'].map((id) => document.getElementById(id).disabled)"
+    assert page.run(idle) == [True, True]  # nothing to save or to discard
     page.click("#import")
     select_files(page, "#import-file", downloaded)
     page.wait("document.querySelector('#import-text').value")

@@ -88,8 +88,10 @@ def test_report_links_every_figure_to_its_cases(open_page, report):
     assert page.count(".highlighted") == 1
     assert "default of the convention confusion" in page.text(".explanation")
     assert "1 false positive, 1 false negative" in page.text(".explanation")
+    assert {"expected", "predicted"} <= set(page.text(".explanation").split())
     page.press("Escape", 27)
     assert cases(page) == ["case-2", "case-8"]
+    assert page.run("document.activeElement.innerText") == "case-2"
 
 
 def test_heat_map_is_used_by_keyboard(open_page, report):

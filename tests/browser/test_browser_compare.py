@@ -165,7 +165,7 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     page.press("j")
     page.wait("document.querySelector('.case-place')?.textContent === '2 of 2'")
     page.press("Escape", 27)
-    page.wait("document.querySelector('#changed tbody a')")
+    page.wait("document.activeElement.closest('#changed tbody')")  # the row of the case
     assert page.run("document.querySelector('#changed-direction').value") == "worse"
 
 
@@ -248,8 +248,9 @@ def test_narrow_screens_and_reports_show_the_same(workspace, server, browser, op
     check_accessibility(page, "light")
     page.press("Escape", 27)
     assert not page.run("document.getElementById('report').hidden")
+    assert page.run("document.activeElement.hash").startswith("#diff-")  # the row of the case
     assert page.count("#charts .histogram-bar") > 0
-    assert page.count("#charts .plot-picture a") == 4  # attributes with mistakes
+    assert page.count("#charts .plot-picture a:not([tabindex])") == 4  # attributes with mistakes
 
 
 def test_a_run_has_charts_whose_points_open_cases(server, page):
@@ -258,10 +259,15 @@ def test_a_run_has_charts_whose_points_open_cases(server, page):
     tables = "[...document.querySelectorAll('#charts figure')].map((each) => each.querySelectorAll('.behind tbody tr').length)"
     assert page.run(tables) == [20, 3, 3]
     check_accessibility(page, "dark")
-    label = page.run("document.querySelector('#charts .plot-picture a').getAttribute('aria-label')")
+    label = page.run(
+        "document.querySelector('#charts .plot-picture a:not([tabindex])').getAttribute('aria-label')"
+    )
     assert label == "total: precision 0.500, recall 0.500, 40 mistakes"
-    page.run("document.querySelector('#charts .plot-picture a').focus()")
+    page.run("document.querySelector('#charts .plot-picture a:not([tabindex])').focus()")
     page.press("Enter", 13)
     page.wait(
         "location.search.includes('attribute=total') && document.querySelector('#cases tbody a')"
     )
+    page.click("#charts a:has(.histogram-bar)")
+    page.wait("location.search.startsWith('?score=')")
+    page.wait("document.querySelector('.filter-chip')?.textContent.startsWith('score: ')")

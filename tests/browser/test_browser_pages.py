@@ -25,7 +25,7 @@ FOUND = {
     "word": "null",
     "lines": [
         {**LINES[0], "bbox": [0.1, 0.1, 0.6, 0.3]},
-        {**LINES[2], "bbox": [0.2, 0.25, 0.7, 0.4]},
+        {**LINES[2], "code": "INV-2024-000126", "bbox": [0.2, 0.25, 0.7, 0.4]},
         {"text": "Waschers", "code": "INV-2024-0O0124", "bbox": [0.3, 0.7, 0.5, 0.9], "page": 1},
     ],
 }
@@ -113,6 +113,11 @@ def test_page_stands_beside_the_fields_and_is_linked_to_them(server, browser):
     assert page.run("location.search") == "?page=2&zoom=1.5"
     goto(page, page.run("location.href"), "document.querySelector('[data-region]')")
     assert page.run("document.querySelector('[data-region]').dataset.region") == "lines[2].bbox"
+    # The box matches, but its object has a wrong code.
+    assert (
+        page.count('.region-wrong[aria-label*="bbox: match"][aria-label$=", code: wrong value"]')
+        == 1
+    )
     assert page.run("document.querySelector('svg.page').getAttribute('width')") == "150%"
     page.press("-")
     page.choose(".page-tools label:last-child select", "thousandths")

@@ -413,7 +413,7 @@ def test_slices_have_a_section_with_the_weakest_first(open_page, tmp_path):
     assert column(page, "#slices", 0) == ["Bolt", "<b>Acme"]
     assert column(page, "#slices", 1) == ["30", "30"]
     assert "Mean ± standard deviation of 2 slices" in page.text("#slices")
-    assert column(page, "#comparison-slices", 0)[0] == "vendor=Bolt"
+    assert column(page, "#comparison-slices", 0)[0] == "vendor = Bolt"
 
 
 @pytest.fixture(scope="session")

@@ -43,12 +43,18 @@ function change(action, notice = "") {
 function changed() {
   if (isDirty()) drafts.save(draft);
   else drafts.discard();
+  drawButtons();
   check();
 }
 
 // Whether there is anything to save or to discard.
 function isDirty() {
   return JSON.stringify({ ...draft, revision: "" }) !== JSON.stringify({ ...drafts.fromWorkspace(workspace), revision: "" });
+}
+
+function drawButtons() {
+  discard.disabled = !isDirty();
+  save.disabled = !workspace.writable || !isDirty() || problems.childElementCount > 0;
 }
 
 const check = debounce(250, async () => {
@@ -65,8 +71,7 @@ const check = debounce(250, async () => {
 
 function showProblems(found) {
   replace(problems, found.length ? problem({ problems: found }) : null);
-  save.disabled = !workspace.writable || found.length > 0 || !isDirty();
-  discard.disabled = !isDirty();
+  drawButtons();
   status.textContent = found.length ? plural(found.length, "problem") : drafts.isChanged() ? "Unsaved changes, stored in this browser. Evaluate and Batch use them." : "No unsaved changes.";
 }
 
@@ -255,6 +260,7 @@ function drawAll() {
   editor.draw();
   drawScoring();
   drawGates();
+  drawButtons();
   check();
 }
 

@@ -89,7 +89,7 @@ function drawRegions(picture, regions, groups, factorsOf) {
     const [path, outcome, ours, theirs] = region;
     const { word } = OUTCOMES[outcome], { css } = OUTCOMES[objectOutcome(region)];
     const present = SIDES.filter((_, side) => [ours, theirs][side]).join(" and ");
-    const wrong = (region.wrong || []).map(([key, other]) => `, ${key}: ${OUTCOMES[other].word}`).join("");
+    const wrong = (isMistake(outcome) ? [] : region.wrong || []).map(([key, other]) => `, ${key}: ${OUTCOMES[other].word}`).join("");
     const name = `${path}: ${word} (${present})${wrong}`;
     const group = svg("g", { class: `region region-${css}`, tabindex: "0", role: "button", "aria-label": name, "data-region": regionId(region) }, svg("title", null, name));
     const lines = [];
