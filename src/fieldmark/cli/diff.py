@@ -78,7 +78,7 @@ def command(
     """Compare the run AFTER with the run BEFORE, case by case.
 
     Shows every metric before and after with a 95% confidence interval and a p-value, the cases
-    that were fixed or regressed, and how mistakes changed. A run is a directory, an id or the
+    that improved or got worse, and how mistakes changed. A run is a directory, an id or the
     start of an id, a tag, `latest`, or `latest~1`.
     """
     runs = find_run(before, root), find_run(after, root)
