@@ -124,11 +124,6 @@ def test_every_asset_is_used_once_in_each_page():
         assert len(set(each)) == len(each)
 
 
-@pytest.mark.parametrize("asset", sorted(ASSETS.glob("*.js")), ids=lambda each: each.name)
-def test_scripts_are_short(asset):
-    assert len(asset.read_text("utf-8").splitlines()) <= 300
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
