@@ -199,20 +199,25 @@ class CaseCounter:
         ):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
-        known = self._cases.get(key)
-        if known is None:
-            if len(self._cases) >= _MEMO_LIMIT:
-                self._cases.pop(next(iter(self._cases)))
-            known = self._cases[key] = self._count(block, unreadable=False, safety=None)
-        return known
+        return self._cases.get(key) or self._count_new(key, block)
 
     def all(self, blocks: Sequence[Outcomes]) -> list[CaseStats]:
         """Return the metrics of many readable cases."""
         cells = [block.cells for block in blocks]
         if self._graded or max(map(len, cells), default=0) > SMALL_CASE:
             return [self.stats(block) for block in blocks]
-        known = map(self._cases.get, map(tuple, cells))
-        return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
+        known, count = self._cases.get, self._count_new
+        return [
+            known(key) or count(key, block)
+            for key, block in zip(map(tuple, cells), blocks, strict=True)
+        ]
+
+    def _count_new(self, key: tuple[int, ...], block: Outcomes) -> CaseStats:
+        """Return the metrics of a case whose cells, the key, are not known yet."""
+        if len(self._cases) >= _MEMO_LIMIT:
+            self._cases.pop(next(iter(self._cases)))
+        stats = self._cases[key] = self._count(block, unreadable=False, safety=None)
+        return stats
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         cells = block.cells

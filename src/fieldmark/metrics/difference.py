@@ -250,12 +250,16 @@ class PairedCases:
         for row in (*self.before, *self.after):
             row.settle()
 
-    def changed(self, direction: Direction) -> list[CaseChange]:
+    def changed(self, direction: Direction, attribute: str | None = None) -> list[CaseChange]:
         """Return the cases that changed in a direction, largest change of the score first.
 
         The unchanged cases are those of which only single fields changed, for better and worse.
+        With an `attribute`, these are the cases with more or fewer mistakes in it.
         """
-        return sorted(self.changes[direction], key=lambda each: -abs(each.gain))
+        found = self.changes[direction]
+        if attribute is not None:
+            found = [each for each in found if each.attributes.get(attribute)]
+        return sorted(found, key=lambda each: -abs(each.gain))
 
     def passes(self) -> tuple[int, int]:
         """Return how many cases pass only in the second run, and how many only in the first.

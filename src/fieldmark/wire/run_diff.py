@@ -195,11 +195,10 @@ class RunDiff:
         pairs = self.pairs
         if within is not None:
             pairs = self.sliced.get(within, PairedCases())
-        found = [(way, each) for way in pairs.changes for each in pairs.changed(way)]
+        found = [(way, each) for way in pairs.changes for each in pairs.changed(way, attribute)]
         if attribute is not None:
-            signs = {1: Direction.IMPROVED, -1: Direction.WORSE}
-            of_attribute = [(each.attributes.get(attribute, 0), each) for _, each in found]
-            found = [(signs[1 if n > 0 else -1], each) for n, each in of_attribute if n]
+            ways = Direction.WORSE, Direction.IMPROVED
+            found = [(ways[each.attributes[attribute] > 0], each) for _, each in found]
             found.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
         return [(way, each) for way, each in found if direction in {None, way}]
 
