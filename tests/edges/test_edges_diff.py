@@ -71,7 +71,7 @@ def test_all_formats_have_the_same_results(runs, command):
         " (+0.208, 95% CI +0.142 to +0.275, p <0.001)" in table
     )
     assert "over 60 cases: 25 improved, 0 worse, 35 unchanged" in table
-    assert "convention confusion; score of a case: macro F1 by attribute\n" in table
+    assert "bad → good; convention confusion; score of a case: macro F1 by attribute\n" in table
     assert "cases that now pass: 25; no longer pass: 0 (p <0.001)\n" in table
     changed = "30  0.500 → 1.000  total: wrong value → match"
     assert f"25 cases improved:\n  {changed} (expected 30: -1 → 30)\n" in table
@@ -229,7 +229,9 @@ def test_different_rules_are_rejected_even_if_rescored(folder, runs, command):
     forced = command("diff", "bad", "fuzzy", "--force")
     assert forced.code == 0
     assert "Not comparable: macro F1 by attribute 0.750 and 0.958 over 60 cases" in forced.out
-    assert "over 60 cases, by different rules\nconvention confusion; score" in forced.out
+    assert (
+        "over 60 cases, by different rules\nbad → fuzzy; convention confusion; score" in forced.out
+    )
     assert "conventions" not in forced.out
     for word in ("improved", "worse", "regressed", "better", "now pass"):
         assert word not in forced.out.lower().partition("mistakes")[2]
@@ -424,6 +426,12 @@ def test_names_of_runs(runs, command):
     command("runs", "bad", "--add-tag", "baseline")
     assert command("diff", "baseline", "good", "-q").code == 0
     assert command("diff", "latest~9", "good").code == 2
+
+
+def test_names_of_runs_are_no_markup_in_markdown(runs, command):
+    command("runs", "bad", "--name", "<img src=x> *new*")
+    shown = command("diff", "bad", "good", "--format", "markdown").out
+    assert r"\<img src=x\> \*new\* → good; convention confusion" in shown
 
 
 def test_an_ambiguous_name_is_rejected(runs, command):

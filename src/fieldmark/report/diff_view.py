@@ -99,7 +99,7 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
         *([explanation(diff), ""] if explanation(diff) else []),
         *(f"- {for_markdown(text)}" for text in repeated_lines(diff)),
         *([""] if repeated_lines(diff) else []),
-        _conventions(diff),
+        for_markdown(_conventions(diff)),
         "",
         *gates,
         *([""] if gates else []),
@@ -200,12 +200,13 @@ def _ranked(attributes: Mapping[str, MetricDifference]) -> list[tuple[str, Metri
 
 
 def _conventions(diff: RunDiff) -> str:
-    """Return the convention of both runs, or both conventions."""
+    """Return the names of both runs and their convention, or both conventions."""
     before, after = diff.before.convention, diff.after.convention
     if before != after:
         return f"conventions: {before} ({diff.before.title}), {after} ({diff.after.title})"
     primary = METRIC_TITLES.get(diff.primary, diff.primary.replace("_", " "))
-    return f"convention {before}; score of a case: {primary}"
+    names = f"{diff.before.title} → {diff.after.title}"
+    return f"{names}; convention {before}; score of a case: {primary}"
 
 
 def _cells(metric: MetricDifference, p: float) -> list[Text]:
