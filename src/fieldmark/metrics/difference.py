@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain, count
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
@@ -84,8 +84,6 @@ RELEVANT_CHANGE: Final = 0.05
 _LIMITS: Final = (-1.0, 1.0)
 _DETECTABLE: Final = 1 + NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - ALPHA / 2)
 """How much larger than half a confidence interval a change is that is usually significant."""
-_OUTCOME_SHIFT: Final = 4
-"""The bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
 _IS_MISTAKE: Final = tuple(any(row) for row in ERROR_TABLE)
@@ -102,19 +100,6 @@ class CaseInRun(NamedTuple):
     stats: CaseStats
     table: AttributeTable
     evaluators: Mapping[str, float] = MappingProxyType({})
-
-
-class _Change(NamedTuple):
-    """What changed between the two sides of a case besides the scores of evaluators.
-
-    `listed` are the fields of a `CaseChange` besides its id, if cases with this change are listed.
-    """
-
-    sums: tuple[Sequence[int], Sequence[int]]
-    verdicts: tuple[str, str]
-    direction: Direction
-    shifts: Sequence[OutcomeChange]
-    listed: _ListedChange | None
 
 
 class Direction(StrEnum):
@@ -159,10 +144,57 @@ class CaseChange(NamedTuple):
 _ListedChange: TypeAlias = tuple[
     float, float, str | None, str | None, tuple[FieldChange, ...], Mapping[str, int]
 ]
-
+"""The fields of a `CaseChange` besides its id."""
 
 _field_change = lru_cache(maxsize=4_096)(FieldChange)
 """Many cases have the same changes, which share their memory."""
+
+
+class _Change(NamedTuple):
+    """What changed between the two sides of a case, besides the scores of evaluators.
+
+    `fewer` says how many mistakes fewer there are in each attribute in which their number changed,
+    and `listed` how such a case is listed, if it is.
+    """
+
+    sums: tuple[Sequence[int], Sequence[int]]
+    verdicts: tuple[str, str]
+    direction: Direction
+    fields: Sequence[FieldChange]
+    fewer: Mapping[str, int]
+    listed: _ListedChange | None
+
+
+class _CellChange(NamedTuple):
+    """Two different outcomes of a field.
+
+    `field` is `None` if they differ only in which side is empty. `fixed` is 1 if a mistake was
+    fixed, -1 if the field became a mistake, and otherwise 0.
+    """
+
+    path: str
+    field: FieldChange | None
+    fixed: int
+
+
+class _CellChanges(dict[tuple[int, int], "_CellChange | None"]):
+    """The changes by both cells, each computed once; `None` for cells of different attributes."""
+
+    def __init__(self, table: AttributeTable) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, cells: tuple[int, int]) -> _CellChange | None:
+        one, other = cells
+        change: _CellChange | None = None
+        if one >> CELL_BITS == other >> CELL_BITS:
+            path, facts = self.table.path(one >> CELL_BITS), (one & FACT_MASK, other & FACT_MASK)
+            before, after = (_LABELS[fact] for fact in facts)
+            was_wrong, is_wrong = (_IS_MISTAKE[fact] for fact in facts)
+            field = None if before == after else _field_change(path, before, after)
+            change = _CellChange(path, field, was_wrong - is_wrong)
+        self[cells] = change
+        return change
 
 
 @dataclass(slots=True)
@@ -194,6 +226,7 @@ class PairedCases:
     _known: dict[tuple[int, int], tuple[tuple[CaseStats, CaseStats], _Change]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _cells: _CellChanges | None = field(default=None, repr=False, compare=False)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -209,8 +242,8 @@ class PairedCases:
         self.before[group].add(before.block, old)
         self.after[group].add(after.block, new)
         self.verdicts[change.verdicts] += 1
-        for shift in change.shifts:
-            self.shifts[shift] += 1
+        for each in change.fields:
+            self.shifts[each[1:]] += 1
         if not self.comparable:
             return
         direction = change.direction
@@ -220,7 +253,7 @@ class PairedCases:
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
         if change.listed is not None:
-            for path, number in change.listed[-1].items():
+            for path, number in change.fewer.items():
                 self.attributes.setdefault(path, [0, 0])[number < 0] += 1
             self.changes[direction].append(CaseChange(case_id, *change.listed))
 
@@ -232,8 +265,11 @@ class PairedCases:
 
     def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
         """Return what changed; cases of saved runs that share statistics have the same cells."""
+        cells = self._cells
+        if cells is None or cells.table is not before.table:
+            cells = self._cells = _CellChanges(before.table)
         if before.block.items or after.block.items:  # they may have other items, and rarely repeat
-            return _change(before, after)
+            return _change(before, after, cells)
         # The statistics are kept, so that nothing else has the same identity.
         sides = before.stats, after.stats
         key = id(sides[0]), id(sides[1])
@@ -241,12 +277,13 @@ class PairedCases:
         if known is None:
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
-            known = self._known[key] = sides, _change(before, after)
+            known = self._known[key] = sides, _change(before, after, cells)
         return known[1]
 
     def settle(self) -> None:
         """Release the memory that only further cases would need."""
         self._known.clear()
+        self._cells = None
         for row in (*self.before, *self.after):
             row.settle()
 
@@ -280,37 +317,36 @@ def direction_of(before: CaseStats, after: CaseStats) -> Direction:
     return Direction.IMPROVED if gain > 0 else Direction.WORSE if gain < 0 else Direction.UNCHANGED
 
 
-def _change(before: CaseInRun, after: CaseInRun) -> _Change:
+def _change(before: CaseInRun, after: CaseInRun, cells: _CellChanges) -> _Change:
     old, new = before.stats, after.stats
     direction = direction_of(old, new)
     fields: list[FieldChange] = []
     fewer: dict[str, int] = {}
     if before.block.cells != after.block.cells or before.table is not after.table:
-        differing = _differing_cells(before, after)
+        differing = _differing_cells(before, after, cells)
         if differing is None:
             fields = _outcome_changes(before, after)
             fewer = counted = _mistakes(before)
             counted.subtract(_mistakes(after))
         else:
-            fields = _field_changes(before, differing)
-            for _, one, other in differing:
-                fixed = _IS_MISTAKE[one & FACT_MASK] - _IS_MISTAKE[other & FACT_MASK]
-                path = before.table.path(one >> CELL_BITS)
+            fields = _field_changes(before, after, differing, cells)
+            for path, _, fixed in differing:
                 fewer[path] = fewer.get(path, 0) + fixed
         if len(fields) > 1:
             sign = -1 if direction is Direction.WORSE else 1
             fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
     listed: _ListedChange | None = None
+    fewer = {path: number for path, number in fewer.items() if number and fields}
     is_changed = fields or direction is not Direction.UNCHANGED
     if is_changed and old.score is not None and new.score is not None:
-        changed = {path: number for path, number in fewer.items() if number and fields}
-        listed = old.score, new.score, old.verdict, new.verdict, tuple(fields), changed
+        listed = old.score, new.score, old.verdict, new.verdict, tuple(fields), fewer
     return _Change(
-        sums=(case_sums(old), case_sums(new)),
-        verdicts=(str(old.verdict or "error"), str(new.verdict or "error")),
-        direction=direction,
-        shifts=[(each.before, each.after) for each in fields],
-        listed=listed,
+        (case_sums(old), case_sums(new)),
+        (str(old.verdict or "error"), str(new.verdict or "error")),
+        direction,
+        fields,
+        fewer,
+        listed,
     )
 
 
@@ -346,34 +382,35 @@ def _scramble(number: int) -> int:
     return mixed ^ mixed >> 31
 
 
-def _differing_cells(before: CaseInRun, after: CaseInRun) -> list[tuple[int, int, int]] | None:
-    """Return the positions and both cells of fields that differ.
+def _differing_cells(
+    before: CaseInRun, after: CaseInRun, cells: _CellChanges
+) -> list[_CellChange] | None:
+    """Return the changes of the fields that differ.
 
     `None` if the sides do not have the same fields in the same order, as in most cases.
     """
     old, new = before.block, after.block
     if before.table is not after.table or len(old.cells) != len(new.cells):
         return None
-    found = [
-        (place, one, other)
-        for place, (one, other) in enumerate(zip(old.cells, new.cells, strict=True))
-        if one != other
-    ]
-    same = all(one ^ other <= FACT_MASK for _, one, other in found) and old.items == new.items
-    return found if same else None
+    pairs = zip(old.cells, new.cells, strict=True)
+    found = [cells[pair] for pair in pairs if pair[0] != pair[1]]
+    return None if None in found or old.items != new.items else cast("list[_CellChange]", found)
 
 
-def _field_changes(side: CaseInRun, differing: list[tuple[int, int, int]]) -> list[FieldChange]:
+def _field_changes(
+    before: CaseInRun, after: CaseInRun, differing: Sequence[_CellChange], cells: _CellChanges
+) -> list[FieldChange]:
     """Return the fields whose outcomes changed; others differ only in which side is empty."""
-    changed = [each for each in differing if each[1] >> _OUTCOME_SHIFT != each[2] >> _OUTCOME_SHIFT]
-    if side.block.items and changed:
-        concrete = [each.path for each in side.block.records(side.table)]
-        paths = [concrete[place] for place, _, _ in changed]
-    else:  # without list items, attributes are paths
-        paths = [side.table.path(one >> CELL_BITS) for _, one, _ in changed]
+    changed = [each.field for each in differing if each.field is not None]
+    if not (before.block.items and changed):
+        return changed  # without list items, attributes are paths
+    paths = (each.path for each in before.block.records(before.table))
+    fields = zip(paths, before.block.cells, after.block.cells, strict=True)
+    found = [(path, cells[one, other]) for path, one, other in fields if one != other]
     return [
-        _field_change(path, _LABELS[one & FACT_MASK], _LABELS[other & FACT_MASK])
-        for path, (_, one, other) in zip(paths, changed, strict=True)
+        each.field._replace(path=path)
+        for path, each in found
+        if each is not None and each.field is not None
     ]
 
 

@@ -16,7 +16,7 @@ from fieldmark.values.paths import ROOT, resolve
 __all__ = ["CaseMistakes", "Mistake", "MistakePlace", "MistakeReader"]
 
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
-_MAX_KNOWN: Final = 4_096
+_MAX_KNOWN: Final = 8_192
 
 
 class Mistake(NamedTuple):

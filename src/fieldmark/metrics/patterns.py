@@ -477,8 +477,9 @@ def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
     digits = _significant_digits(expected)
     if not digits or digits != _significant_digits(candidate):
         return None  # much faster than reading most wrong numbers
-    ours, theirs = _TextForms(expected).amount, _TextForms(candidate).amount
-    if not (ours and theirs):
+    if not (ours := _TextForms(expected).amount):
+        return None
+    if not (theirs := _TextForms(candidate).amount):
         return None
     ratio = theirs / ours
     return ratio.normalize() if ratio in _POWERS or (ratio and 1 / ratio in _POWERS) else None

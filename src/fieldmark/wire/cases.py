@@ -51,6 +51,8 @@ _CACHED_RECORDS: Final = 8192
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
 _SCORE: Final = b',"score":'
+_CELLS: Final = b',"cells":'
+"""The key of a record after its statistics."""
 _EXPECTED: Final = b',"expected":'
 _CANDIDATE: Final = b',"candidate":'
 _ROW_END: Final = b"}\n"
@@ -280,12 +282,15 @@ def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:
     return str(start["case_id"]), None if segment is None else segment[0], record, end
 
 
-def record_to_row(record: bytes, case_id: str) -> JsonObject:
-    """Parse a record as a row without documents, or raise `ValueError`."""
+def record_to_row(record: bytes, case_id: str | None = None) -> JsonObject:
+    """Parse a record as a row without documents, or raise `ValueError`.
+
+    Without an id, it may be the rest of a record.
+    """
     row = read_json(b"{%b}" % record[1:])
     if not isinstance(row, dict) or not _STARTS.isdisjoint(row):
         raise ValueError("the keys of a row must be in order")
-    return {"case_id": case_id, **row}
+    return row if case_id is None else {"case_id": case_id, **row}
 
 
 class CaseDecoder:
@@ -299,7 +304,7 @@ class CaseDecoder:
     each of the shared results, which have no id and no documents.
     """
 
-    __slots__ = ("_attributes", "_convention", "_known", "_parse", "_prepare")
+    __slots__ = ("_attributes", "_convention", "_known", "_parse", "_prepare", "_statistics")
 
     def __init__(
         self,
@@ -312,6 +317,7 @@ class CaseDecoder:
         self._attributes = attributes
         self._convention = convention
         self._known: dict[bytes, CaseResult] = {}
+        self._statistics: dict[bytes, tuple[JsonObject, CaseStats]] = {}
         self._parse = not (unparsed and COMPILED)
         self._prepare = prepare
 
@@ -344,8 +350,19 @@ class CaseDecoder:
 
     def _record(self, record: bytes) -> CaseResult:
         """Decode a record as the row of a case without id and documents."""
-        row = record_to_row(record, "")
-        found = case_from_json(row, self._attributes, self._convention)
+        head, key, tail = record.partition(_CELLS)
+        known = self._statistics.get(head)
+        if known is None:
+            if len(self._statistics) >= _CACHED:
+                self._statistics.clear()
+            row = record_to_row(head, "")
+            known = self._statistics[head] = row, _stats(row, self._convention)
+        row, stats = known
+        outcomes = record_to_row(key + tail)
+        if not row.keys().isdisjoint(outcomes):
+            raise ValueError("the keys of a row must be in order")
+        own = CaseStats(*stats)  # other cells may have the same statistics
+        found = case_from_json({**row, **outcomes}, self._attributes, self._convention, own)
         if self._prepare is not None:
             found = self._prepare(found)
         if len(record) <= _CACHED_BYTES:
@@ -372,9 +389,15 @@ class CaseDecoder:
 
 
 def case_from_json(
-    row: JsonObject, attributes: StoredAttributes, convention: Convention
+    row: JsonObject,
+    attributes: StoredAttributes,
+    convention: Convention,
+    stats: CaseStats | None = None,
 ) -> CaseResult:
-    """Parse a row; an invalid one raises ValueError, KeyError, TypeError or IndexError."""
+    """Parse a row; an invalid one raises ValueError, KeyError, TypeError or IndexError.
+
+    `stats` are its statistics, if they are known.
+    """
     evaluators = row.get("evaluator_results")
     results: tuple[EvaluatorResult, ...] = ()
     overall = None
@@ -386,7 +409,7 @@ def case_from_json(
     return CaseResult(
         case_of_row(row),
         outcomes,
-        _stats(row, convention),
+        _stats(row, convention) if stats is None else stats,
         attributes.table,
         convention,
         results,
