@@ -79,6 +79,8 @@ CANDIDATE = b"""{"id": "x", "a": "2", "n": {"b": 1.5}, "d": "2024-01-02", "e": t
 STARVED = [each.replace(b"\n", b"") for each in (EXPECTED, CANDIDATE)]
 """Two documents that are compared without orjson, which crashes if it gets no memory."""
 
+ROW = b'{"case_id":"x","score":1.0,"expected":%b,"candidate":%b}\n'
+
 
 def starved(rules: object) -> int:
     """Fail each of the first allocations in each function; return the number of failures."""
@@ -111,6 +113,8 @@ def starved(rules: object) -> int:
         lambda: kernel.count(list(range(1000))),
         lambda: kernel.sum_cells([300, 300, 301, 400] * 20, 15, *facts),
         lambda: kernel.row("x", b',"a":1', *outcomes, {"rows[]": 7}, *canonical),
+        lambda: kernel.divide_row(ROW % tuple(STARVED), None),
+        lambda: pair[0].resolve("rows[1].name", ("rows", 1, "name"), (0, 4, 8), None),
     )
     failures = 0
     for call in calls:
@@ -146,6 +150,21 @@ def large(chance: Random, **same: str) -> tuple:
     return tuple(read(each)[0] for each in sides)
 
 
+def divide(chance: Random, document: bytes) -> None:
+    """Divide broken rows with a document, and look up values in it."""
+    from fieldmark.model.kernel import kernel
+    from line_files import mutated
+
+    row = ROW % (document, document)
+    divided = kernel.divide_row(guarded(row), None)
+    for end in range(0, len(row), 31):
+        kernel.divide_row(guarded(row[:end]), None)
+        kernel.divide_row(guarded(mutated(chance, row)), None)
+    if divided is not None:
+        for place in (0, 3, 10**6, 10**30):
+            divided[2][0].resolve("rows[1].name", ("rows", place, "name"), (0, 4, 8), None)
+
+
 def main(times: int, seed: int) -> None:
     """Process the given number of pairs of files."""
     from line_files import mutated, two_sides
@@ -159,6 +178,7 @@ def main(times: int, seed: int) -> None:
         read(broken)
         for end in range(0, len(broken), 97):
             read(broken[:end], "id", chance.choice((None, "expected")))
+        divide(chance, blocks[0].partition(b"\n")[0])
         pairs = list(zip(*map(read, blocks), strict=False))
         if time < len(all_rules):
             pairs += [large(chance), large(chance, kind="metal")]

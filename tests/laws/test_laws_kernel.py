@@ -30,15 +30,17 @@ from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model._kernel import Document
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.kernel import kernel
+from fieldmark.model.json import MISSING
+from fieldmark.model.kernel import kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, Reason
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.plan.kernel_walk import KernelWalk
+from fieldmark.values.paths import parse_path, resolve, resolve_unparsed
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseEncoder
+from fieldmark.wire.cases import CaseEncoder, divide_row
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides
@@ -447,6 +449,109 @@ def test_other_rows_are_left_to_python(items, numbers, candidate):
     documents = kernel.document(b'{"a":1}'), kernel.document(candidate)
     assert kernel.row("1", b"", {}, items, numbers, *documents) is None
     assert kernel.row("1", b"", {}, items, numbers, documents[0], {"a": 1}) is None
+
+
+ROW = b'{"case_id":"1","score":1.0,"cells":[15],"expected":{"a":{"candidate":1}},"candidate":{"x":2}}\n'
+
+
+def same_division(line):
+    """Check that a row is divided as by Python, or left to it; return whether it was divided."""
+    divided = kernel.divide_row(line, MISSING)
+    if divided is None:
+        return False
+    case_id, record, documents = divided
+    *parts, end = divide_row(line)
+    assert parts == [case_id, None, record]
+    rest = parse_bytes(b"{" + line[end + 1 : -1], JsonDialect())
+    found = {
+        key: each.value()
+        for key, each in zip(("expected", "candidate"), documents, strict=True)
+        if each is not MISSING
+    }
+    assert exact(found) == exact(rest)
+    return True
+
+
+@given(st.integers(0, 2**64))
+def test_rows_are_divided_as_without_the_kernel(seed):
+    chance = Random(seed)
+    assert same_division(ROW)
+    for _ in range(40):
+        same_division(mutated(chance, ROW))
+        same_division(ROW[: chance.randrange(len(ROW))])
+
+
+@pytest.mark.parametrize(
+    ("line", "candidate"),
+    [
+        pytest.param(ROW, {"x": 2}, id="both-documents"),
+        pytest.param(ROW.replace(b',"candidate":{"x":2}', b""), MISSING, id="no-candidate"),
+        pytest.param(ROW.replace(b'"1"', b'""'), {"x": 2}, id="empty-id"),
+    ],
+)
+def test_rows_of_common_cases_are_divided_by_the_kernel(line, candidate):
+    assert same_division(line)
+    _, _, (expected, found) = kernel.divide_row(line, MISSING)
+    assert expected.value() == {"a": {"candidate": 1}}
+    assert parsed(found) == candidate
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(ROW.replace(b',"score"', b',"segment":[0,1],"score"'), id="segment"),
+        pytest.param(ROW.replace(b'"1"', '"é"'.encode()), id="id-beyond-ascii"),
+        pytest.param(ROW.replace(b'"1"', b'"\\n"'), id="id-with-an-escape"),
+        pytest.param(ROW.partition(b',"expected"')[0] + b"}\n", id="no-documents"),
+        pytest.param(ROW.replace(b'{"x":2}', b"[1]"), id="list"),
+        pytest.param(ROW.replace(b'{"x":2}', b'{"x":2,"x":3}'), id="duplicate-key"),
+        pytest.param(ROW.replace(b'{"x":2}', b'{"x":2},"tags":[]'), id="further-key"),
+        pytest.param(ROW + b" ", id="further-text"),
+        pytest.param(ROW[:-1], id="no-line-feed"),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_other_rows_are_not_divided_by_the_kernel(line):
+    assert kernel.divide_row(line, MISSING) is None
+
+
+_KEYS = ["a", "b", "0", "b.c", "a.b", "a.b.c", "é", "$", "[0]", "*"]
+nested = st.recursive(
+    st.sampled_from([None, True, 1, 2.5, "x", "é\n"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+PATHS = [
+    *_KEYS, "a.b.c.b", "a[0]", "a[0].b", "a[2][1].b.c", "a.0", 'a["b.c"]', "a[*].b", "a[].b", "**",
+    "a..b", "a]", "a[0", "", "b.é.a", "é.a", "a[99]", "a[99999999999999999]", "[1].a",
+]  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(_KEYS), nested, max_size=5), st.sampled_from(PATHS))
+def test_values_are_found_as_in_parsed_documents(document, path):
+    found = resolve_unparsed(kernel.document(orjson.dumps(document)), path)
+    assert exact(found) == exact(resolve(document, path))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("a", {"b": [{"c": "é"}, 7], "d.e": 1}),
+        ("a.b[0].c", "é"),
+        ("a.b[1]", 7),
+        ("a.d.e", 1),
+        ("a.b[2]", MISSING),
+        ("a.b.c", MISSING),
+        ("a.b[0].c.d", MISSING),
+        ("a.x", MISSING),
+    ],
+)
+def test_values_at_common_paths_are_found_by_the_kernel(path, value):
+    document = kernel.document('{"z":0,"a":{"b":[{"c":"é"},7],"d.e":1}}'.encode())
+    steps = parse_path(path)
+    assert document.resolve(steps.text, steps.segments, steps.starts, MISSING) == value
 
 
 # --- strict JSON ----------------------------------------------------------------------------------

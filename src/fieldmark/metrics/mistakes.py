@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.metrics.taxonomy import MISTAKES
-from fieldmark.model.case import Case
+from fieldmark.model.case import Case, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.kernel import parsed
+from fieldmark.model.kernel import parsed, unparsed
 from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
-from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.paths import ROOT, resolve, resolve_unparsed
+
+if TYPE_CHECKING:
+    from fieldmark.model._kernel import Document
 
 __all__ = ["CaseMistakes", "Mistake", "MistakePlace", "MistakeReader"]
 
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _MAX_KNOWN: Final = 8_192
+_FEW_VALUES: Final = 16
+"""The number of mistakes whose values are read faster from unparsed documents."""
 
 
 class Mistake(NamedTuple):
@@ -43,7 +48,7 @@ class MistakePlace(NamedTuple):
 class CaseMistakes:
     """The mistakes of one case; its documents are parsed when they are needed."""
 
-    __slots__ = ("_documents", "_has_values", "_mistakes", "case", "outcomes", "places", "table")
+    __slots__ = ("_documents", "_mistakes", "_parsed", "case", "outcomes", "places", "table")
 
     def __init__(
         self,
@@ -58,28 +63,31 @@ class CaseMistakes:
         self.outcomes = outcomes
         self.table = table
         self.case = case
-        self._has_values = has_values
-        self._documents: tuple[JsonValue | Missing, JsonValue | Missing] | None = None
+        self._documents: UnparsedDocuments | None = None
+        if has_values:
+            self._documents = case.unparsed or (case.expected, case.candidate)
+        self._parsed: tuple[JsonValue | Missing, JsonValue | Missing] | None = None
         self._mistakes: list[Mistake] | None = None
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether both documents exist and were saved."""
+        return self._documents is not None and self._documents[1] is not MISSING
 
     @property
     def documents(self) -> tuple[JsonValue | Missing, JsonValue | Missing]:
         """The ground truth and the prediction; `MISSING` if they were not saved."""
-        if self._documents is None:
-            self._documents = MISSING, MISSING
-            if self._has_values:
-                expected, candidate = self.case.unparsed or (
-                    self.case.expected,
-                    self.case.candidate,
-                )
-                self._documents = parsed(expected), parsed(candidate)
-        return self._documents
+        if self._parsed is None:
+            expected, candidate = self._documents or (MISSING, MISSING)
+            self._parsed = parsed(expected), parsed(candidate)
+        return self._parsed
 
     @property
     def mistakes(self) -> list[Mistake]:
         """The mistakes with their values."""
         if self._mistakes is None:
-            truth, answer = self.documents
+            many = self._parsed is not None or len(self.places) > _FEW_VALUES
+            truth, answer = (None if many else self._documents) or self.documents
             self._mistakes = [
                 Mistake(
                     record,
@@ -121,10 +129,16 @@ class MistakeReader:
         return CaseMistakes(known[1], outcomes, table, case, has_values=has_values)
 
 
-def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
-    if document is MISSING or presence is Presence.ABSENT:
+def _value(
+    document: JsonValue | Missing | Document, path: str, presence: Presence
+) -> JsonValue | Missing:
+    if presence is Presence.ABSENT or document is MISSING:
         return MISSING
-    return document if path == ROOT else resolve(document, path)
+    line = unparsed(document)
+    if line is not None:
+        return resolve_unparsed(line, path)
+    whole = cast("JsonValue", document)
+    return whole if path == ROOT else resolve(whole, path)
 
 
 def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[MistakePlace]:

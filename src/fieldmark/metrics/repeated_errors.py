@@ -22,7 +22,7 @@ from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
-from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import leaves, resolve
 from fieldmark.values.text import plural
@@ -227,8 +227,7 @@ def _find(read: CaseMistakes, found: _Found) -> None:
         return
     if not any(lone or record.candidate_presence is _VALUE for record, _, lone in places):
         return  # fields are missing, and nothing else is wrong
-    truth, answer = read.documents
-    if truth is MISSING or answer is MISSING:
+    if not read.has_documents:
         return
     pairs: list[_Pair] = []
     for record, attribute, lone, expected, candidate in islice(read.mistakes, _MAX_MISTAKES):
@@ -237,7 +236,7 @@ def _find(read: CaseMistakes, found: _Found) -> None:
             other = candidate if record.candidate_presence is _VALUE else MISSING
             pairs.append((attribute, record.path, one, other))
     if len(pairs) < len(places):
-        pairs += _leftovers(read.outcomes, truth, answer, found.compared)
+        pairs += _leftovers(read, found.compared)
     for attribute, _, expected, candidate in pairs:
         if expected is MISSING or candidate is MISSING:
             continue
@@ -296,20 +295,19 @@ def _object_of(path: str) -> str:
     return path[:end]
 
 
-def _leftovers(
-    block: Outcomes, truth: JsonValue, answer: JsonValue, compared: Counter[str]
-) -> Iterator[_Pair]:
+def _leftovers(read: CaseMistakes, compared: Counter[str]) -> Iterator[_Pair]:
     """Yield the different values of items without a counterpart and their nearest items.
 
     All values on both sides are counted in `compared`.
     """
     missing: dict[str, dict[int, JsonValue]] = {}
     extra: dict[str, dict[int, JsonValue]] = {}
-    for _, attribute, one, two, _ in block.items:
+    truth, answer = read.documents
+    for _, attribute, one, two, _ in read.outcomes.items:
         if attribute.count("[]") > 1 or (one is None) == (two is None):
             continue
         document, place = (truth, one) if two is None else (answer, two)
-        if isinstance(place, int):
+        if isinstance(place, int) and not isinstance(document, Missing):
             value = resolve(document, f"{attribute[:-2]}[{place}]")
             if not isinstance(value, Missing):
                 (missing if two is None else extra).setdefault(attribute, {})[place] = value

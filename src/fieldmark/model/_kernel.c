@@ -14,7 +14,7 @@
    8. Similarity   `all_leaves`, `drop_unshared` and `edges_of_few`
    9. Lists        `Walk._compare_lists`
    10. Counting    `count_cells` and `_sum_cells`
-   11. Rows        `CaseEncoder` for common cases
+   11. Rows        `CaseEncoder` and `CaseDecoder` for common cases
    12. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
@@ -847,6 +847,16 @@ read_value(Reader *reader, Py_ssize_t depth, uint64_t path)
     }
 }
 
+/* Read a value as a new tape. */
+static int
+read_root(Reader *reader)
+{
+    reader->number = 0;
+    reader->last_known = 0;
+    reader->paths = reader->deviations = reader->long_reals = 0;
+    return read_value(reader, reader->limits.depth, 0);
+}
+
 /* Read a whole line as one value (`parse_bytes`, `check_paths`). */
 static int
 read_line(Reader *reader, const Byte *begin, const Byte *end)
@@ -855,13 +865,10 @@ read_line(Reader *reader, const Byte *begin, const Byte *end)
     int done;
     reader->begin = reader->at = begin;
     reader->end = end;
-    reader->number = 0;
-    reader->last_known = 0;
-    reader->paths = reader->deviations = reader->long_reals = 0;
     if (end - begin > reader->limits.line_bytes || end - begin > LONGEST_LINE) {
         return TO_PYTHON;
     }
-    done = read_value(reader, reader->limits.depth, 0);
+    done = read_root(reader);
     if (done != DONE) {
         return done;
     }
@@ -1050,7 +1057,94 @@ document_canonical(Document *document, void *unused)
     return bytes;
 }
 
+/* Find the member of an object with an ASCII key; NULL if there is none. */
+static const Token *
+find_by_key(const Document *document, const Token *object, const char *key, size_t length)
+{
+    const Token *member = object + 1;
+    for (uint32_t i = 0; i < object->is.count; i++) {
+        if (member->key_length == length
+            && memcmp(BYTES(document) + member->key, key, length) == 0) {
+            return member;
+        }
+        member = &document->tokens[member->next];
+    }
+    return NULL;
+}
+
+/* Take one step of a path; NULL if it leads nowhere. */
+static const Token *
+take_step(const Document *document, const Token *value, PyObject *step)
+{
+    if (value->type == IS_OBJECT && PyUnicode_Check(step)) {
+        return find_by_key(document, value, (const char *)PyUnicode_1BYTE_DATA(step),
+                           (size_t)PyUnicode_GET_LENGTH(step));
+    }
+    if (value->type == IS_LIST && PyLong_Check(step)) {
+        const Token *item = value + 1;
+        long long place = PyLong_AsLongLong(step);
+        if (place < 0 || place >= value->is.count) {
+            PyErr_Clear(); /* too large for any list */
+            return NULL;
+        }
+        while (place-- > 0) {
+            item = &document->tokens[item->next];
+        }
+        return item;
+    }
+    return NULL;
+}
+
+PyDoc_STRVAR(document_resolve_doc,
+             "resolve(text, segments, starts, missing) -> the value at a path, or `missing`\n\n"
+             "The arguments are those of a `Path`. Some paths give NotImplemented: they are left\n"
+             "to Python.");
+
+/* Find the value at a path (`resolve`). */
+static PyObject *
+document_resolve(Document *document, PyObject *const *args, Py_ssize_t number)
+{
+    const Token *value = &document->tokens[0];
+    PyObject *text, *steps, *starts;
+    if (number != 4 || !PyUnicode_Check(args[0]) || !PyTuple_Check(args[1])
+        || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "expected a text, its steps, their starts and a default");
+        return NULL;
+    }
+    text = args[0];
+    steps = args[1];
+    starts = args[2];
+    if (!PyUnicode_IS_ASCII(text)) {
+        Py_RETURN_NOTIMPLEMENTED; /* starts are not places of bytes */
+    }
+    for (Py_ssize_t i = 0; value != NULL && i < PyTuple_GET_SIZE(steps); i++) {
+        PyObject *step = PyTuple_GET_ITEM(steps, i);
+        Py_ssize_t start = PyLong_AsSsize_t(PyTuple_GET_ITEM(starts, i));
+        int is_key = PyUnicode_Check(step) && PyUnicode_IS_ASCII(step);
+        if (start < 0 || start > PyUnicode_GET_LENGTH(text)) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "a step must start in the text");
+            }
+            return NULL;
+        }
+        if (!is_key && (value->type == IS_OBJECT || !PyLong_Check(step))) {
+            Py_RETURN_NOTIMPLEMENTED; /* a wildcard, or an index as a key */
+        }
+        if (value->type == IS_OBJECT) {
+            const char *rest = (const char *)PyUnicode_1BYTE_DATA(text) + start;
+            size_t length = (size_t)(PyUnicode_GET_LENGTH(text) - start);
+            const Token *found = find_by_key(document, value, rest, length);
+            if (found != NULL) {
+                return value_of(document, found);
+            }
+        }
+        value = take_step(document, value, step);
+    }
+    return value == NULL ? Py_NewRef(args[3]) : value_of(document, value);
+}
+
 static PyMethodDef document_methods[] = {
+    {"resolve", (PyCFunction)(void (*)(void))document_resolve, METH_FASTCALL, document_resolve_doc},
     {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -5018,6 +5112,102 @@ row(PyObject *module, PyObject *args)
     return line;
 }
 
+/* Skip a text; 0 if the line continues with another one. */
+static int
+skip_text(Reader *reader, const char *text, size_t length)
+{
+    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, text, length) != 0) {
+        return 0;
+    }
+    reader->at += length;
+    return 1;
+}
+
+#define SKIP(reader, text) skip_text(reader, "" text, sizeof(text) - 1)
+
+/* Skip what is before the ground truth of a row; 0 if it has none. */
+static int
+skip_record(Reader *reader)
+{
+    static const char key[] = ",\"expected\":";
+    const size_t before = 3, length = sizeof key - 1; /* few letters of a record are an x */
+    const Byte *at = reader->at + before;
+    while (at < reader->end && (at = memchr(at, 'x', (size_t)(reader->end - at))) != NULL) {
+        if ((size_t)(reader->end - at) >= length - before
+            && memcmp(at - before, key, length) == 0) {
+            reader->at = at - before;
+            return 1;
+        }
+        at++;
+    }
+    return 0;
+}
+
+/* Read the next document of a row; NULL without an error if it is left to Python. */
+static PyObject *
+read_stored(Reader *reader)
+{
+    int done = read_root(reader);
+    if (done != DONE || reader->tokens[0].type != IS_OBJECT) {
+        return NULL;
+    }
+    return (PyObject *)make_document(reader, 0, 0, NULL);
+}
+
+PyDoc_STRVAR(
+    divide_row_doc,
+    "divide_row(line, missing)\n"
+    "-> (case_id, record, (expected, candidate)), or None if it is left to `divide_row`\n\n"
+    "Divide a line of results.jsonl; `missing` stands for a candidate that it does not\n"
+    "have.");
+
+/* Divide a line that starts no segment (`divide_row`), and read its documents. */
+static PyObject *
+divide_row(PyObject *module, PyObject *const *args, Py_ssize_t number)
+{
+    Reader reader = {.limits = {200, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
+    const char *id, *record;
+    Py_ssize_t id_length, record_length;
+    PyObject *expected = NULL, *candidate = NULL, *parts = NULL;
+    (void)module;
+    if (number != 2 || !PyBytes_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected bytes and a default");
+        return NULL;
+    }
+    reader.begin = reader.at = (const Byte *)PyBytes_AS_STRING(args[0]);
+    reader.end = reader.begin + PyBytes_GET_SIZE(args[0]);
+    if (reader.end - reader.begin > LONGEST_LINE || !SKIP(&reader, "{\"case_id\":\"")) {
+        Py_RETURN_NONE;
+    }
+    id = (const char *)reader.at;
+    while (reader.at < reader.end && *reader.at >= ' ' && *reader.at <= '~' && *reader.at != '"'
+           && *reader.at != '\\') {
+        reader.at++;
+    }
+    id_length = (const char *)reader.at - id;
+    record = (const char *)reader.at + 1;
+    if (!SKIP(&reader, "\",\"score\":") || !skip_record(&reader)) {
+        Py_RETURN_NONE;
+    }
+    record_length = (const char *)reader.at - record;
+    reader.at += sizeof(",\"expected\":") - 1;
+    expected = read_stored(&reader);
+    if (expected != NULL) {
+        int has_candidate = SKIP(&reader, ",\"candidate\":");
+        candidate = has_candidate ? read_stored(&reader) : Py_NewRef(args[1]);
+    }
+    if (candidate != NULL && SKIP(&reader, "}\n") && reader.at == reader.end) {
+        parts =
+            Py_BuildValue("s#y#(OO)", id, id_length, record, record_length, expected, candidate);
+    } else if (!PyErr_Occurred()) {
+        parts = Py_NewRef(Py_None);
+    }
+    Py_XDECREF(expected);
+    Py_XDECREF(candidate);
+    free_reader(&reader);
+    return parts;
+}
+
 /* ---- 12. The module ---- */
 
 static void
@@ -5222,6 +5412,7 @@ static PyMethodDef functions[] = {
     {"count", count, METH_O, count_doc},
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
     {"row", row, METH_VARARGS, row_doc},
+    {"divide_row", (PyCFunction)(void (*)(void))divide_row, METH_FASTCALL, divide_row_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,6 +12,9 @@ class Document:
     @property
     def canonical(self) -> bytes | None: ...
     def value(self) -> JsonObject: ...
+    def resolve(
+        self, text: str, segments: tuple[object, ...], starts: tuple[int, ...], missing: Missing, /
+    ) -> JsonValue | Missing: ...
 
 @final
 class Walker:
@@ -70,3 +73,6 @@ def row(
     candidate: JsonValue | Missing | Document,
     /,
 ) -> bytes | None: ...
+def divide_row(
+    line: bytes, missing: Missing, /
+) -> tuple[str, bytes, tuple[Document, Document | Missing]] | None: ...

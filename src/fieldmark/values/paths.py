@@ -14,11 +14,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Kind, Missing
 from fieldmark.values.text import shorten
+
+if TYPE_CHECKING:
+    from fieldmark.model._kernel import Document
 
 __all__ = [
     "ANY_DEPTH",
@@ -43,6 +46,7 @@ __all__ = [
     "parse_path",
     "path_key",
     "resolve",
+    "resolve_unparsed",
     "without",
 ]
 
@@ -212,6 +216,16 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
         else:
             return MISSING
     return value
+
+
+def resolve_unparsed(document: Document, path: str) -> JsonValue | Missing:
+    """Return the same as `resolve` for an unparsed document, which stays unparsed if possible."""
+    parsed = _parsed(path)
+    if parsed is not None:
+        found = document.resolve(parsed.text, parsed.segments, parsed.starts, MISSING)
+        if found is not NotImplemented:
+            return found
+    return resolve(document.value(), path)
 
 
 def has_path(document: JsonValue, path: Path) -> bool:

@@ -304,7 +304,7 @@ class CaseDecoder:
     each of the shared results, which have no id and no documents.
     """
 
-    __slots__ = ("_attributes", "_convention", "_known", "_parse", "_prepare", "_statistics")
+    __slots__ = ("_attributes", "_convention", "_known", "_prepare", "_statistics", "_unparsed")
 
     def __init__(
         self,
@@ -318,35 +318,38 @@ class CaseDecoder:
         self._convention = convention
         self._known: dict[bytes, CaseResult] = {}
         self._statistics: dict[bytes, tuple[JsonObject, CaseStats]] = {}
-        self._parse = not (unparsed and COMPILED)
         self._prepare = prepare
+        self._unparsed = unparsed and COMPILED
 
     def decode(self, line: bytes) -> tuple[int | None, CaseResult] | None:
         """Return a result, with the number of the segment that it starts, if it starts one.
 
         Any other line gives `None`: it must be parsed as a whole, and may be invalid.
         """
+        divided = kernel.divide_row(line, MISSING) if self._unparsed else None
+        try:
+            if divided is None:
+                return self._decode(line)
+            case_id, record, documents = divided
+            like = self._known.get(record) or self._record(record)
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+        case = Case(case_id, None, MISSING, *like.case[3:8], documents)
+        return None, _with_case(like, case, has_values=True)
+
+    def _decode(self, line: bytes) -> tuple[int | None, CaseResult] | None:
+        """Decode a line, and parse its documents; an invalid record or document is an error."""
         parts = divide_row(line)
         if parts is None:
             return None
         case_id, segment, record, end = parts
-        try:
-            like = self._known.get(record) or self._record(record)
-            case = self._case(like.case, case_id, line, end) if end >= 0 else None
-        except (KeyError, TypeError, ValueError, IndexError):
-            return None
-        return segment, CaseResult(
-            case or like.case._replace(id=case_id),
-            like.outcomes,
-            like.stats,
-            like.attributes,
-            like.convention,
-            like.evaluator_results,
-            like.overall,
-            end >= 0,
-            like.non_finite,
-            like.confidences,
-        )
+        like = self._known.get(record) or self._record(record)
+        if end < 0:
+            return segment, _with_case(like, like.case._replace(id=case_id), has_values=False)
+        truth, key, answer = line[end + len(_EXPECTED) : -len(_ROW_END)].partition(_CANDIDATE)
+        candidate = read_json(answer) if key else MISSING
+        case = Case(case_id, read_json(truth), candidate, *like.case[3:8])
+        return segment, _with_case(like, case, has_values=True)
 
     def _record(self, record: bytes) -> CaseResult:
         """Decode a record as the row of a case without id and documents."""
@@ -371,21 +374,21 @@ class CaseDecoder:
             self._known[record] = found
         return found
 
-    def _case(self, like: Case, case_id: str, line: bytes, end: int) -> Case:
-        """Return a case with its documents, which begin at the end of its record."""
-        second = line.find(_CANDIDATE, end)
-        if second < 0:
-            truth, answer = line[end + len(_EXPECTED) : -len(_ROW_END)], None
-        else:
-            truth = line[end + len(_EXPECTED) : second]
-            answer = line[second + len(_CANDIDATE) : -len(_ROW_END)]
-        if not self._parse:
-            expected = kernel.document(truth)
-            candidate = MISSING if answer is None else kernel.document(answer)
-            if expected is not None and candidate is not None:
-                return Case(case_id, None, MISSING, *like[3:8], (expected, candidate))
-        parsed = MISSING if answer is None else read_json(answer)
-        return Case(case_id, read_json(truth), parsed, *like[3:8])
+
+def _with_case(like: CaseResult, case: Case, *, has_values: bool) -> CaseResult:
+    """Return a result for another case with the same record."""
+    return CaseResult(
+        case,
+        like.outcomes,
+        like.stats,
+        like.attributes,
+        like.convention,
+        like.evaluator_results,
+        like.overall,
+        has_values,
+        like.non_finite,
+        like.confidences,
+    )
 
 
 def case_from_json(
