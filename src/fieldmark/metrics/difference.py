@@ -90,6 +90,8 @@ _IS_MISTAKE: Final = tuple(any(row) for row in ERROR_TABLE)
 _MAX_KNOWN: Final = 1 << 13
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
+_NO_VERDICT: Final = "error"
+_NONE_FEWER: Final[Mapping[str, int]] = MappingProxyType({})
 _Name = TypeVar("_Name")
 
 
@@ -133,18 +135,13 @@ class CaseChange(NamedTuple):
     verdict_before: str | None
     verdict_after: str | None
     fields: tuple[FieldChange, ...] = ()
-    attributes: Mapping[str, int] = MappingProxyType({})
+    attributes: Mapping[str, int] = _NONE_FEWER
 
     @property
     def gain(self) -> float:
         """The increase of the score."""
         return self.after - self.before
 
-
-_ListedChange: TypeAlias = tuple[
-    float, float, str | None, str | None, tuple[FieldChange, ...], Mapping[str, int]
-]
-"""The fields of a `CaseChange` besides its id."""
 
 _field_change = lru_cache(maxsize=4_096)(FieldChange)
 """Many cases have the same changes, which share their memory."""
@@ -153,16 +150,23 @@ _field_change = lru_cache(maxsize=4_096)(FieldChange)
 class _Change(NamedTuple):
     """What changed between the two sides of a case, besides the scores of evaluators.
 
-    `fewer` says how many mistakes fewer there are in each attribute in which their number changed,
-    and `listed` how such a case is listed, if it is.
+    `fewer` says how many mistakes fewer there are in each attribute in which their number changed.
     """
 
-    sums: tuple[Sequence[int], Sequence[int]]
-    verdicts: tuple[str, str]
+    before: CaseStats
+    after: CaseStats
+    sums_before: Sequence[int]
+    sums_after: Sequence[int]
     direction: Direction
-    fields: Sequence[FieldChange]
+    fields: tuple[FieldChange, ...]
     fewer: Mapping[str, int]
-    listed: _ListedChange | None
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether a case with this change is listed among those that changed."""
+        if self.direction is Direction.UNCHANGED:
+            return bool(self.fields)
+        return self.direction is not Direction.NOT_SCORED
 
 
 class _CellChange(NamedTuple):
@@ -223,9 +227,7 @@ class PairedCases:
     )
     attributes: dict[str, list[int]] = field(default_factory=dict)
     by_evaluator: dict[str, list[int]] = field(default_factory=dict)
-    _known: dict[tuple[int, int], tuple[tuple[CaseStats, CaseStats], _Change]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _known: dict[tuple[int, int], _Change] = field(default_factory=dict, repr=False, compare=False)
     _cells: _CellChanges | None = field(default=None, repr=False, compare=False)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
@@ -236,26 +238,28 @@ class PairedCases:
             self.after.append(CaseRow())
         self.cases += 1
         change = self._change(before, after)
-        old, new = change.sums
+        old, new, sums_before, sums_after, direction, fields, fewer = change
         if self.evaluators:
-            old, new = self._sums(before, old), self._sums(after, new)
-        self.before[group].add(before.block, old)
-        self.after[group].add(after.block, new)
-        self.verdicts[change.verdicts] += 1
-        for each in change.fields:
+            sums_before = self._sums(before, sums_before)
+            sums_after = self._sums(after, sums_after)
+        self.before[group].add(before.block, sums_before)
+        self.after[group].add(after.block, sums_after)
+        self.verdicts[old.verdict or _NO_VERDICT, new.verdict or _NO_VERDICT] += 1
+        for each in fields:
             self.shifts[each[1:]] += 1
         if not self.comparable:
             return
-        direction = change.direction
         self.directions[direction] += 1
         for name in before.evaluators and before.evaluators.keys() & after.evaluators.keys():
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
-        if change.listed is not None:
-            for path, number in change.fewer.items():
+        if old.score is not None and new.score is not None and change.is_listed:
+            for path, number in fewer.items():
                 self.attributes.setdefault(path, [0, 0])[number < 0] += 1
-            self.changes[direction].append(CaseChange(case_id, *change.listed))
+            self.changes[direction].append(
+                CaseChange(case_id, old.score, new.score, old.verdict, new.verdict, fields, fewer)
+            )
 
     def _sums(self, side: CaseInRun, sums: Sequence[int]) -> Sequence[int]:
         """Return the sums of a case, with those of the evaluators."""
@@ -270,15 +274,14 @@ class PairedCases:
             cells = self._cells = _CellChanges(before.table)
         if before.block.items or after.block.items:  # they may have other items, and rarely repeat
             return _change(before, after, cells)
-        # The statistics are kept, so that nothing else has the same identity.
-        sides = before.stats, after.stats
-        key = id(sides[0]), id(sides[1])
+        # A change keeps the statistics, so that nothing else has the same identity.
+        key = id(before.stats), id(after.stats)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
-            known = self._known[key] = sides, _change(before, after, cells)
-        return known[1]
+            known = self._known[key] = _change(before, after, cells)
+        return known
 
     def settle(self) -> None:
         """Release the memory that only further cases would need."""
@@ -303,7 +306,7 @@ class PairedCases:
 
         A case that could not be scored in one of the runs is neither.
         """
-        known = {pair: n for pair, n in self.verdicts.items() if "error" not in pair}
+        known = {pair: n for pair, n in self.verdicts.items() if _NO_VERDICT not in pair}
         fixed = sum(n for (old, new), n in known.items() if old != Verdict.PASS == new)
         regressed = sum(n for (old, new), n in known.items() if old == Verdict.PASS != new)
         return fixed, regressed
@@ -335,19 +338,9 @@ def _change(before: CaseInRun, after: CaseInRun, cells: _CellChanges) -> _Change
         if len(fields) > 1:
             sign = -1 if direction is Direction.WORSE else 1
             fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
-    listed: _ListedChange | None = None
     fewer = {path: number for path, number in fewer.items() if number and fields}
-    is_changed = fields or direction is not Direction.UNCHANGED
-    if is_changed and old.score is not None and new.score is not None:
-        listed = old.score, new.score, old.verdict, new.verdict, tuple(fields), fewer
-    return _Change(
-        (case_sums(old), case_sums(new)),
-        (str(old.verdict or "error"), str(new.verdict or "error")),
-        direction,
-        fields,
-        fewer,
-        listed,
-    )
+    sums = case_sums(old), case_sums(new)
+    return _Change(old, new, *sums, direction, tuple(fields), fewer or _NONE_FEWER)
 
 
 def _fixed(change: FieldChange) -> int:

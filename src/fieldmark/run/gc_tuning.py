@@ -14,7 +14,7 @@ from typing import Final
 
 __all__ = ["relaxed_gc"]
 
-_THRESHOLDS: Final = (50_000, 20, 20)
+_THRESHOLDS: Final = (50_000, 100, 20)
 _lock: Final = threading.Lock()
 _previous: list[tuple[int, int, int]] = []
 """The original thresholds, once for each run in progress."""
