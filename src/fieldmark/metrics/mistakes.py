@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.case import Case, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.kernel import parsed, unparsed
+from fieldmark.model.kernel import DOCUMENTS, parsed
 from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT, resolve, resolve_unparsed
@@ -16,7 +16,10 @@ from fieldmark.values.paths import ROOT, resolve, resolve_unparsed
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["CaseMistakes", "Mistake", "MistakePlace", "MistakeReader"]
+__all__ = ["CaseMistakes", "Mistake", "MistakePlace", "MistakeReader", "Source", "value_at"]
+
+Source: TypeAlias = "JsonValue | Missing | Document"
+"""A document, which may be unparsed; `MISSING` if it does not exist or was not saved."""
 
 _FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
 _MAX_KNOWN: Final = 8_192
@@ -83,11 +86,17 @@ class CaseMistakes:
         return self._parsed
 
     @property
+    def sources(self) -> tuple[Source, Source]:
+        """The documents from which the values of the mistakes are read fastest."""
+        if self._parsed is None and self._documents and len(self.places) <= _FEW_VALUES:
+            return self._documents
+        return self.documents
+
+    @property
     def mistakes(self) -> list[Mistake]:
         """The mistakes with their values."""
         if self._mistakes is None:
-            many = self._parsed is not None or len(self.places) > _FEW_VALUES
-            truth, answer = (None if many else self._documents) or self.documents
+            truth, answer = self.sources
             self._mistakes = [
                 Mistake(
                     record,
@@ -129,16 +138,18 @@ class MistakeReader:
         return CaseMistakes(known[1], outcomes, table, case, has_values=has_values)
 
 
-def _value(
-    document: JsonValue | Missing | Document, path: str, presence: Presence
-) -> JsonValue | Missing:
-    if presence is Presence.ABSENT or document is MISSING:
-        return MISSING
-    line = unparsed(document)
-    if line is not None:
-        return resolve_unparsed(line, path)
+def value_at(document: Source, path: str) -> JsonValue | Missing:
+    """Return the value of a field in a document."""
+    if type(document) in DOCUMENTS:
+        return resolve_unparsed(cast("Document", document), path)
     whole = cast("JsonValue", document)
     return whole if path == ROOT else resolve(whole, path)
+
+
+def _value(document: Source, path: str, presence: Presence) -> JsonValue | Missing:
+    if presence is Presence.ABSENT or document is MISSING:
+        return MISSING
+    return value_at(document, path)
 
 
 def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[MistakePlace]:

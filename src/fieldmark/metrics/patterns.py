@@ -26,6 +26,7 @@ _DAY_FIRST: Final = parse_formats(["DD/MM/YYYY", "DD-MM-YYYY", "DD.MM.YYYY"])
 _WHITESPACE: Final = re.compile(r"\s+")
 _WORDY: Final = re.compile(r"[\x00-/:-\x7f]*\Z")
 _NOT_DIGITS: Final = re.compile(r"\D+")
+_ASCII_NOT_DIGITS: Final = bytes(code for code in range(128) if code not in b"0123456789")
 _NOT_WORDS: Final = re.compile(r"[\W_]+")
 _MONEY: Final = re.compile(
     r"[$€£¥₹₩₽₺₫₴₦₱฿₪]|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|INR|CNY|SEK|NOK|DKK|PLN)\b", re.IGNORECASE
@@ -485,10 +486,12 @@ def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
     return ratio.normalize() if ratio in _POWERS or (ratio and 1 / ratio in _POWERS) else None
 
 
-def _significant_digits(value: JsonValue) -> str:
+def _significant_digits(value: JsonValue) -> bytes:
     """Return the digits of a number as it is written, without zeros at both ends."""
     text = f"{value:f}" if isinstance(value, float) else str(value)[:_MAX_LENGTH]
-    return _NOT_DIGITS.sub("", text).strip("0")
+    if text.isascii():
+        return text.encode().translate(None, _ASCII_NOT_DIGITS).strip(b"0")
+    return _NOT_DIGITS.sub("", text).strip("0").encode()
 
 
 def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from fieldmark.align.nearest import nearest_counterparts
 from fieldmark.metrics.case_score import count_cells
-from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace
+from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, value_at
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
@@ -223,18 +223,17 @@ def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[
 def _find(read: CaseMistakes, found: _Found) -> None:
     """Add the findings of a case."""
     places = read.places
-    if not places or (len(places) == 1 and not _has_both(places[0])):
+    if not _may_repeat(places) or not read.has_documents:
         return
-    if not any(lone or record.candidate_presence is _VALUE for record, _, lone in places):
-        return  # fields are missing, and nothing else is wrong
-    if not read.has_documents:
-        return
+    truth, answer = read.sources
     pairs: list[_Pair] = []
-    for record, attribute, lone, expected, candidate in islice(read.mistakes, _MAX_MISTAKES):
-        if not lone:
-            one = expected if record.expected_presence is _VALUE else MISSING
-            other = candidate if record.candidate_presence is _VALUE else MISSING
-            pairs.append((attribute, record.path, one, other))
+    for record, attribute, lone in islice(places, _MAX_MISTAKES):
+        if lone:
+            continue
+        ours, theirs = record.expected_presence is _VALUE, record.candidate_presence is _VALUE
+        one = value_at(truth, record.path) if ours else MISSING
+        other = value_at(answer, record.candidate_path) if theirs else MISSING
+        pairs.append((attribute, record.path, one, other))
     if len(pairs) < len(places):
         pairs += _leftovers(read, found.compared)
     for attribute, _, expected, candidate in pairs:
@@ -255,10 +254,13 @@ def _find(read: CaseMistakes, found: _Found) -> None:
                 found.findings.update(_moved(members[:_MAX_FIELDS]))
 
 
-def _has_both(place: MistakePlace) -> bool:
-    """Return whether both sides of a mistake have a value."""
-    record = place.record
-    return record.expected_presence is _VALUE is record.candidate_presence
+def _may_repeat(places: Sequence[MistakePlace]) -> bool:
+    """Return whether these mistakes may be errors of a kind that is repeated."""
+    if len(places) == 1:
+        record = places[0].record
+        return record.expected_presence is _VALUE is record.candidate_presence
+    # Otherwise, fields are missing, and nothing else is wrong.
+    return any(lone or record.candidate_presence is _VALUE for record, _, lone in places)
 
 
 def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,15 +18,13 @@ from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, S
 from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseDecoder, case_from_json, plain_id, segment_of
+from fieldmark.wire.cases import CaseDecoder, case_from_json, id_text, segment_of
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
 
 __all__ = ["ResultRows", "StoredRun", "is_older", "open_run", "parse_row", "read_row"]
 
-_ROW_START: Final = b'{"case_id":"'
-"""The start of a row as it is written here."""
 _BUFFER: Final = 1 << 18
 
 
@@ -98,23 +96,15 @@ class ResultRows(ABC):
                 yield number, size, read_row(row, attributes, self.convention, location)
 
     def find(self, case_id: str) -> CaseResult | None:
-        """Return the case with this id; rows of other cases are not parsed."""
-        wanted = _ROW_START[:-1] + strict_json(case_id)
-        for number, line in enumerate(self.lines(), 1):
-            if line.startswith(wanted) or not line.startswith(_ROW_START):
-                location = Location(self.name, number)
-                row = parse_row(line, location)
-                if row.get("case_id") == case_id:
-                    attributes = StoredAttributes(self.attributes)
-                    return read_row(row, attributes, self.convention, location)
-        return None
+        """Return the first case with this id; rows of other cases are not parsed."""
+        return next(self.find_all([case_id]), None)
 
-    def find_all(self, case_ids: Container[str]) -> Iterator[CaseResult]:
+    def find_all(self, case_ids: Collection[str]) -> Iterator[CaseResult]:
         """Yield the cases with these ids; rows of other cases are not parsed."""
         attributes = StoredAttributes(self.attributes)
+        wanted = {None, *(strict_json(case_id)[1:-1] for case_id in case_ids)}
         for number, line in enumerate(self.lines(), 1):
-            case_id = plain_id(line)
-            if case_id is None or case_id in case_ids:
+            if id_text(line) in wanted:
                 location = Location(self.name, number)
                 case = read_row(parse_row(line, location), attributes, self.convention, location)
                 if case.id in case_ids:

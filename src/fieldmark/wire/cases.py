@@ -41,7 +41,7 @@ __all__ = [
     "case_from_json",
     "case_of_row",
     "divide_row",
-    "plain_id",
+    "id_text",
     "record_to_row",
     "segment_of",
 ]
@@ -50,6 +50,7 @@ _CACHED: Final = 4096
 _CACHED_RECORDS: Final = 8192
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
+_ROW_START: Final = b'{"case_id":"'
 _SCORE: Final = b',"score":'
 _CELLS: Final = b',"cells":'
 """The key of a record after its statistics."""
@@ -249,10 +250,10 @@ def segment_of(row: JsonObject) -> tuple[int, int] | None:
             return None
 
 
-def plain_id(line: bytes) -> str | None:
-    """Return the id of most rows, without parsing them; `None` if a row must be parsed for it."""
-    plain = _PLAIN_START.match(line)
-    return None if plain is None else plain[1].decode()
+def id_text(line: bytes) -> bytes | None:
+    """Return the id of a row as it is written; `None` if the row must be parsed for it."""
+    text = line[len(_ROW_START) : line.find(b'"', len(_ROW_START))]
+    return None if b"\\" in text or not line.startswith(_ROW_START) else text
 
 
 def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:
