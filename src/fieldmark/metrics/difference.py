@@ -161,13 +161,6 @@ class _Change(NamedTuple):
     fields: tuple[FieldChange, ...]
     fewer: Mapping[str, int]
 
-    @property
-    def is_listed(self) -> bool:
-        """Whether a case with this change is listed among those that changed."""
-        if self.direction is Direction.UNCHANGED:
-            return bool(self.fields)
-        return self.direction is not Direction.NOT_SCORED
-
 
 class _CellChange(NamedTuple):
     """Two different outcomes of a field.
@@ -237,8 +230,7 @@ class PairedCases:
             self.before.append(CaseRow())
             self.after.append(CaseRow())
         self.cases += 1
-        change = self._change(before, after)
-        old, new, sums_before, sums_after, direction, fields, fewer = change
+        old, new, sums_before, sums_after, direction, fields, fewer = self._change(before, after)
         if self.evaluators:
             sums_before = self._sums(before, sums_before)
             sums_after = self._sums(after, sums_after)
@@ -254,7 +246,11 @@ class PairedCases:
             gain = sortable(after.evaluators[name] - before.evaluators[name])
             if gain:
                 self.by_evaluator.setdefault(name, [0, 0])[gain < 0] += 1
-        if old.score is not None and new.score is not None and change.is_listed:
+        if (
+            old.score is not None
+            and new.score is not None
+            and (fields or direction is not Direction.UNCHANGED)
+        ):
             for path, number in fewer.items():
                 self.attributes.setdefault(path, [0, 0])[number < 0] += 1
             self.changes[direction].append(

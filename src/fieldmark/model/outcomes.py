@@ -155,10 +155,10 @@ class Outcomes:
                 upcoming = next(marks, None)
             number = cell >> CELL_BITS
             attribute = table.path(number)
-            path = _concrete(attribute, ours)
+            path = _concrete(attribute, ours) if ours else attribute
             yield FieldOutcome(
                 path,
-                _concrete(attribute, theirs),
+                _concrete(attribute, theirs) if ours else attribute,
                 number,
                 *fact_of(cell),
                 self.comparisons.get(position),

@@ -524,21 +524,39 @@ def _are_cells(cells: JsonValue) -> TypeGuard[list[int]]:
 def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Comparison]:
     match stored:
         case [int(position), similarity, float() | int() as score, reason, [*flags], *note]:
+            known = similarity if isinstance(similarity, int | float) else None
+            named = reason if isinstance(reason, str) else None
+            found = tuple(flag for flag in FLAGS if flag in flags) if flags else ()
             outcome = fact_of(cells[position])[0]
-            return position, Comparison(
-                matched=outcome is Outcome.MATCH,
-                score=float(score),
-                similarity=float(similarity) if isinstance(similarity, int | float) else None,
-                reason=Reason(reason) if isinstance(reason, str) else None,
-                wrong_kind=outcome is Outcome.FORMAT_ERROR,
-                failed=outcome is Outcome.ERROR,
-                **{flag: flag in flags for flag in FLAGS},
-                note=str(note[0]) if note else "",
+            return position, _known_comparison(
+                outcome, known, score, named, found, str(note[0]) if note else ""
             )
         case _:
             raise ValueError(
                 "a comparison must have a position, a similarity, a score, a reason and flags"
             )
+
+
+@lru_cache(maxsize=_CACHED)
+def _known_comparison(
+    outcome: Outcome,
+    similarity: float | None,
+    score: float,
+    reason: str | None,
+    flags: tuple[str, ...],
+    note: str,
+) -> Comparison:
+    """Return a comparison; many fields have the same."""
+    return Comparison(
+        matched=outcome is Outcome.MATCH,
+        score=float(score),
+        similarity=None if similarity is None else float(similarity),
+        reason=None if reason is None else Reason(reason),
+        wrong_kind=outcome is Outcome.FORMAT_ERROR,
+        failed=outcome is Outcome.ERROR,
+        **dict.fromkeys(flags, True),
+        note=note,
+    )
 
 
 def _item(stored: JsonValue, attributes: StoredAttributes) -> ItemMark:
