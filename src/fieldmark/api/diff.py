@@ -27,7 +27,6 @@ from fieldmark.metrics.difference import (
     paired_metrics,
     paired_slices,
 )
-from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import AppliedConvention, Summary
@@ -306,7 +305,6 @@ def _gather(
 ) -> _GatheredCases:
     """Count the cases of both runs; with different files, compare the truth of each case."""
     gathered = _GatheredCases()
-    readers = MistakeReader(), MistakeReader()
     for old, new in paired_cases([first.cases(), second.cases()]):
         if old is not None and new is not None:
             gathered.other_truth += not (same_files or has_same_expected(old, new))
@@ -315,8 +313,8 @@ def _gather(
             pairs.add(old.id, case_in_run(old, first), case_in_run(new, second))
             # Other rules find other errors in the same values.
             if pairs.comparable and old.has_values and new.has_values:
-                gathered.repeated[0].add(readers[0].read(old.outcomes, first.table, old.case))
-                gathered.repeated[1].add(readers[1].read(new.outcomes, second.table, new.case))
+                gathered.repeated[0].add(old.outcomes, first.table, old.case)
+                gathered.repeated[1].add(new.outcomes, second.table, new.case)
             if sliced.keys:
                 sliced.add(old, new)
         elif (old is not None and old.id in second.failed) or (

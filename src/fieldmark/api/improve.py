@@ -96,7 +96,7 @@ def improve(run: RunLike) -> ImproveResult:
             )
             clusters.add(mistakes)
             if case.has_values:
-                repeated.add(mistakes)
+                repeated.add_mistakes(mistakes)
     gains.settle()
     stored = counted.run.summary
     notes = () if stored is None else stored.structural_warnings

@@ -218,7 +218,8 @@ def paired_cases(
     """
     waiting: dict[str, list[deque[CaseResult]]] = {}
     for cases in zip_longest(*runs):
-        if len({None if case is None else case.id for case in cases}) == 1:
+        ids = [None if case is None else case.case.id for case in cases]
+        if ids.count(ids[0]) == len(ids):
             yield cases
             continue
         for place, case in enumerate(cases):

@@ -123,10 +123,8 @@ class MistakeReader:
         self._known: dict[int, tuple[Outcomes, list[MistakePlace]]] = {}
         self._table: AttributeTable | None = None
 
-    def read(
-        self, outcomes: Outcomes, table: AttributeTable, case: Case, *, has_values: bool = True
-    ) -> CaseMistakes:
-        """Return the mistakes of a case; `has_values` says whether its documents were saved."""
+    def places(self, outcomes: Outcomes, table: AttributeTable) -> Sequence[MistakePlace]:
+        """Return the mistakes of a case without their values."""
         if table is not self._table:
             self._known.clear()
             self._table = table
@@ -135,7 +133,14 @@ class MistakeReader:
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             known = self._known[id(outcomes)] = outcomes, list(_places(outcomes, table))
-        return CaseMistakes(known[1], outcomes, table, case, has_values=has_values)
+        return known[1]
+
+    def read(
+        self, outcomes: Outcomes, table: AttributeTable, case: Case, *, has_values: bool = True
+    ) -> CaseMistakes:
+        """Return the mistakes of a case; `has_values` says whether its documents were saved."""
+        places = self.places(outcomes, table)
+        return CaseMistakes(places, outcomes, table, case, has_values=has_values)
 
 
 def value_at(document: Source, path: str) -> JsonValue | Missing:

@@ -18,11 +18,12 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from fieldmark.align.nearest import nearest_counterparts
 from fieldmark.metrics.case_score import count_cells
-from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, value_at
+from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, MistakeReader, value_at
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
+from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
-from fieldmark.model.outcomes import AttributeTable
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import leaves, resolve
 from fieldmark.values.text import plural
@@ -138,19 +139,24 @@ class _Found:
 class RepeatedErrors:
     """Collects the errors that values of the same attribute have in common in a run."""
 
-    __slots__ = ("_cells", "_found", "_table")
+    __slots__ = ("_cells", "_found", "_reader", "_table")
 
     def __init__(self) -> None:
         self._table: AttributeTable | None = None
         self._found = _Found()
         self._cells: list[int] = []
+        self._reader = MistakeReader()
 
-    def add(self, read: CaseMistakes) -> None:
+    def add(self, outcomes: Outcomes, table: AttributeTable, case: Case) -> None:
         """Add a case whose documents are available; usually, all cases have the same table."""
-        if read.table is not self._table or len(self._cells) >= _CELLS_BATCH:
-            self._count()
-            self._table = read.table
-        self._cells += read.outcomes.cells
+        self._hold(outcomes, table)
+        places = self._reader.places(outcomes, table)
+        if _may_repeat(places):
+            _find(CaseMistakes(places, outcomes, table, case, has_values=True), self._found)
+
+    def add_mistakes(self, read: CaseMistakes) -> None:
+        """Add a case as `add` does, if its mistakes were already read."""
+        self._hold(read.outcomes, read.table)
         _find(read, self._found)
 
     def errors(self) -> tuple[RepeatedError, ...]:
@@ -168,6 +174,12 @@ class RepeatedErrors:
             if times < _IN_RUN and 2 * times <= error.values:
                 found.append(error)
         return tuple(found)
+
+    def _hold(self, outcomes: Outcomes, table: AttributeTable) -> None:
+        if table is not self._table or len(self._cells) >= _CELLS_BATCH:
+            self._count()
+            self._table = table
+        self._cells += outcomes.cells
 
     def _count(self) -> None:
         if self._table is not None:

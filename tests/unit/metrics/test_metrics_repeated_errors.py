@@ -86,11 +86,13 @@ def test_items_without_a_counterpart_are_compared_with_their_nearest_items():
 
 
 def test_values_of_a_run_count_if_they_are_most_of_the_wrong_values():
-    run, reader = RepeatedErrors(), MistakeReader()
+    run, again, reader = RepeatedErrors(), RepeatedErrors(), MistakeReader()
     pairs = [({"a": n, "b": n}, {"a": n * 10 if n < 6 else n, "b": n * 10 if n < 4 else -n}) for n in range(1, 11)]  # fmt: skip
     for case in fm.score(pairs).cases:
-        run.add(reader.read(case.outcomes, case.attributes, case.case))
+        run.add(case.outcomes, case.attributes, case.case)
+        again.add_mistakes(reader.read(case.outcomes, case.attributes, case.case))
     assert [each.text for each in run.errors()] == ["a: 5 of 10 values × 10"]
+    assert again.errors() == run.errors()
 
 
 PLANTED = {

@@ -99,7 +99,7 @@ def view_of(
         read = reader.read(case.outcomes, case.attributes, case.case, has_values=case.has_values)
         facts.add(case, read, times, rank)
         if case.has_values:
-            repeated.add(read)
+            repeated.add_mistakes(read)
         if rank is not None:
             ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
