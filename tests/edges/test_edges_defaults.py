@@ -100,6 +100,8 @@ def test_names_of_files_are_relative_to_the_settings(settings, score, folder, mo
         pytest.param("[score]\nmatch = {a = 1}", "match must be a string or a number", id="object"),
         pytest.param("[score]\nquiet = 'yes'", "quiet must be true or false", id="flag"),
         pytest.param("[score]\nmatch = 'fuzy'", "did you mean 'fuzzy'?", id="value"),
+        pytest.param("[score]\ndepth = 'deep'", "--depth: unknown value 'deep'", id="choice"),
+        pytest.param("[score]\nmin = 'x'", "--min: ", id="gate"),
         pytest.param("[score", "invalid TOML: ", id="not-toml"),
         pytest.param("a = " + "[" * 5000, "invalid TOML: ", id="deep"),
         pytest.param("#" * (1 << 20) + "\n", "larger than 1,048,576 bytes", id="large"),
@@ -111,6 +113,7 @@ def test_invalid_settings_are_errors_that_name_the_file(
     settings(text)
     done = score()
     assert done.code == 2
+    assert f"{folder}/fieldmark.toml" in done.err
     assert message in done.err
     assert command("schema", "rules").code == 0  # no settings apply to other commands
 
