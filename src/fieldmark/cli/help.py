@@ -93,18 +93,32 @@ class HelpCommand(click.Command):
             ctx.terminal_width = _help_width()
         return super().get_help(ctx).replace(_NO_BREAK, " ")
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; before an error, say which options have defaults of a file."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.Exit:  # the help was printed
+            raise
+        except Exception:
+            self._name_defaults(ctx)
+            raise
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command, and say if options have defaults of a file."""
+        """Run the command, and say which options have defaults of a file."""
+        if not ctx.params.get("quiet"):
+            self._name_defaults(ctx)
+        return super().invoke(ctx)
+
+    def _name_defaults(self, ctx: click.Context) -> None:
         named = [
             param.opts[0]
             for param in self.params
             if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT_MAP
         ]
-        if named and ctx.parent is not None and not ctx.params.get("quiet"):
+        if named and ctx.parent is not None:
             from fieldmark.cli.streams import print_message
 
             print_message(f"{', '.join(named)} from {getattr(ctx.parent.default_map, 'file', '')}")
-        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by group; `--help` and other options without a group come last."""

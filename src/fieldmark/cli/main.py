@@ -241,18 +241,8 @@ def _usage_error(error: click.ClickException) -> str:
             name = error.param.human_readable_name.strip("[].")
         if isinstance(error, click.MissingParameter):
             return f"{name} is required; {see_help}"
-        return f"{_settings_file(error)}{name}: {_lower(error.message)}"
+        return f"{name}: {_lower(error.message)}"
     return _lower(error.format_message())
-
-
-def _settings_file(error: click.BadParameter) -> str:
-    """Return the start of the message on a value from a file with settings, which is named."""
-    ctx, param = error.ctx, error.param
-    if ctx is None or ctx.parent is None or param is None or param.name is None:
-        return ""
-    if ctx.get_parameter_source(param.name) is not click.core.ParameterSource.DEFAULT_MAP:
-        return ""
-    return f"{getattr(ctx.parent.default_map, 'file', '')}: "
 
 
 def _lower(message: str) -> str:
