@@ -18,7 +18,7 @@ from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, S
 from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseDecoder, case_from_json, id_text, segment_of
+from fieldmark.wire.cases import PLAIN_START, CaseDecoder, case_from_json, segment_of
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
@@ -102,9 +102,10 @@ class ResultRows(ABC):
     def find_all(self, case_ids: Collection[str]) -> Iterator[CaseResult]:
         """Yield the cases with these ids; rows of other cases are not parsed."""
         attributes = StoredAttributes(self.attributes)
-        wanted = {None, *(strict_json(case_id)[1:-1] for case_id in case_ids)}
+        wanted = {strict_json(case_id)[1:-1] for case_id in case_ids}
         for number, line in enumerate(self.lines(), 1):
-            if id_text(line) in wanted:
+            plain = PLAIN_START.match(line)
+            if plain is None or plain[1] in wanted:
                 location = Location(self.name, number)
                 case = read_row(parse_row(line, location), attributes, self.convention, location)
                 if case.id in case_ids:

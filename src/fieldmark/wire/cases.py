@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
 __all__ = [
+    "PLAIN_START",
     "CaseDecoder",
     "CaseEncoder",
     "case_from_json",
     "case_of_row",
     "divide_row",
-    "id_text",
     "record_to_row",
     "segment_of",
 ]
@@ -50,7 +50,6 @@ _CACHED: Final = 4096
 _CACHED_RECORDS: Final = 8192
 _CACHED_BYTES: Final = 1024
 """Longer records belong to cases that rarely repeat."""
-_ROW_START: Final = b'{"case_id":"'
 _SCORE: Final = b',"score":'
 _CELLS: Final = b',"cells":'
 """The key of a record after its statistics."""
@@ -59,7 +58,7 @@ _CANDIDATE: Final = b',"candidate":'
 _ROW_END: Final = b"}\n"
 _STARTS: Final = frozenset({"case_id", "segment"})
 """The keys of a row before its score."""
-_PLAIN_START: Final = re.compile(rb'\{"case_id":"([ !#-\[\]-~]*)"(?=,"score":)')
+PLAIN_START: Final = re.compile(rb'\{"case_id":"([ !#-\[\]-~]*)"(?=,"score":)')
 """The start of a row with an id in printable ASCII without escapes."""
 _NO_CONTEXT: Final = CaseContext()
 _COMMON: Final = (CaseInput.OK, "", "", (), None)
@@ -250,12 +249,6 @@ def segment_of(row: JsonObject) -> tuple[int, int] | None:
             return None
 
 
-def id_text(line: bytes) -> bytes | None:
-    """Return the id of a row as it is written; `None` if the row must be parsed for it."""
-    text = line[len(_ROW_START) : line.find(b'"', len(_ROW_START))]
-    return None if b"\\" in text or not line.startswith(_ROW_START) else text
-
-
 def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:
     """Divide a row as `CaseEncoder` writes it, without parsing it.
 
@@ -265,7 +258,7 @@ def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:
     """
     # In JSON text, a comma before a quote ends no string, so these are keys: of the row, if what is
     # between them is complete.
-    plain = _PLAIN_START.match(line)
+    plain = PLAIN_START.match(line)
     middle = line.find(_SCORE) if plain is None else plain.end()
     end = line.find(_EXPECTED, middle)
     if middle < 0 or not line.endswith(_ROW_END):
