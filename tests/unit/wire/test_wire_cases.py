@@ -216,6 +216,10 @@ def test_decoder_reads_the_same_as_the_parsed_row(unparsed, pairs, names, metada
         pytest.param(
             lambda line: line.replace(b',"expected"', b',"case_id":"2","expected"'), id="second-id"
         ),
+        pytest.param(
+            lambda line: line.replace(b',"expected"', b',"score":0.5,"expected"'),
+            id="second-score-after-cells",
+        ),
     ],
 )
 def test_decoder_leaves_rows_that_were_not_written_so_to_the_parser(spoil):
