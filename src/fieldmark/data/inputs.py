@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.json_parser import Duplicates, Role
 from fieldmark.data.model_text import CandidateJson, Parse
@@ -52,8 +52,7 @@ InputLike: TypeAlias = (
 """A path, `-` for standard input, an open file, one JSON object, a table, or rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(NamedTuple):
     """A file that was parsed to one JSON value, as YAML files are."""
 
     name: str

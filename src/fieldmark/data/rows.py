@@ -28,8 +28,7 @@ class UnparsedRows(NamedTuple):
     documents: list[Document | bytes]
 
 
-@dataclass(slots=True)
-class RowBlock:
+class RowBlock(NamedTuple):
     """Some rows in order, their places, and their ids if the source provides them.
 
     If documents are `unparsed`, `rows` are only those rows that had to be parsed.

@@ -120,7 +120,7 @@ def open_single_input(
                 except DataError as error:
                     raise with_location(error, Location(source.name)) from None
             layout, notes = detect_layout(side.sample, Role.TRUTH, options, name=source.name)
-        side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+        side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
         on_error.pop_all()
         structural = [] if layout.partner_key is None else warn_nested_documents(side, None)
         return OpenedInputs(side, notes=notes, structural=structural)
@@ -141,7 +141,7 @@ def open_candidate_input(given: InputLike, options: Inputs) -> InputSide:
         source = _derive(source, options, options.candidate_key, _confidence_key(options))
         side = _read_sample(source, dialect)
         layout, _ = detect_layout(side.sample, Role.CANDIDATE, options, name=source.name)
-        side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+        side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
         on_error.pop_all()
         return side
 
@@ -190,7 +190,7 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role, named in zip(sides, Role, keys, strict=True):
             layout, found = detect_layout(side.sample, role, named, name=side.source.name)
-            side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+            side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
             notes += found
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
         opened.structural = warn_nested_documents(*sides)
@@ -392,6 +392,6 @@ def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
         )
     for side in (truth, candidate):
         if not documents:
-            side.layout = replace(side.layout, id_needed=False)
+            side.layout = side.layout._replace(id_needed=False)
         elif side.layout.value_key is None:
-            side.layout = replace(side.layout, id_key=None)
+            side.layout = side.layout._replace(id_key=None)
