@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from fieldmark.data.json_parser import Duplicates, Role
 from fieldmark.data.model_text import CandidateJson, Parse
 from fieldmark.errors import OptionError, with_hint
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
 from fieldmark.values.json_limits import LIMITS, Limits
 from fieldmark.values.text import did_you_mean
@@ -18,6 +17,7 @@ from fieldmark.values.text import did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fieldmark.model.confidence import ConfidenceOptions
     from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
