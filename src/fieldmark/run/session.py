@@ -105,6 +105,9 @@ class PreparedRun:
     parts: Iterable[PartitionResult] | None = None
 
 
+# As a decorator, so that what only the run needs is freed, and not searched for garbage, when the
+# thresholds are restored.
+@relaxed_gc()
 def run_session(
     prepared: PreparedRun,
     options: RunOptions,
@@ -133,7 +136,6 @@ def run_session(
 
             directory = open_run_directory(options, prepared.manifest)
         stack.enter_context(directory or nullcontext())
-        stack.enter_context(relaxed_gc())
         session = _Session(prepared, options, directory, stack, progress, observers)
         if keep_cases and directory is None:
             session.keep_cases()
