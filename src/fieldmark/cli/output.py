@@ -43,9 +43,9 @@ __all__ = [
     "write_stdout",
 ]
 
-_FLAG: Final = re.compile(r"\b(force|rescore)=True\b")
-_SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)")
-"""How warnings name the options for reading rows."""
+_FLAG: Final = r"\b(force|rescore)=True\b"
+_SET_KEY: Final = r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)"
+"""How warnings name the options for reading rows; most runs have none, so it is not compiled."""
 _WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
@@ -179,8 +179,8 @@ def with_options(warning: str) -> str:
     >>> with_options("show both anyway with force=True")
     'show both anyway with --force'
     """
-    warning = _FLAG.sub(r"--\1", warning)
-    warning = _SET_KEY.sub(lambda found: f"use --{found[1]}{found[2] or ''}", warning)
+    warning = re.sub(_FLAG, r"--\1", warning)
+    warning = re.sub(_SET_KEY, lambda found: f"use --{found[1]}{found[2] or ''}", warning)
     warning = warning.replace(
         "set the expected and candidate keys", "name their keys with --expected and --candidate"
     )

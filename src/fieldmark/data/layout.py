@@ -209,7 +209,7 @@ SideValue: TypeAlias = "JsonValue | Missing | RowFault | RatedDocument | Documen
 """The document of a row, or why there is none."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SideBatch:
     """One side of some cases, as columns.
 

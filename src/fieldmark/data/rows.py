@@ -40,7 +40,7 @@ class RowBlock(NamedTuple):
     unparsed: UnparsedRows | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RowSource(ABC):
     """The rows of one side of a comparison.
 

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class InputSide:
     """One side of a comparison: its rows, a `sample` of the first rows, and their layout."""
 
@@ -63,7 +63,7 @@ class InputSide:
         return whole is not None and whole.rows_are is RowsAre.DOCUMENT
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenedInputs:
     """The sides of a comparison and their pairing; without candidate, rows contain both sides.
 
