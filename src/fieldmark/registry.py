@@ -14,7 +14,7 @@ from contextlib import suppress
 from enum import StrEnum
 from functools import cache
 from keyword import iskeyword
-from typing import Final, cast, get_type_hints
+from typing import Final, NamedTuple, cast, get_type_hints
 
 from fieldmark.errors import ConfigError
 from fieldmark.model.alignment import Aligner
@@ -182,8 +182,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(NamedTuple):
     """An option of a strategy: its annotated type and its default, `MISSING` if required."""
 
     name: str
@@ -191,8 +190,7 @@ class Option:
     default: object | Missing = MISSING
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(NamedTuple):
     """A built-in or a plug-in: its name, its class, and the package that it comes from.
 
     `conflict` says why its name cannot be used: another package has the same.

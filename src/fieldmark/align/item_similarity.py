@@ -246,7 +246,7 @@ class EdgeArrays(NamedTuple):
         return EdgeArrays(*(column[positions] for column in self))  # type: ignore[arg-type]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Side:
     """The leaves of one list at one path: strings, values with their own rule and other values."""
 

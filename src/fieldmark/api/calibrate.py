@@ -338,7 +338,7 @@ def _checked_gates(result: Calibration, gates: Sequence[GateResult]) -> tuple[Ga
     return tuple(
         gate
         if gate.name.startswith(counts)
-        else replace(gate, passed=False, note="the labels do not have both verdicts")
+        else gate._replace(passed=False, note="the labels do not have both verdicts")
         for gate in gates
     )
 

@@ -13,7 +13,7 @@ import click
 
 from fieldmark.api.evaluate import check_ready_eval, evaluate_with, with_baseline
 from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
-from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
+from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     OUTPUT,
@@ -34,6 +34,7 @@ from fieldmark.cli.options import (
 from fieldmark.cli.output import (
     OutputFormat,
     OutputOptions,
+    in_github_workflow,
     print_message,
     print_run,
     write_stdout,

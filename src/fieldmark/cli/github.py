@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,7 +14,7 @@ from fieldmark.report.tables import evaluator_errors, failure_text, gate_text
 from fieldmark.values.escape import visible
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["GitHubAnnotations", "in_github_workflow"]
+__all__ = ["GitHubAnnotations"]
 
 _MAX_ANNOTATIONS: Final = 10
 """GitHub shows at most this many annotations of each level per step."""
@@ -25,11 +24,6 @@ _NAMED: Final = frozenset({
 """Failures whose gates and evaluators have annotations of their own."""
 _MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
-
-
-def in_github_workflow() -> bool:
-    """Whether the command runs in a GitHub workflow."""
-    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 class GitHubAnnotations:

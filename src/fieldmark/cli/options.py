@@ -248,7 +248,7 @@ output_options: Final = combine(
         default=True,
         help="Disable colors, like NO_COLOR=1.",
     ),
-    _gather((field.name for field in fields(OutputOptions)), "output", OutputOptions),
+    _gather(OutputOptions._fields, "output", OutputOptions),
 )
 """The options of commands that print a table, with `--top`, as one argument `output`."""
 

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -32,6 +32,7 @@ __all__ = [
     "OutputOptions",
     "OutputViews",
     "check_overwrite",
+    "in_github_workflow",
     "print_failures",
     "print_message",
     "print_run",
@@ -42,13 +43,18 @@ __all__ = [
     "write_stdout",
 ]
 
-_FLAG: Final = re.compile(r"\b(force|rescore)=True\b")
-_SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)")
-"""How warnings name the options for reading rows."""
+_FLAG: Final = r"\b(force|rescore)=True\b"
+_SET_KEY: Final = r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)"
+"""How warnings name the options for reading rows; most runs have none, so it is not compiled."""
 _WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables that change the width or colors of tables in a file or a pipe."""
+
+
+def in_github_workflow() -> bool:
+    """Whether the command runs in a GitHub workflow."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def check_overwrite(file: Path | None, *, force: bool) -> None:
@@ -83,8 +89,7 @@ class OutputFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputOptions:
+class OutputOptions(NamedTuple):
     """The options of commands that print a table; `top=None` shows all rows."""
 
     format: OutputFormat = OutputFormat.TABLE
@@ -174,8 +179,8 @@ def with_options(warning: str) -> str:
     >>> with_options("show both anyway with force=True")
     'show both anyway with --force'
     """
-    warning = _FLAG.sub(r"--\1", warning)
-    warning = _SET_KEY.sub(lambda found: f"use --{found[1]}{found[2] or ''}", warning)
+    warning = re.sub(_FLAG, r"--\1", warning)
+    warning = re.sub(_SET_KEY, lambda found: f"use --{found[1]}{found[2] or ''}", warning)
     warning = warning.replace(
         "set the expected and candidate keys", "name their keys with --expected and --candidate"
     )

@@ -32,7 +32,13 @@ from fieldmark.cli.options import (
     save_options,
     set_option,
 )
-from fieldmark.cli.output import print_failures, print_message, print_run, rethrow_with_options
+from fieldmark.cli.output import (
+    in_github_workflow,
+    print_failures,
+    print_message,
+    print_run,
+    rethrow_with_options,
+)
 from fieldmark.cli.progress import show_progress
 from fieldmark.metrics.conventions import CONVENTIONS
 
@@ -149,10 +155,10 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
         if given["find_slices"]:
             raise click.UsageError("--find-slices requires a single file of predictions")
         return _rank(options, candidates, given)
-    from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
-
     weak = annotations = None
     if in_github_workflow():
+        from fieldmark.cli.github import GitHubAnnotations
+
         annotations = GitHubAnnotations(truth or "", values=given["values"])
     if given["find_slices"]:
         # Metadata is only read if it is used.

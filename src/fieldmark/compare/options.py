@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from enum import StrEnum
 from math import isfinite
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
@@ -70,9 +69,13 @@ def checked_choices(option: str, values: object, choices: type[Choice]) -> tuple
 
 
 def _is_number(value: object) -> TypeGuard[Number]:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        return False
-    return isinstance(value, int) or isfinite(value)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    if isinstance(value, float):
+        return isfinite(value)
+    from decimal import Decimal  # rarely needed
+
+    return isinstance(value, Decimal) and isfinite(value)
 
 
 def check_scale(

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from fieldmark.errors import Problem
 from fieldmark.metrics.conventions import Convention
 from fieldmark.model.comparison import Provider
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rules
 
 if TYPE_CHECKING:
     from fieldmark.metrics.gates import Gate
+    from fieldmark.model.confidence import ConfidenceOptions
 
 __all__ = ["LoadedRules"]
 

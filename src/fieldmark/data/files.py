@@ -68,7 +68,7 @@ class FileState(NamedTuple):
         return FileState.of(self.name) == self
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class InputFile:
     """A stream of uncompressed bytes, and the underlying file whose position shows the progress.
 

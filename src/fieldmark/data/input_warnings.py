@@ -37,17 +37,14 @@ _WRAPPER_DEPTH: Final = 3
 _KEY_OPTIONS: Final = {Role.TRUTH: "expected", Role.CANDIDATE: "candidate"}
 _KEYS_OF_THE_OTHER_SIDE: Final = {Role.TRUTH: CANDIDATE_KEYS, Role.CANDIDATE: EXPECTED_KEYS}
 _NOUNS: Final = {Role.TRUTH: "documents of the ground truth", Role.CANDIDATE: "predictions"}
-_OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (
-        re.compile(r"\s*\[\s*(?:\n|\Z)|\s*\{\s*(?:\n|\Z)"),
-        "multi-line JSON; use the extension .json",
-    ),
-    (re.compile(r"\s*<"), "XML or HTML, which is not supported"),
-    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML; use the extension .yaml"),
-    (re.compile(r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)"), "TSV; use the extension .tsv"),
-    (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; use the extension .csv"),
+_OTHER_FORMATS: Final[tuple[tuple[str, str], ...]] = (
+    (r"\s*\[\s*(?:\n|\Z)|\s*\{\s*(?:\n|\Z)", "multi-line JSON; use the extension .json"),
+    (r"\s*<", "XML or HTML, which is not supported"),
+    (r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)", "YAML; use the extension .yaml"),
+    (r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)", "TSV; use the extension .tsv"),
+    (r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)", "CSV; use the extension .csv"),
 )
-"""Patterns for the start of files that are not JSONL, and their likely formats."""
+"""Patterns for the start of files that are not JSONL, and their likely formats; rarely needed."""
 
 
 def first_non_finite(cases: Iterable[Case]) -> str:
@@ -164,7 +161,7 @@ def _guess_format(sample: RowBlock) -> str:
         text = row
     else:
         return ""
-    return next((name for pattern, name in _OTHER_FORMATS if pattern.match(text)), "")
+    return next((name for pattern, name in _OTHER_FORMATS if re.match(pattern, text)), "")
 
 
 def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.json_parser import Duplicates, Role
 from fieldmark.data.model_text import CandidateJson, Parse
 from fieldmark.errors import OptionError, with_hint
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
 from fieldmark.values.json_limits import LIMITS, Limits
 from fieldmark.values.text import did_you_mean
@@ -18,6 +17,7 @@ from fieldmark.values.text import did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fieldmark.model.confidence import ConfidenceOptions
     from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
@@ -52,8 +52,7 @@ InputLike: TypeAlias = (
 """A path, `-` for standard input, an open file, one JSON object, a table, or rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(NamedTuple):
     """A file that was parsed to one JSON value, as YAML files are."""
 
     name: str

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["JsonlSource", "spill_to_lines"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class JsonlSource(RowSource):
     """Rows of a JSONL file, standard input, or a temporary file.
 

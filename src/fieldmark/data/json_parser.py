@@ -95,7 +95,7 @@ class Duplicates(StrEnum):
     LAST = "last"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class JsonDialect:
     """Which JSON is accepted, and how many deviations from JSON were accepted."""
 

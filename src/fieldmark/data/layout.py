@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 import orjson
@@ -58,8 +58,7 @@ _ENVELOPE_KEYS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(NamedTuple):
     """The keys of the id and the document in a row.
 
     `value_key` is `None` if the row is the document; the `id_key` is then removed, because an id is
@@ -111,7 +110,7 @@ def detect_layout(
         return layout, [note]
     value_key = named or _first_present(row, own) or _first_present(row, other)
     notes = [] if value_key is None else [f"{prefix}{role.label} in {value_key!r}"]
-    return replace(layout, value_key=value_key), notes
+    return layout._replace(value_key=value_key), notes
 
 
 def detect_paired_layout(
@@ -210,7 +209,7 @@ SideValue: TypeAlias = "JsonValue | Missing | RowFault | RatedDocument | Documen
 """The document of a row, or why there is none."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SideBatch:
     """One side of some cases, as columns.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
@@ -128,8 +127,7 @@ def nth_line_offsets(path: str | Path, every: int, limit: int) -> Iterator[int]:
         yield offset
 
 
-@dataclass(frozen=True, slots=True)
-class LineOffsets:
+class LineOffsets(NamedTuple):
     """The start offsets of rows, the end of the file, and the hash of each id."""
 
     starts: NDArray[np.int64]

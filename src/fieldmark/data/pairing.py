@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -211,7 +210,7 @@ class PairStream:
         self._candidate = opened.candidate
         self.by_id = opened.by_id
         self.sides = [side for side in (opened.truth, opened.candidate) if side is not None]
-        self._truth.layout = replace(self._truth.layout, context=options.context)
+        self._truth.layout = self._truth.layout._replace(context=options.context)
         self._builder = CaseBuilder(
             self._truth.source, self.sides[-1].dialect, options, before=before
         )

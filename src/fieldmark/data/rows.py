@@ -28,8 +28,7 @@ class UnparsedRows(NamedTuple):
     documents: list[Document | bytes]
 
 
-@dataclass(slots=True)
-class RowBlock:
+class RowBlock(NamedTuple):
     """Some rows in order, their places, and their ids if the source provides them.
 
     If documents are `unparsed`, `rows` are only those rows that had to be parsed.
@@ -41,7 +40,7 @@ class RowBlock:
     unparsed: UnparsedRows | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RowSource(ABC):
     """The rows of one side of a comparison.
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fieldmark.data.files import is_stream
 from fieldmark.data.input_warnings import (
@@ -15,7 +16,6 @@ from fieldmark.data.input_warnings import (
     warn_truth_as_predictions,
 )
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Role, RowsAre
-from fieldmark.data.json_documents import ValueSource, can_be_keyed
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     Layout,
@@ -24,11 +24,12 @@ from fieldmark.data.layout import (
     id_text,
     paired_keys,
 )
-from fieldmark.data.python_objects import ensure_documents, is_record
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.data.sources import open_source
 from fieldmark.errors import DataError, Location, OptionError, with_location
-from fieldmark.values.plain_json import is_table
+
+if TYPE_CHECKING:
+    from fieldmark.data.json_documents import ValueSource
 
 __all__ = [
     "InputSide",
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class InputSide:
     """One side of a comparison: its rows, a `sample` of the first rows, and their layout."""
 
@@ -58,10 +59,11 @@ class InputSide:
     @property
     def is_document(self) -> bool:
         """Whether the side is a single document."""
-        return isinstance(self.source, ValueSource) and self.source.rows_are is RowsAre.DOCUMENT
+        whole = _whole_file(self.source)
+        return whole is not None and whole.rows_are is RowsAre.DOCUMENT
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenedInputs:
     """The sides of a comparison and their pairing; without candidate, rows contain both sides.
 
@@ -101,8 +103,8 @@ def open_single_input(
         if options.preset is not None:
             roles = (Role.TRUTH,) if truth_alone else tuple(Role)
             source, options = _read_preset(source, options, *roles)
-        if isinstance(source, ValueSource):
-            _settle_single(source, options)
+        if (whole := _whole_file(source)) is not None:
+            _settle_single(whole, options)
         source = _derive(
             source, options, options.expected_key, options.candidate_key, _confidence_key(options)
         )
@@ -120,7 +122,7 @@ def open_single_input(
                 except DataError as error:
                     raise with_location(error, Location(source.name)) from None
             layout, notes = detect_layout(side.sample, Role.TRUTH, options, name=source.name)
-        side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+        side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
         on_error.pop_all()
         structural = [] if layout.partner_key is None else warn_nested_documents(side, None)
         return OpenedInputs(side, notes=notes, structural=structural)
@@ -136,20 +138,25 @@ def open_candidate_input(given: InputLike, options: Inputs) -> InputSide:
         _check_tables([source], options)
         if options.preset is not None:
             source, options = _read_preset(source, options, Role.CANDIDATE)
-        if isinstance(source, ValueSource) and options.rows is not None:
-            source.settle(RowsAre(options.rows))
+        whole = _whole_file(source)
+        if whole is not None and options.rows is not None:
+            whole.settle(RowsAre(options.rows))
         source = _derive(source, options, options.candidate_key, _confidence_key(options))
         side = _read_sample(source, dialect)
         layout, _ = detect_layout(side.sample, Role.CANDIDATE, options, name=source.name)
-        side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+        side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
         on_error.pop_all()
         return side
 
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
-    whole = isinstance(given, str | Path | ParsedFile) or is_table(type(given)) or is_record(given)
-    if whole or is_stream(given):
+    if isinstance(given, str | Path | ParsedFile):
+        return given
+    from fieldmark.data.python_objects import ensure_documents, is_record  # not needed for files
+    from fieldmark.values.plain_json import is_table
+
+    if is_table(type(given)) or is_record(given) or is_stream(given):
         return given
     return (
         {"expected": row[0], "candidate": row[1]}
@@ -190,7 +197,7 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role, named in zip(sides, Role, keys, strict=True):
             layout, found = detect_layout(side.sample, role, named, name=side.source.name)
-            side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+            side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
             notes += found
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
         opened.structural = warn_nested_documents(*sides)
@@ -307,8 +314,19 @@ def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:
     return InputSide(source, dialect, chain([sample], blocks), sample)
 
 
+def _whole_file(source: RowSource) -> ValueSource | None:
+    """Return a source that is one JSON value, or `None` for others."""
+    if source.has_lines:
+        return None
+    from fieldmark.data.json_documents import ValueSource  # not needed for lines
+
+    return source if isinstance(source, ValueSource) else None
+
+
 def _settle_single(source: ValueSource, options: Inputs) -> None:
     """Determine what a JSON file with both sides contains, from the options or its structure."""
+    from fieldmark.data.json_documents import can_be_keyed
+
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -322,15 +340,19 @@ def _settle_single(source: ValueSource, options: Inputs) -> None:
 
 def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
     """Determine what JSON files contain: documents by id if the other side has the same ids."""
-    values = [source for source in sources if isinstance(source, ValueSource)]
+    values = [whole for whole in map(_whole_file, sources) if whole is not None]
+    if not values:
+        return []
     if options.rows is not None:
         for source in values:
             source.settle(RowsAre(options.rows))
         return []
+    from fieldmark.data.json_documents import can_be_keyed
+
     keyed = [
         source
-        for source, other in (sources, sources[::-1])
-        if isinstance(source, ValueSource)
+        for source, other in zip(map(_whole_file, sources), sources[::-1], strict=True)
+        if source is not None
         and isinstance(source.value, dict)
         and can_be_keyed(source.value)
         and _shares_ids(set(source.value), other, options)
@@ -350,6 +372,7 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
 def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
     """Return whether any of the keys is an id of the other side."""
     from fieldmark.data.directories import DirectorySource
+    from fieldmark.data.json_documents import ValueSource, can_be_keyed
 
     rows: Iterable[object] = ()
     if isinstance(other, DirectorySource):
@@ -392,6 +415,6 @@ def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
         )
     for side in (truth, candidate):
         if not documents:
-            side.layout = replace(side.layout, id_needed=False)
+            side.layout = side.layout._replace(id_needed=False)
         elif side.layout.value_key is None:
-            side.layout = replace(side.layout, id_key=None)
+            side.layout = side.layout._replace(id_key=None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from fieldmark.data.files import (
     STDIN,
@@ -23,15 +23,14 @@ from fieldmark.data.files import (
     redacted_url,
 )
 from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
-from fieldmark.data.json_documents import ObjectSource, ValueSource
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
-from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
 from fieldmark.data.rows import ID_KEYS, RowSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonObject
-from fieldmark.model.reader import FileReader
-from fieldmark.values.plain_json import is_table
+
+if TYPE_CHECKING:
+    from fieldmark.model.reader import FileReader
 
 __all__ = ["open_source"]
 
@@ -69,6 +68,11 @@ def open_source(
 
             return DirectorySource(str(given), dialect)
         return _open_path(str(given), dialect, sheet)
+    # These are not needed for most files.
+    from fieldmark.data.json_documents import ObjectSource, ValueSource
+    from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
+    from fieldmark.values.plain_json import is_table
+
     if isinstance(given, ParsedFile):
         return ValueSource(given.name, given.value)
     if is_table(type(given)):
@@ -125,6 +129,8 @@ def _plug_in(suffix: str) -> FileReader | None:
 
 def _open_by(reader: FileReader, name: str, dialect: JsonDialect, path: str) -> RowSource:
     """Read all rows of a file; an exception of the reader becomes an error of the data."""
+    from fieldmark.data.json_documents import ObjectSource
+
     opened = open_file(path or name)
     try:
         rows = list(reader.read(cast("BinaryIO", opened.stream)))
@@ -213,6 +219,8 @@ def _holds_lines(opened: InputFile, dialect: JsonDialect) -> bool:
 
 def _read_document(opened: InputFile, dialect: JsonDialect) -> RowSource:
     """Read one JSON value; a candidate that is not JSON is a string."""
+    from fieldmark.data.json_documents import ValueSource  # not needed for lines
+
     try:
         raw = read_whole(opened, dialect.limits.document_bytes)
         if not raw.strip():

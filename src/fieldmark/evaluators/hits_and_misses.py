@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import Convention, CountingOptions, OptionalMissing
@@ -70,8 +69,7 @@ class MarkedField(NamedTuple):
     required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitsAndMisses:
+class HitsAndMisses(NamedTuple):
     """The fields of a case as hits, misses and skipped fields."""
 
     hits: tuple[str, ...]

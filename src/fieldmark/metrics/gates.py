@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.tally import CaseTotals
@@ -87,8 +87,7 @@ class Gate:
             raise OptionError(self.kind, f"the limit of {self.name} must be a finite number")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(NamedTuple):
     """The result of a gate; `known` is false if the run does not have the metric."""
 
     name: str
@@ -338,14 +337,14 @@ def drop_gates(
     for name, limit in limits.items():
         gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
         old, [new] = check_gate(gate, before).value, check_gates([gate], after)
-        result = replace(new, name=f"{_DROP}{name}", known=True)
+        result = new._replace(name=f"{_DROP}{name}", known=True)
         if old is None:
-            result = replace(result, value=0.0, passed=True, note="undefined in the baseline")
+            result = result._replace(value=0.0, passed=True, note="undefined in the baseline")
         elif new.value is None:
-            result = replace(result, passed=False, note="undefined")
+            result = result._replace(passed=False, note="undefined")
         else:
             drop = float(old - new.value)
             drop = -drop if less_is_better(name) else drop
-            result = replace(result, value=drop, passed=drop <= limit + _SLACK and not new.note)
+            result = result._replace(value=drop, passed=drop <= limit + _SLACK and not new.note)
         results.append(result)
     return tuple(results)

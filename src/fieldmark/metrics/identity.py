@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
-from decimal import Decimal
 from enum import Enum
 from typing import Final
 
@@ -42,8 +41,6 @@ def describe(value: object) -> JsonValue:
         return {"threshold": float(value), "calibration": value.calibration}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Decimal) or hasattr(value, "__fspath__"):
-        return str(value)
     if is_dataclass(value) and not isinstance(value, type):
         return described(value)
     if isinstance(value, Mapping):
@@ -52,6 +49,10 @@ def describe(value: object) -> JsonValue:
         return sorted((describe(item) for item in value), key=canonical_text)
     if isinstance(value, Sequence):
         return [describe(item) for item in value]
+    from decimal import Decimal  # rarely needed
+
+    if isinstance(value, Decimal) or hasattr(value, "__fspath__"):
+        return str(value)
     return getattr(type(value), "name", None) or type(value).__qualname__
 
 

@@ -119,16 +119,14 @@ class AttributeSummary(Micro):
     errors_by_type: ErrorCounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Macro:
+class Macro(NamedTuple):
     """The macro means over attributes and over cases."""
 
     by_attribute: MacroMean
     by_case: MacroMean
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualitySummary:
+class QualitySummary(NamedTuple):
     """Response quality over the pooled keys of a run, at the depth of their comparison.
 
     If an evaluator computes it, the metrics are the means over its cases, as its mean score is.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, fields
 from enum import StrEnum
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.worst_first import sortable, worst_attributes
@@ -98,8 +97,7 @@ class ColumnType(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeRow:
+class AttributeRow(NamedTuple):
     """Counts, rates and mistakes of one attribute."""
 
     attribute: str
@@ -119,16 +117,16 @@ class AttributeRow:
 
     def to_dict(self) -> JsonObject:
         """Return the row as JSON."""
-        return asdict(self)
+        return self._asdict()
 
 
-_COLUMN_TYPES: Final = {
-    "str": ColumnType.TEXT,
-    "int": ColumnType.INTEGER,
-    "float | None": ColumnType.NUMBER,
+_COLUMN_TYPES: Final[Mapping[object, ColumnType]] = {
+    str: ColumnType.TEXT,
+    int: ColumnType.INTEGER,
+    float | None: ColumnType.NUMBER,
 }
 ATTRIBUTE_COLUMNS: Final = {
-    each.name: _COLUMN_TYPES[str(each.type)] for each in fields(AttributeRow)
+    name: _COLUMN_TYPES[each] for name, each in get_type_hints(AttributeRow).items()
 }
 """The columns of a table of attributes."""
 
@@ -182,7 +180,7 @@ _TARGET_COLUMN: Final = CONFIDENCE_COLUMNS.index("target")
 
 def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:
     """Return the rows as cells in the order of `ATTRIBUTE_COLUMNS`."""
-    return [astuple(row) for row in attribute_rows(summary)]
+    return [*attribute_rows(summary)]
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import with_hint
-from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
@@ -30,6 +29,7 @@ from fieldmark.wire.case_result import (
 )
 
 if TYPE_CHECKING:
+    from fieldmark.evaluators.base import EvaluatorResult
     from fieldmark.metrics.confidence import ConfidenceTally
     from fieldmark.metrics.slices import SliceKey
     from fieldmark.metrics.summary import Summary
@@ -154,6 +154,8 @@ class CaseProcessor:
         results: list[CaseResult] = []
         for case in cases:
             if case.input is CaseInput.FAILED:
+                from fieldmark.evaluators.base import Score  # only needed with a target
+
                 error = Score.error(case.note)
                 result = CaseResult(case, Outcomes(), _FAILED, table, convention, overall=error)
             else:

@@ -9,7 +9,6 @@ from typing import Final, cast
 
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, OptionError, Problem
-from fieldmark.evaluators.base import data_dependent_prefixes
 from fieldmark.metrics.gates import (
     Gate,
     GateKind,
@@ -174,6 +173,7 @@ class RunGates:
             raise ConfigError.of(message, hint=hint)
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
+            from fieldmark.evaluators.base import data_dependent_prefixes
             from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
             from fieldmark.wire.summary import evaluator_to_json, summary_to_json
 

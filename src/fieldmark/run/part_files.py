@@ -131,7 +131,7 @@ def _plan_to_json(plan: RunPlan) -> JsonObject:
         "options": plan.options,
         "names": list(plan.names),
         "inputs": [
-            {key: value for key, value in asdict(each).items() if value is not None}
+            {key: value for key, value in each._asdict().items() if value is not None}
             for each in plan.inputs
         ],
         "convention": plan.convention,

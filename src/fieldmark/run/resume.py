@@ -90,7 +90,7 @@ def _comparable(value: object) -> object:
     if not isinstance(value, tuple):
         return value
     return [
-        replace(each, name="") if isinstance(each, ManifestInput) and each.sha256 else each
+        each._replace(name="") if isinstance(each, ManifestInput) and each.sha256 else each
         for each in value
     ]
 

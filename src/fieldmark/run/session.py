@@ -20,7 +20,6 @@ from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
-from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import describe
 from fieldmark.metrics.summary import Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
     from fieldmark.data.file_blocks import SearchMap
     from fieldmark.data.partitions import Partitions
+    from fieldmark.evaluators.base import ConfiguredEvaluator
     from fieldmark.model.outcomes import Attribute, AttributeTable
     from fieldmark.run.detection import RegionTotals
     from fieldmark.run.eval_setup import CaseSelection
@@ -105,6 +105,9 @@ class PreparedRun:
     parts: Iterable[PartitionResult] | None = None
 
 
+# As a decorator, so that what only the run needs is freed, and not searched for garbage, when the
+# thresholds are restored.
+@relaxed_gc()
 def run_session(
     prepared: PreparedRun,
     options: RunOptions,
@@ -133,7 +136,6 @@ def run_session(
 
             directory = open_run_directory(options, prepared.manifest)
         stack.enter_context(directory or nullcontext())
-        stack.enter_context(relaxed_gc())
         session = _Session(prepared, options, directory, stack, progress, observers)
         if keep_cases and directory is None:
             session.keep_cases()

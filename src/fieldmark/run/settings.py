@@ -12,7 +12,6 @@ from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
 from fieldmark.metrics.identity import described
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from fieldmark.judges.safety import SafetyJudge
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
+    from fieldmark.model.confidence import ConfidenceOptions
 
 __all__ = ["ConfidenceLike", "RulesLike", "Settings", "resolve_confidence", "resolve_settings"]
 
@@ -156,6 +156,8 @@ def resolve_confidence(
     """Return how confidences are read: given options replace those of the rules."""
     if given is None:
         return own
+    from fieldmark.model.confidence import ConfidenceOptions  # not needed by most runs
+
     if isinstance(given, bool):
         return (own or ConfidenceOptions()) if given else None
     from fieldmark.config.confidence import read_confidence

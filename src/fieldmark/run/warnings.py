@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import with_hint
-from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
@@ -231,6 +230,8 @@ class CaseWarnings:
 
     def _failure(self, result: CaseResult) -> str:
         """Return the first failed comparison of a case, or what its evaluators reported."""
+        from fieldmark.evaluators.hits_and_misses import mismatch_reason  # rarely needed
+
         for record in result.outcomes.records(result.attributes):
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._values else ""

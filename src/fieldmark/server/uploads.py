@@ -122,7 +122,7 @@ def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) 
     try:
         manifest = open_run(run).manifest
         inputs = tuple(
-            replace(each, name=names.get(each.name, each.name)) for each in manifest.inputs
+            each._replace(name=names.get(each.name, each.name)) for each in manifest.inputs
         )
         options = manifest.options
         if None in files:

@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Kind, Missing
@@ -77,8 +76,7 @@ class PathLimitError(PathError):
     """A path that is longer than any path in a document, or than a configured path may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """A parsed path: its steps, and where each of them starts in the text."""
 
     text: str

@@ -6,15 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Final, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
-from fieldmark.evaluators.hits_and_misses import (
-    HitsAndMisses,
-    case_hits_and_misses,
-    mismatch_reason,
-)
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import Quality, quality
@@ -29,7 +23,10 @@ from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.presence import is_present
 from fieldmark.values.strict_json import all_finite
-from fieldmark.wire.scores import evaluator_result_to_json
+
+if TYPE_CHECKING:
+    from fieldmark.evaluators.base import EvaluatorResult, Score
+    from fieldmark.evaluators.hits_and_misses import HitsAndMisses
 
 __all__ = [
     "FLAGS",
@@ -260,6 +257,9 @@ class CaseResult:
 
     @cached_property
     def _fields_only(self) -> HitsAndMisses:
+        from fieldmark.evaluators.base import unreadable_reason  # not needed to compare
+        from fieldmark.evaluators.hits_and_misses import case_hits_and_misses
+
         read = self.case.input
         absent = unreadable_reason(
             MISSING if read is CaseInput.MISSING else None,
@@ -294,6 +294,8 @@ class CaseResult:
 
     def iter_fields(self) -> Iterator[FieldResult]:
         """Yield every field with its values."""
+        from fieldmark.evaluators.hits_and_misses import mismatch_reason  # not needed to compare
+
         graded = self.convention.counting.graded
         expected, candidate = self.expected, self.candidate
         for position, record in enumerate(self.outcomes.records(self.attributes)):
@@ -349,6 +351,8 @@ class CaseResult:
 
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
+        from fieldmark.wire.scores import evaluator_result_to_json  # loads evaluators
+
         flags: JsonObject = {name: list(each) for name, each in self.quality.flags.items()}
         evaluations: list[JsonValue] = [*map(evaluator_result_to_json, self.evaluator_results)]
         return {
@@ -455,6 +459,8 @@ def case_columns(results: Sequence[CaseResult]) -> CaseColumns:
 
 def _without_texts(score: Score) -> Score:
     """Return a score without the lists and strings that may quote a document."""
+    from fieldmark.evaluators.base import Score  # not needed to compare
+
     return Score(
         score=score.score,
         verdict=score.verdict,

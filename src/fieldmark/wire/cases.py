@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeGuard, cast
 import orjson
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
-from fieldmark.evaluators.base import SAFETY, EvaluatorResult
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
@@ -26,13 +25,9 @@ from fieldmark.model.outcomes import ItemMark, Outcomes
 from fieldmark.values.json_text import finite_json, read_json, strict_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
 from fieldmark.wire.case_result import FLAGS, NON_FINITE, CaseResult, with_parsed_documents
-from fieldmark.wire.scores import (
-    evaluator_result_from_json,
-    evaluator_result_to_json,
-    score_from_json,
-)
 
 if TYPE_CHECKING:
+    from fieldmark.evaluators.base import EvaluatorResult
     from fieldmark.model._kernel import Document
 
 __all__ = [
@@ -230,6 +225,8 @@ def _comparison(position: int, comparison: Comparison, *, notes: bool) -> list[o
 
 def _evaluator_result(result: EvaluatorResult, *, values: bool) -> JsonObject:
     """Return the result as JSON; without values, only what cannot quote a document."""
+    from fieldmark.wire.scores import evaluator_result_to_json  # not needed without evaluators
+
     row = evaluator_result_to_json(result)
     if values:
         return row
@@ -399,6 +396,9 @@ def case_from_json(
     results: tuple[EvaluatorResult, ...] = ()
     overall = None
     if isinstance(evaluators, list):
+        from fieldmark.evaluators.base import SAFETY  # not needed without evaluators
+        from fieldmark.wire.scores import evaluator_result_from_json, score_from_json
+
         results = tuple(map(evaluator_result_from_json, evaluators))
         if not results or any(each.type != SAFETY for each in results):
             overall = score_from_json(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
 
@@ -41,8 +41,7 @@ class RunStatus(StrEnum):
     CORRUPT = "corrupt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestInput:
+class ManifestInput(NamedTuple):
     """An input of a run; data in memory has no hash.
 
     A remote file has the `version` that the server reports, which is usually its ETag.
@@ -61,8 +60,7 @@ class ManifestInput:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
+class Headline(NamedTuple):
     """What a list of runs shows, and the sizes of the files it was computed from.
 
     `vacuous` names the metrics with nothing behind them. `verdict` is that of the gates: `pass`,
@@ -268,7 +266,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         "convention": convention_to_json(manifest.convention),
         "providers": list(manifest.providers),
         "inputs": [
-            {key: value for key, value in asdict(each).items() if value is not None}
+            {key: value for key, value in each._asdict().items() if value is not None}
             for each in manifest.inputs
         ],
         "limits": manifest.limits,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 
-from fieldmark.run import gc_tuning
+import fieldmark as fm
+from fieldmark.run import gc_tuning, session
 from fieldmark.run.gc_tuning import relaxed_gc
 
 
@@ -44,3 +46,22 @@ def test_failed_run_restores_the_thresholds():
     with pytest.raises(ZeroDivisionError), relaxed_gc():
         _ = 1 / 0
     assert gc.get_threshold() == before
+
+
+def test_run_is_freed_before_the_thresholds_are_restored(monkeypatch):
+    runs, freed = [], []
+    set_threshold = gc.set_threshold
+
+    class Session(session._Session):
+        def __init__(self, *args):
+            super().__init__(*args)
+            runs.append(weakref.ref(self))
+
+    def record(*thresholds):
+        freed.append([run() is None for run in runs])
+        set_threshold(*thresholds)
+
+    monkeypatch.setattr(session, "_Session", Session)
+    monkeypatch.setattr(gc, "set_threshold", record)
+    fm.score([({"a": 1}, {"a": 2})])
+    assert freed == [[], [True]]
