@@ -44,7 +44,6 @@ BROKEN = {
     "room-for-common-letters": ("search->common = TAKE(search, Byte, others)", "search->common = TAKE(search, Byte, others / 2)"),
     "room-for-marks-of-near-items": ("search->is_near = TAKE(search, Byte, (size_t)others + 7)", "search->is_near = TAKE(search, Byte, others)"),
     "room-for-distances-of-texts": ("column->distances = TAKE(search, uint16_t, pairs)", "column->distances = TAKE(search, uint16_t, pairs / 2)"),
-    "room-for-all-resamples": ("PyByteArray_FromStringAndSize(NULL, (resamples + 1) * cases)", "PyByteArray_FromStringAndSize(NULL, resamples * cases)"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip
 """Bounds checks, and the replacement that removes each of them."""
