@@ -4427,6 +4427,9 @@ mark_item(const Pair *pair, const Node *node, uint32_t place, uint32_t other, do
             Py_XDECREF(values[i]);
         }
     }
+    if (done) {
+        PyObject_GC_UnTrack(mark); /* it cannot be part of a cycle */
+    }
     done = done && PyList_Append(pair->items, mark) == 0;
     Py_XDECREF(mark);
     return done ? DONE : FAILED;

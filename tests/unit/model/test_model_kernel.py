@@ -17,6 +17,8 @@ from fieldmark.model._kernel import Document
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import DOCUMENTS, kernel, parsed, unparsed
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.model.rule import Rules
+from fieldmark.plan import compile_plan
 
 LIMITS = (200, 4000, 250_000, 1_000_000)
 FACTS = b"x" * 18
@@ -346,6 +348,13 @@ class WithoutSlots:
 def test_invalid_call_is_an_error(function, given, error):
     with pytest.raises(error):
         function(*given)
+
+
+def test_marks_of_items_are_not_searched_for_cycles():
+    pair = kernel.document(b'{"a":[{"b":1},{"b":2}]}'), kernel.document(b'{"a":[{"b":2}]}')
+    [outcomes] = compile_plan(Rules()).compare_all([pair])
+    assert len(outcomes.items) == 2
+    assert not any(map(gc.is_tracked, outcomes.items))
 
 
 def test_memory_is_released():
