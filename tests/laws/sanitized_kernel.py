@@ -157,7 +157,7 @@ def divide(chance: Random, document: bytes) -> None:
 
     row = ROW % (document, document)
     divided = kernel.divide_row(guarded(row), None)
-    for end in range(0, len(row), 31):
+    for end in (*range(64), *range(64, len(row), 31)):
         kernel.divide_row(guarded(row[:end]), None)
         kernel.divide_row(guarded(mutated(chance, row)), None)
     if divided is not None:

@@ -44,6 +44,9 @@ BROKEN = {
     "room-for-common-letters": ("search->common = TAKE(search, Byte, others)", "search->common = TAKE(search, Byte, others / 2)"),
     "room-for-marks-of-near-items": ("search->is_near = TAKE(search, Byte, (size_t)others + 7)", "search->is_near = TAKE(search, Byte, others)"),
     "room-for-distances-of-texts": ("column->distances = TAKE(search, uint16_t, pairs)", "column->distances = TAKE(search, uint16_t, pairs / 2)"),
+    "end-of-an-id": ("while (reader.at < reader.end && *reader.at >= ' '", "while (*reader.at >= ' '"),
+    "end-of-a-record": ("(size_t)(reader->end - at) >= length - before\n            && ", ""),
+    "end-of-a-list": ("if (place < 0 || place >= value->is.count) {", "if (place < 0) {"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip
 """Bounds checks, and the replacement that removes each of them."""

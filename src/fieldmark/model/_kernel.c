@@ -588,18 +588,27 @@ read_number(Reader *reader)
     return done;
 }
 
+/* Skip a text; 0 if the line continues with another one. */
+static int
+skip_text(Reader *reader, const char *text, size_t length)
+{
+    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, text, length) != 0) {
+        return 0;
+    }
+    reader->at += length;
+    return 1;
+}
+
 static int
 read_word(Reader *reader, int type, const char *word)
 {
     Py_ssize_t place = add_token(reader, type);
-    size_t length = strlen(word);
     if (place < 0) {
         return FAILED;
     }
-    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length) != 0) {
+    if (!skip_text(reader, word, strlen(word))) {
         return TO_PYTHON;
     }
-    reader->at += length;
     reader->tokens[place].hash = mixed(3, (uint64_t)type);
     end_token(reader, &reader->tokens[place]);
     return DONE;
@@ -5113,17 +5122,6 @@ row(PyObject *module, PyObject *args)
     }
     PyMem_Free(writer.bytes);
     return line;
-}
-
-/* Skip a text; 0 if the line continues with another one. */
-static int
-skip_text(Reader *reader, const char *text, size_t length)
-{
-    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, text, length) != 0) {
-        return 0;
-    }
-    reader->at += length;
-    return 1;
 }
 
 #define SKIP(reader, text) skip_text(reader, "" text, sizeof(text) - 1)
