@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
@@ -12,7 +13,7 @@ from rich.text import Text
 from fieldmark.metrics.leaderboard import AttributeRanking
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.model.json import JsonValue
-from fieldmark.report.diff_words import p_value, signed
+from fieldmark.report.diff_words import change_text, p_value
 from fieldmark.report.tables import DASH, more_text, number, score_text
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
@@ -168,7 +169,8 @@ def _cells(board: Leaderboard, place: int, run: RankedRun) -> Iterator[str]:
         yield from (DASH, DASH)
     else:
         found = board.pair(0, place)
-        yield signed(None if found.delta is None else -found.delta)
+        delta = None if found.delta is None else -found.delta
+        yield change_text(replace(found, before=board.runs[0].value, after=run.value, delta=delta))
         yield _pair_text(board, 0, place)
     yield _places(board.similar(place)) or DASH
     if _has_wins(board):

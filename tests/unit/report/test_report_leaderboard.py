@@ -29,6 +29,14 @@ def test_page_contains_the_ranking_as_data(ranking, tmp_path):
     assert "default-src 'none'" in text
 
 
+def test_difference_is_never_shown_as_none():
+    truth = [{"id": str(n), "a": n, "b": n, "c": n, "d": n} for n in range(600)]
+    wrong = [{**row, "a": -1} if row["id"] == "7" else row for row in truth]
+    ranking = fm.score_many(truth, {"one": truth, "two": wrong}).ranking
+    assert ranking.pair(0, 1).delta == pytest.approx(1 / 2400)
+    assert "−0.0004" in str(ranking)
+
+
 def test_command_writes_the_page(ranking, tmp_path, monkeypatch, capsys):
     import sys
 

@@ -59,6 +59,11 @@ function pairOf(board, one, other) {
   return one < other ? found : { ...found, delta: found.delta === null ? null : -found.delta, better: found.worse, worse: found.better };
 }
 
+function deltaText(board, one, other) {
+  const { delta } = pairOf(board, one, other);
+  return delta === null ? DASH : changeNumber(board.runs[other].value, board.runs[one].value, delta);
+}
+
 function isTold(pair) {
   return pair.word === "better" || pair.word === "worse";
 }
@@ -90,7 +95,7 @@ function rankingTable(board, linkTo) {
       { name: "rank", label: "Rank", numeric: true, value: (run) => -run.rank, cell: (run) => whole(run.rank) },
       { name: "value", label: capitalized(board.title), numeric: true, value: (run) => run.value, cell: (run) => el("span", { class: "f1" }, rate(run.value)) },
       { name: "range", label: "95% CI", cell: (run) => (run.interval ? el("span", { class: "nowrap" }, `${rate(run.interval[0])} to ${rate(run.interval[1])}`) : DASH) },
-      { name: "delta", label: "To best", numeric: true, value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? signed(toBest(run).delta) : DASH) },
+      { name: "delta", label: "To best", numeric: true, value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? deltaText(board, place(run), 0) : DASH) },
       { name: "p", label: "p adjusted", numeric: true, cell: (run) => (toBest(run) ? pText(toBest(run)) : DASH) },
       { name: "best", label: "Best", value: (run) => Number(run.best), cell: (run) => (run.best ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
       ...optional.filter(([used]) => used).map(([, column]) => column),
@@ -111,7 +116,7 @@ function pairMatrix(board) {
       const css = isTold(pair) ? (gain > 0 ? "better" : "worse") : "";
       const text = `${run.name} and ${board.runs[other].name}: ${whole(pair.better)} cases better, ${whole(pair.worse)} worse`;
       return el("td", { class: `numeric pair ${css && `pair-${css}`}`, title: text },
-        el("span", { class: css }, isTold(pair) && (gain > 0 ? "▲ " : "▼ "), signed(pair.delta)), el("span", { class: "detail" }, pText(pair)));
+        el("span", { class: css }, isTold(pair) && (gain > 0 ? "▲ " : "▼ "), deltaText(board, one, other)), el("span", { class: "detail" }, pText(pair)));
     })));
   return el("div", { class: "table" }, el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Pairs" },
     el("table", { class: "board-matrix" }, el("caption", { class: "spoken" }, "Differences and adjusted p-values of all pairs"),
