@@ -81,7 +81,7 @@ def test_scoring_small_files_by_command_loads_only_what_it_uses(tmp_path):
     loaded = done.stdout.rpartition("loaded:")[2].split()
     assert len([name for name in loaded if name.startswith("fieldmark")]) <= 126
     unneeded = (
-        "csv|decimal|fractions|rapidfuzz|rich|ruamel|scipy|statistics|"
+        "csv|decimal|fractions|numpy.random|random|rapidfuzz|rich|ruamel|scipy|statistics|"
         "fieldmark.cli.github|fieldmark.data.(directories|json_documents|remote_files)|"
         "fieldmark.evaluators|fieldmark.metrics.slices|fieldmark.model.confidence|"
         "fieldmark.report.text_tables|fieldmark.run.remote_runs|fieldmark.store.(notes|reader)"

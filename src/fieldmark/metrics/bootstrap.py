@@ -25,6 +25,7 @@ from fieldmark.metrics.quality import (
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
 from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, Variation
 from fieldmark.metrics.worst_first import sortable
+from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
@@ -47,6 +48,8 @@ __all__ = [
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
 
+_MAX_SEED: Final = (1 << 32) - 1
+"""The greatest seed that the kernel accepts."""
 _LIMITS: Final = (0.0, 1.0)
 _COUNTED_IN: Final = {"precision": (0, 2), "recall": (0, 3), "f1": (0, 2, 3)}
 """The counts in the denominator of each rate, by their position."""
@@ -166,7 +169,10 @@ def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
     """Return how often each resample draws each case; the first row draws every case once."""
     import numpy as np
 
-    generator = np.random.default_rng(seed)
+    if COMPILED and cases and 0 <= seed <= _MAX_SEED:
+        counted = kernel.resample(cases, resamples, seed)
+        return np.frombuffer(counted, np.uint8).reshape(-1, cases)
+    generator = np.random.default_rng(seed)  # slow to load
     weights = np.ones((resamples + 1, cases), np.uint8)
     offsets = np.arange(_ROW_BLOCK)[:, None] * cases
     for top in range(1, resamples + 1, _ROW_BLOCK):
