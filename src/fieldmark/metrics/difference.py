@@ -91,7 +91,7 @@ _MAX_KNOWN: Final = 1 << 13
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
 _NO_VERDICT: Final = "error"
-_NONE_FEWER: Final[Mapping[str, int]] = MappingProxyType({})
+_NO_ATTRIBUTES: Final[Mapping[str, int]] = MappingProxyType({})
 _Name = TypeVar("_Name")
 
 
@@ -135,7 +135,7 @@ class CaseChange(NamedTuple):
     verdict_before: str | None
     verdict_after: str | None
     fields: tuple[FieldChange, ...] = ()
-    attributes: Mapping[str, int] = _NONE_FEWER
+    attributes: Mapping[str, int] = _NO_ATTRIBUTES
 
     @property
     def gain(self) -> float:
@@ -336,7 +336,7 @@ def _change(before: CaseInRun, after: CaseInRun, cells: _CellChanges) -> _Change
             fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
     fewer = {path: number for path, number in fewer.items() if number and fields}
     sums = case_sums(old), case_sums(new)
-    return _Change(old, new, *sums, direction, tuple(fields), fewer or _NONE_FEWER)
+    return _Change(old, new, *sums, direction, tuple(fields), fewer or _NO_ATTRIBUTES)
 
 
 def _fixed(change: FieldChange) -> int:
