@@ -376,7 +376,7 @@ def _differing_cells(
 ) -> list[_CellChange] | None:
     """Return the changes of the fields that differ.
 
-    `None` if the sides do not have the same fields in the same order, as in most cases.
+    `None` if the sides do not have the same fields in the same order, which most of them have.
     """
     old, new = before.block, after.block
     if before.table is not after.table or len(old.cells) != len(new.cells):
