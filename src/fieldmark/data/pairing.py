@@ -493,7 +493,8 @@ class CaseBuilder:
         parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
             map(type, candidates)
         )
-        if batch.plain and not as_text and parsed and self._confidences is None:
+        rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
+        if batch.plain and not as_text and self._confidences is None:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_unparsed:
                 pairs = zip(batch.values, candidates, strict=True)
@@ -502,9 +503,14 @@ class CaseBuilder:
             read = repeat(CaseInput.OK), repeat(""), repeat("")
             rest = tags, contexts, both, repeat(MISSING)
             columns = zip(ids, expected, candidate, *read, *rest, strict=False)
-            return list(map(_make_case, columns))
-        rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
-        cases = [self._build_one(*row) for row in rows]
+            cases = list(map(_make_case, columns))
+            if parsed:
+                return cases
+            for place, row in enumerate(rows):
+                if type(row[1]) not in plain or type(row[2]) not in plain:
+                    cases[place] = self._build_one(*row)
+        else:
+            cases = [self._build_one(*row) for row in rows]
         if self._keep_context or self._truth.contexts:
             for place, (context, found) in enumerate(zip(contexts, candidates, strict=False)):
                 given = found.document if isinstance(found, RatedDocument) else found

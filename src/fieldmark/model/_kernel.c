@@ -1626,6 +1626,7 @@ typedef struct {
     PyObject *any_index;        /* -1 */
     Py_ssize_t slots[5];        /* where Outcomes have what `make_outcomes` sets */
     PyObject *extra;            /* ("extra",) */
+    PyObject *extra_in_list;    /* ("extra", "in_list") */
     int with_extras;
     Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
 } Walker;
@@ -2107,6 +2108,8 @@ static int compare_objects(const Pair *pair, Node *node, const Token *expected,
                            const Token *candidate);
 static int compare_lists(const Pair *pair, Node *node, const Token *expected,
                          const Token *candidate);
+static int record_unmatched(const Pair *pair, Node *node, const Token *token, int extra,
+                            int in_list);
 
 /* `Walk.compare`; either side may be absent. */
 static int
@@ -2120,6 +2123,12 @@ compare(const Pair *pair, Node *node, const Token *expected, const Token *candid
     if (!has_container) {
         return node->flags & IS_LEAF ? compare_leaf(pair, node, expected, candidate)
                                      : compare_by_python(pair, node, expected, candidate);
+    }
+    if ((node->flags & WALKS) && (expected == NULL || candidate == NULL)) {
+        const Token *only = expected == NULL ? candidate : expected;
+        if (only->is.count > 0) {
+            return record_unmatched(pair, node, only, expected == NULL, 0);
+        }
     }
     if (expected != NULL && candidate != NULL && expected->type == candidate->type
         && expected->is.count > 0 && candidate->is.count > 0) {
@@ -4451,16 +4460,18 @@ mark_item(const Pair *pair, const Node *node, uint32_t place, uint32_t other, do
     return done ? DONE : FAILED;
 }
 
-/* Call a function of `Walk` that records a value without counterpart. */
+/* Call a function of `Walk` that records a value without counterpart; `names` are those of its
+   arguments after the first three. */
 static int
-record_by_python(const Pair *pair, PyObject *function, const Node *node, const Token *token,
-                 int extra)
+record_by_python(const Pair *pair, PyObject *function, PyObject *names, const Node *node,
+                 const Token *token, int extra)
 {
     PyObject *value = value_of(extra ? pair->candidate : pair->expected, token), *told = NULL;
-    PyObject *arguments[4] = {node->node, value, pair->outcomes, extra ? Py_True : Py_False};
+    PyObject *arguments[5] = {node->node, value, pair->outcomes, extra ? Py_True : Py_False,
+                              Py_True};
     int done;
     if (value != NULL) {
-        told = PyObject_Vectorcall(function, arguments, 3, pair->walker->extra);
+        told = PyObject_Vectorcall(function, arguments, 3, names);
     }
     done = told == NULL ? FAILED : DONE;
     Py_XDECREF(value);
@@ -4473,39 +4484,64 @@ static int
 record_item(const Pair *pair, Node *node, const Token *item, int extra)
 {
     const Walker *walker = pair->walker;
-    const Document *document = extra ? pair->candidate : pair->expected;
-    const Token *member = item + 1;
     Py_ssize_t start = PyList_GET_SIZE(pair->cells);
-    int fact = walker->facts[extra ? ABSENT * 4 + VALUE : VALUE * 4 + ABSENT];
+    int done;
     if (!(node->flags & WALKS) || item->type != IS_OBJECT || item->is.count == 0) {
-        return record_by_python(pair, walker->record_item, node, item, extra);
+        return record_by_python(pair, walker->record_item, walker->extra, node, item, extra);
     }
-    for (uint32_t i = 0; i < item->is.count; i++) {
-        Node *child = child_of(walker, node, BYTES(document), member, i);
-        int presence = presence_of(member), done = DONE;
-        if (child == NULL) {
-            return FAILED;
-        }
-        if (member->type < IS_LIST && (child->flags & IS_LEAF) && child->base >= 0
-            && presence != UNKNOWN) {
-            if (presence == VALUE && !(extra && (child->flags & TRUTH_ONLY))) {
-                done = append_cell(pair, child->base | fact);
-            }
-        } else if (!(child->flags & SKIPPED)) {
-            done = record_by_python(pair, walker->record, child, member, extra);
-            if (done == DONE && child->base < 0 && (child->flags & IS_LEAF)) {
-                done = describe(walker, child);
-            }
-        }
-        if (done != DONE) {
-            return done;
-        }
-        member = &document->tokens[member->next];
+    done = record_unmatched(pair, node, item, extra, 1);
+    if (done != DONE || PyList_GET_SIZE(pair->cells) > start) {
+        return done;
     }
-    if (PyList_GET_SIZE(pair->cells) > start) {
+    return record_by_python(pair, walker->record_bare_item, walker->extra, node, item, extra);
+}
+
+/* `Walk.record_unmatched`: record every leaf of a value without counterpart. */
+static int
+record_unmatched(const Pair *pair, Node *node, const Token *token, int extra, int in_list)
+{
+    const Walker *walker = pair->walker;
+    const Document *document = extra ? pair->candidate : pair->expected;
+    const Token *inner = token + 1;
+    Node *item_node = NULL;
+    int done = DONE;
+    if ((node->flags & SKIPPED) || (extra && !walker->with_extras)) {
         return DONE;
     }
-    return record_by_python(pair, walker->record_bare_item, node, item, extra);
+    if (token->type < IS_LIST) {
+        int presence = presence_of(token);
+        if ((node->flags & IS_LEAF) && presence != UNKNOWN) {
+            return in_list && presence != VALUE
+                       ? DONE
+                       : compare_leaf(pair, node, extra ? NULL : token, extra ? token : NULL);
+        }
+    } else if (token->is.count > 0 && (node->flags & WALKS)) {
+        if (token->type == IS_LIST && node->item_path != Py_None) {
+            item_node = item_of(walker, node);
+            if (item_node == NULL && PyErr_Occurred()) {
+                return FAILED;
+            }
+        }
+        for (uint32_t i = 0; done == DONE && item_node != NULL && i < token->is.count; i++) {
+            done = mark_item(pair, node, extra ? NOWHERE : i, extra ? i : NOWHERE, 0.0);
+            done = done == DONE ? record_item(pair, item_node, inner, extra) : done;
+            inner = &document->tokens[inner->next];
+        }
+        for (uint32_t i = 0; done == DONE && token->type == IS_OBJECT && i < token->is.count; i++) {
+            Node *child = child_of(walker, node, BYTES(document), inner, i);
+            done = child == NULL ? FAILED : record_unmatched(pair, child, inner, extra, in_list);
+            inner = &document->tokens[inner->next];
+        }
+        if (item_node != NULL || token->type == IS_OBJECT) {
+            return done;
+        }
+    }
+    done = record_by_python(pair, walker->record, in_list ? walker->extra_in_list : walker->extra,
+                            node, token, extra);
+    if (done == DONE && node->base < 0 && (node->flags & IS_LEAF)) {
+        done = describe(walker, node);
+    }
+    return done;
 }
 
 /* Compare the items of an alignment, then record those without counterpart. */
@@ -5375,6 +5411,7 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->different);
     Py_XDECREF(walker->wrong_type);
     Py_XDECREF(walker->extra);
+    Py_XDECREF(walker->extra_in_list);
     Py_TYPE(walker)->tp_free((PyObject *)walker);
 }
 
@@ -5463,8 +5500,9 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         walker->item = PyUnicode_InternFromString("item");
         walker->any_index = PyLong_FromLong(-1);
         walker->extra = Py_BuildValue("(s)", "extra");
+        walker->extra_in_list = Py_BuildValue("(ss)", "extra", "in_list");
         if (walker->child != NULL && walker->item != NULL && walker->any_index != NULL
-            && walker->extra != NULL && find_slots(walker)) {
+            && walker->extra != NULL && walker->extra_in_list != NULL && find_slots(walker)) {
             walker->root = make_node(walker, root);
         }
         if (walker->root == NULL) {
@@ -5475,13 +5513,15 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)walker;
 }
 
-/* Compare two documents; NULL without an error if one of them is empty. */
+/* Compare two documents, of which the candidate may be NULL; NULL without an error if one of them
+   is empty. */
 static PyObject *
 compare_documents(Walker *walker, const Document *expected, const Document *candidate)
 {
     Pair pair = {.walker = walker, .expected = expected, .candidate = candidate};
     int done = FAILED;
-    if (expected->tokens[0].is.count == 0 || candidate->tokens[0].is.count == 0) {
+    if (expected->tokens[0].is.count == 0
+        || (candidate != NULL && candidate->tokens[0].is.count == 0)) {
         return NULL;
     }
     pair.outcomes = make_outcomes(walker);
@@ -5491,17 +5531,22 @@ compare_documents(Walker *walker, const Document *expected, const Document *cand
     pair.cells = *(PyObject **)((char *)pair.outcomes + walker->slots[0]);
     pair.comparisons = *(PyObject **)((char *)pair.outcomes + walker->slots[1]);
     pair.items = *(PyObject **)((char *)pair.outcomes + walker->slots[2]);
-    done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    if (candidate == NULL) {
+        done = record_unmatched(&pair, walker->root, &expected->tokens[0], 0, 0);
+    } else {
+        done = compare_objects(&pair, walker->root, &expected->tokens[0], &candidate->tokens[0]);
+    }
     if (done != DONE) {
         Py_CLEAR(pair.outcomes);
     }
     return pair.outcomes;
 }
 
-PyDoc_STRVAR(walker_compare_doc,
-             "compare(pairs, otherwise) -> the outcomes of each pair\n\n"
-             "Compare pairs of documents. A pair that is no tuple of two unparsed documents with\n"
-             "members is passed to `otherwise`, which returns its outcomes.");
+PyDoc_STRVAR(
+    walker_compare_doc,
+    "compare(pairs, otherwise) -> the outcomes of each pair\n\n"
+    "Compare pairs of documents. A pair that is no tuple of two unparsed documents with\n"
+    "members, or of one and MISSING, is passed to `otherwise`, which returns its outcomes.");
 
 static PyObject *
 walker_compare(Walker *walker, PyObject *args)
@@ -5514,10 +5559,12 @@ walker_compare(Walker *walker, PyObject *args)
     for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(pairs); i++) {
         PyObject *pair = Py_NewRef(PyList_GET_ITEM(pairs, i)), *outcomes = NULL;
         if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2
-            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 0), &DocumentType)
-            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 1), &DocumentType)) {
-            outcomes = compare_documents(walker, (Document *)PyTuple_GET_ITEM(pair, 0),
-                                         (Document *)PyTuple_GET_ITEM(pair, 1));
+            && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 0), &DocumentType)) {
+            PyObject *found = PyTuple_GET_ITEM(pair, 1);
+            if (found == walker->missing || Py_IS_TYPE(found, &DocumentType)) {
+                outcomes = compare_documents(walker, (Document *)PyTuple_GET_ITEM(pair, 0),
+                                             found == walker->missing ? NULL : (Document *)found);
+            }
         }
         if (outcomes == NULL && !PyErr_Occurred()) {
             outcomes = PyObject_CallOneArg(otherwise, pair);

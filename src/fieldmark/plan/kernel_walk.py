@@ -74,7 +74,7 @@ class KernelWalk:
             partial(_described, plain_presence=plain_presence),
             walk.compare,
             walk.classify,
-            walk.record_unmatched_leaf,
+            walk.record_unmatched,
             walk.record_unmatched_item,
             walk.record_bare_item,
             text_similarity,
@@ -91,7 +91,10 @@ class KernelWalk:
         pairs: list[UnparsedDocuments],
         otherwise: Callable[[UnparsedDocuments], Outcomes],
     ) -> list[Outcomes]:
-        """Compare pairs in order; `otherwise` compares those that are not unparsed, or empty."""
+        """Compare pairs in order; `otherwise` compares those that are not unparsed, or empty.
+
+        A candidate may be `MISSING`.
+        """
         return self._walker.compare(pairs, otherwise)
 
 

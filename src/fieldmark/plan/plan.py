@@ -224,10 +224,10 @@ def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
     return Plan(rules, table)
 
 
-def _for_kernel(document: JsonValue | Missing | Document) -> Document | None:
+def _for_kernel(document: JsonValue | Missing | Document) -> Document | Missing | None:
     """Return a document as the kernel reads it; `None` if it cannot."""
     if not isinstance(document, dict):
-        return unparsed(document)
+        return MISSING if document is MISSING else unparsed(document)
     try:
         text = orjson.dumps(document)
     except TypeError:  # a number, string or depth that orjson does not support

@@ -245,14 +245,14 @@ class Walk:
                     self._compare_lists(node, expected, candidate, outcomes)  # type: ignore[arg-type]
                 return
             start = len(outcomes.cells)
-            self._record_unmatched(node, cast(JsonValue, expected), outcomes)
+            self.record_unmatched(node, cast(JsonValue, expected), outcomes)
             empty_container = candidate_container and not candidate
             if not empty_container and self._presence(candidate) is _VALUE:
-                self._record_unmatched(node, cast(JsonValue, candidate), outcomes, extra=True)
+                self.record_unmatched(node, cast(JsonValue, candidate), outcomes, extra=True)
             self._explain_container(expected, candidate, outcomes, start)
         elif candidate_container and candidate and self.with_extras:
             if expected_container or self._presence(expected) is not _VALUE:
-                self._record_unmatched(node, cast(JsonValue, candidate), outcomes, extra=True)
+                self.record_unmatched(node, cast(JsonValue, candidate), outcomes, extra=True)
             else:
                 self._record(node, Outcome.FORMAT_ERROR, outcomes)
         elif (
@@ -285,8 +285,8 @@ class Walk:
             side if isinstance(side, holder) else holder() for side in (expected, candidate)
         )
         if not items or not other_items:
-            self._record_unmatched(node, items, outcomes)
-            self._record_unmatched(node, other_items, outcomes, extra=True)
+            self.record_unmatched(node, items, outcomes)
+            self.record_unmatched(node, other_items, outcomes, extra=True)
         elif is_map:
             self._compare_entries(node, items, other_items, outcomes)
         else:
@@ -358,7 +358,7 @@ class Walk:
                 ):
                     places = (None, index) if extra else (index, None)
                     outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
-                    self._record_unmatched(
+                    self.record_unmatched(
                         node.item(index), inner, outcomes, extra=extra, in_list=True
                     )
         else:
@@ -395,7 +395,7 @@ class Walk:
             note = f"compared without {shorten(', '.join(parts), _MAX_NOTE_LENGTH)}"
             outcomes.comparisons[position] = found._replace(note=found.note or note)
 
-    def _record_unmatched(
+    def record_unmatched(
         self,
         node: AttributeNode,
         value: JsonValue,
@@ -421,7 +421,7 @@ class Walk:
             if isinstance(value, dict):
                 for key, inner in value.items():
                     child = node.children.get(key) or node.child(key)
-                    self._record_unmatched(child, inner, outcomes, extra=extra, in_list=in_list)
+                    self.record_unmatched(child, inner, outcomes, extra=extra, in_list=in_list)
                 return
             for index, inner in enumerate(cast("list[JsonValue]", value)):
                 if cast(_Side, inner) is not MISSING:
@@ -432,18 +432,12 @@ class Walk:
             expected, candidate = (MISSING, value) if extra else (value, MISSING)
             self.compare(node, expected, candidate, outcomes)
 
-    def record_unmatched_leaf(
-        self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool
-    ) -> None:
-        """Record every leaf of a value in a list item without counterpart."""
-        self._record_unmatched(node, value, outcomes, extra=extra, in_list=True)
-
     def record_unmatched_item(
         self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool = False
     ) -> None:
         """Record the leaves of a list item without counterpart, or the item if it has none."""
         start = len(outcomes.cells)
-        self.record_unmatched_leaf(node, value, outcomes, extra=extra)
+        self.record_unmatched(node, value, outcomes, extra=extra, in_list=True)
         if len(outcomes.cells) == start:
             self.record_bare_item(node, value, outcomes, extra=extra)
 
