@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from fieldmark.model.comparison import Provider
@@ -20,6 +21,7 @@ __all__ = [
     "for_field",
     "is_local",
     "is_repeatable",
+    "option_names",
     "with_memos",
     "with_provider_options",
     "with_sources",
@@ -61,7 +63,7 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
     usage_logs: dict[int, object] = {}
 
     def rebuilt(part: object, new: dict[str, object]) -> object:
-        names = _option_names(part) or ()
+        names = option_names(part) or ()
         own = _is_provider_or_judge(part)
         if own:
             new |= {name: value for name, value in options.items() if name in names}
@@ -147,7 +149,7 @@ def is_repeatable(rules: Rules) -> bool:
     True
     """
     for part in _parts(rules):
-        options = (getattr(part, name) for name in _option_names(part) or ())
+        options = (getattr(part, name) for name in option_names(part) or ())
         own = type(part).__module__.startswith(f"{__name__.partition('.')[0]}.")
         if not own or any(map(callable, options)) or (_is_provider(part) and not is_local(part)):
             return False
@@ -165,7 +167,7 @@ def _transformed(
         if type(part) is tuple:
             inner = tuple(map(change, part))
             return part if all(new is old for new, old in zip(inner, part, strict=True)) else inner
-        names = _option_names(part)
+        names = option_names(part)
         if names is None:
             return part
         if id(part) not in done:
@@ -185,20 +187,25 @@ def _is_provider_or_judge(part: object) -> bool:
     return _is_provider(part) or callable(getattr(part, "usage", None))
 
 
-def _option_names(part: object) -> tuple[str, ...] | None:
+def option_names(part: object) -> tuple[str, ...] | None:
     """Return the names of the options of a strategy; `None` for a plain value."""
-    if not is_dataclass(part) or isinstance(part, type):
+    return _option_names(type(part))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=256)
+def _option_names(kind: type) -> tuple[str, ...] | None:
+    if not is_dataclass(kind):
         return None
-    return tuple(option.name for option in fields(part) if option.init)
+    return tuple(option.name for option in fields(kind) if option.init)
 
 
 def _parts(configured: object) -> Iterator[object]:
-    if type(configured) is tuple:
-        for each in configured:
-            yield from _parts(each)
-        return
-    names = _option_names(configured)
-    if names is not None:
-        yield configured
-        for name in names:
-            yield from _parts(getattr(configured, name))
+    pending = [configured]
+    while pending:
+        part = pending.pop()
+        names = option_names(part)
+        if names is not None:
+            yield part
+            pending.extend(getattr(part, name) for name in reversed(names))
+        elif type(part) is tuple:
+            pending.extend(reversed(part))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Final
 
 from fieldmark.compare.calibrated import CalibratedThreshold
+from fieldmark.compare.provider_lookup import option_names
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.canonical import canonical_text
 
@@ -26,8 +26,8 @@ def described(strategy: object) -> JsonObject:
     if callable(identity):
         given: Mapping[str, object] = identity()
     else:
-        names = (item.name for item in fields(strategy) if item.init)  # type: ignore[arg-type]
-        given = {name: getattr(strategy, name) for name in names}
+        names = option_names(strategy)
+        given = {name: getattr(strategy, name) for name in names}  # type: ignore[union-attr]
     options: JsonObject = {name: describe(value) for name, value in given.items()}
     name = getattr(type(strategy), "name", None)
     return {"name": name, "options": options} if isinstance(name, str) else options
@@ -41,7 +41,7 @@ def describe(value: object) -> JsonValue:
         return {"threshold": float(value), "calibration": value.calibration}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if is_dataclass(value) and not isinstance(value, type):
+    if option_names(value) is not None:
         return described(value)
     if isinstance(value, Mapping):
         return {str(key): describe(item) for key, item in value.items()}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from fieldmark.config.loaded_rules import LoadedRules
@@ -35,7 +36,7 @@ ConfidenceLike: TypeAlias = "bool | Mapping[str, object] | None"
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, which a cached property cannot have
 class Settings:
     """A convention, complete rules for it, and the gates that the rules set.
 
@@ -72,7 +73,7 @@ class Settings:
         own = {f"case {name}": rules for name, rules in self.own_rules.items()}
         return {**own, **self.evaluator_rules}
 
-    @property
+    @cached_property
     def applied(self) -> AppliedConvention:
         """The convention and the rules behind the metrics."""
         from fieldmark.metrics.summary import applied_convention  # only needed for whole runs

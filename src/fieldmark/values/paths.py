@@ -128,6 +128,10 @@ def parse_path(text: str) -> Path:
     >>> parse_path('items[0]["a.b"].c').segments
     ('items', 0, 'a.b', 'c')
     """
+    return _parsed(text) or _parse(text)
+
+
+def _parse(text: str) -> Path:
     segments: list[Segment] = []
     starts: list[int] = []
     place = 0
@@ -483,7 +487,7 @@ def _parsed(text: str) -> Path | None:
 @lru_cache(maxsize=4096)
 def _cached(text: str) -> Path | None:
     try:
-        return parse_path(text)
+        return _parse(text)
     except PathError:
         return None
 

@@ -182,7 +182,13 @@ def _confidence_from_json(fields: JsonFields) -> ConfidenceSummary | None:
 
 def convention_to_json(convention: AppliedConvention) -> JsonObject:
     """Return the convention as summaries and manifests store it."""
-    return asdict(convention)
+    return {
+        "name": convention.name,
+        "version": convention.version,
+        "options": {**convention.options},
+        "comparison_sha256": convention.comparison_sha256,
+        "counting_sha256": convention.counting_sha256,
+    }
 
 
 def convention_from_json(fields: JsonFields) -> AppliedConvention:
