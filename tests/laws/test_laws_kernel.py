@@ -35,9 +35,10 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, Reason
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
-from fieldmark.model.rule import Rule, Rules
+from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.plan import compile_plan
 from fieldmark.plan.kernel_walk import KernelWalk
+from fieldmark.plan.walk import Walk
 from fieldmark.values.paths import parse_path, resolve, resolve_unparsed
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
@@ -239,6 +240,10 @@ def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_i
         pair,
         tuple({"items": side} for side in lists),
         tuple({"n": {"items": lists[0]}} for _ in "ab"),
+        (pair[0], MISSING),
+        ({"items": lists[0]}, MISSING),
+        ({"n": {"items": lists[0]}, "p": pair[0], "a": 1}, {"a": 1}),
+        ({"a": 1}, {"n": {"items": lists[1]}, "p": pair[1], "a": 1}),
     ]
     fields = (Rule(path="**.items", aligner=aligner), *of_items)
     sides = []
@@ -247,6 +252,19 @@ def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_i
             plan = compile_plan(Rules(fields=fields))
             sides.append([compare(plan, each) for _ in range(2) for each in documents])
     assert repr(sides[0]) == repr(sides[1])
+
+
+@pytest.mark.parametrize("scope", [Scope.UNION, Scope.TRUTH])
+def test_values_without_counterpart_are_compared_by_the_kernel(kernel_pairs, scope, monkeypatch):
+    full = kernel.document(b'{"a":1,"n":{"x":"y","z":null},"rows":[{"b":2,"m":{"c":3}},{"b":4}]}')
+    plan = compile_plan(Rules(scope=scope))
+    first = [plan.compare_all([pair])[0].cells for pair in ((full, full), (full, MISSING))]
+    assert len(first[1]) == 6
+    before = kernel_pairs[0]
+    monkeypatch.setattr(Walk, "_compare_leaf", None)  # every attribute is known now
+    again = plan.compare_all([(full, full), (full, MISSING)])
+    assert [each.cells for each in again] == first
+    assert kernel_pairs[0] == before + 2
 
 
 LETTERS = "aAé É\u0301ÀàßÞþ×÷ÿŸµ \xa0ﬁ"

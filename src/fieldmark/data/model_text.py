@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.errors import DataError, LimitError
@@ -30,7 +30,11 @@ __all__ = [
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that starts JSON rather than a remark in brackets."""
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_NEXT_BRACKET: Final = re.compile(
+    r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+([\[\]{}"]|\Z)', re.DOTALL
+)
+"""Everything up to the next bracket outside of strings, a quote without an end, or the end."""
+_ANY_BRACKET: Final = re.compile(r"[^\[\]{}]*+([\[\]{}]|\Z)")
 _FENCE_START: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
 _JSON_TEXT: Final = re.compile(rf"\s*(?:```[ \t]*[\w-]*\s*)?(?:{_OPENER.pattern})")
 """The start of text that is a JSON object or array, also in a code fence."""
@@ -146,8 +150,10 @@ def parse_model_text(
 
 def _without_thoughts(text: str) -> str:
     """Return a text without the blocks of thoughts at its start; the first may lack its start."""
-    while (thoughts := _THOUGHTS.match(text)) is not None:
-        text = text[thoughts.end() :]
+    start = 0
+    while (thoughts := _THOUGHTS.match(text, start)) is not None:
+        start = thoughts.end()
+    text = text[start:]
     if _UNFINISHED_THOUGHTS.match(text):
         raise DataError("the text ends before the answer, within the thoughts of the model")
     end = _END_OF_THOUGHTS.search(text)
@@ -189,27 +195,24 @@ def _find_repaired(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText
 
 
 def _find_spans(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each outermost object or array in a text, in one pass."""
+    """Return the start and end of each outermost object or array in a text, in one pass.
+
+    Brackets in strings do not count.
+    """
     spans: list[tuple[int, int]] = []
+    next_bracket = _NEXT_BRACKET
     opener = _OPENER.search(text)
     while opener is not None:
-        end = _find_end(text, opener.start())
-        if end is None:
-            raise DataError("the JSON in the text is incomplete")
+        end, depth = opener.start(), 0
+        while depth or end == opener.start():
+            found = cast("re.Match[str]", next_bracket.match(text, end))
+            end = found.end()
+            if found[1] == '"':
+                next_bracket = _ANY_BRACKET  # no string that starts after this quote has an end
+            elif not found[1]:
+                raise DataError("the JSON in the text is incomplete")
+            else:
+                depth += 1 if found[1] in "[{" else -1
         spans.append((opener.start(), end))
         opener = _OPENER.search(text, end)
     return spans
-
-
-def _find_end(text: str, start: int) -> int | None:
-    """Return the end of the bracket at `start`; brackets in strings do not count."""
-    depth = 0
-    for token in _TOKEN.finditer(text, start):
-        bracket = token.group()[0]
-        if bracket in "[{":
-            depth += 1
-        elif bracket in "]}":
-            depth -= 1
-            if not depth:
-                return token.end()
-    return None

@@ -23,7 +23,8 @@ __all__ = [
     "values_exceed",
 ]
 
-_STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRINGS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""A string; without an end, it extends to the end of the text, so that each is read once."""
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 _MANY_DIGITS: Final = b"0" * 19
