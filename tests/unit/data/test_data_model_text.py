@@ -74,7 +74,18 @@ def test_strict_accepts_only_json(text):
     assert parse_model_text('{"a": 1}', CANDIDATE, "strict").value == {"a": 1}
 
 
-@pytest.mark.parametrize("text", ["[" * 10**6, '{"' * 10**5, "[1] " * 10**5, '"' * 10**6 + "{"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 10**6,
+        '{"' * 10**5,
+        "[1] " * 10**5,
+        '"' * 10**6 + "{",
+        '{"' + r"\"" * 10**5,
+        r"[1\"]" * 10**5,
+        "<think></think>" * 10**5,
+    ],
+)
 def test_hostile_text_is_parsed_quickly(text):
     start = time.process_time()
     with pytest.raises(DataError):
