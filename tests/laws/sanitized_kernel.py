@@ -51,6 +51,7 @@ def compared(rules: object, pairs: list, *, parsed: bool) -> list[str]:
     from fieldmark.metrics import case_score
     from fieldmark.metrics.conventions import DEFAULT_CONVENTION
     from fieldmark.model.case import Case
+    from fieldmark.model.json import MISSING
     from fieldmark.plan import compile_plan, plan
     from fieldmark.run.case_processor import CaseProcessor
     from fieldmark.wire import cases
@@ -65,7 +66,7 @@ def compared(rules: object, pairs: list, *, parsed: bool) -> list[str]:
     for pair in pairs:
         case = Case('"1"', None, unparsed=pair)
         if parsed:
-            case = Case('"1"', *(each.value() for each in pair))
+            case = Case('"1"', *(each if each is MISSING else each.value() for each in pair))
         results = processor.process([case])
         own = results[0].outcomes
         found.append(repr((own.cells, own.items, own.comparisons, encoder.encode(0, results))))
@@ -87,6 +88,7 @@ def starved(rules: object) -> int:
     import _testcapi
 
     from fieldmark.model.comparison import Comparison
+    from fieldmark.model.json import MISSING
     from fieldmark.model.kernel import kernel
     from fieldmark.plan import compile_plan, plan
 
@@ -97,7 +99,7 @@ def starved(rules: object) -> int:
     mistake = Comparison(matched=False, score=0.25, similarity=0.5, coerced=True, note="x")
     outcomes = {1: mistake, 2: mistake}, [(0, "rows[]", 0, None, 0.5), (1, "rows[]", 1, 2, 1.0)]
     facts = bytes(4 * 20 * 128), bytes(8 * 128)
-    warm, cold = compile_plan(rules), compile_plan(rules)
+    warm, cold, unmatched = (compile_plan(rules) for _ in range(3))
     warm.compare_all([pair])
     calls = (
         lambda: kernel.read(b"\n".join(STARVED), "id", None, *LIMITS),
@@ -110,6 +112,8 @@ def starved(rules: object) -> int:
         lambda: kernel.resample(3, 2, 0),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),
+        lambda: warm.compare_all([(pair[0], MISSING)]),
+        lambda: unmatched.compare_all([(pair[0], MISSING)]),
         lambda: kernel.count([300, 300, 301, 400]),
         lambda: kernel.count(list(range(1000))),
         lambda: kernel.sum_cells([300, 300, 301, 400] * 20, 15, *facts),
@@ -180,6 +184,7 @@ def draw(chance: Random) -> None:
 
 def main(times: int, seed: int) -> None:
     """Process the given number of pairs of files."""
+    from fieldmark.model.json import MISSING
     from line_files import mutated, two_sides
 
     chance = Random(seed)
@@ -196,6 +201,7 @@ def main(times: int, seed: int) -> None:
         pairs = list(zip(*map(read, blocks), strict=False))
         if time < len(all_rules):
             pairs += [large(chance), large(chance, kind="metal")]
+        pairs += [(expected, MISSING) for expected, _ in pairs[:2]]
         number += len(pairs)
         rules = all_rules[time % len(all_rules)]
         ways = [compared(rules, pairs, parsed=parsed) for parsed in (False, True)]

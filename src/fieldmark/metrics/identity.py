@@ -27,7 +27,10 @@ def described(strategy: object) -> JsonObject:
         given: Mapping[str, object] = identity()
     else:
         names = option_names(strategy)
-        given = {name: getattr(strategy, name) for name in names}  # type: ignore[union-attr]
+        if names is None:
+            found = type(strategy).__qualname__
+            raise TypeError(f"{found} is no dataclass and has no method `identity`")
+        given = {name: getattr(strategy, name) for name in names}
     options: JsonObject = {name: describe(value) for name, value in given.items()}
     name = getattr(type(strategy), "name", None)
     return {"name": name, "options": options} if isinstance(name, str) else options

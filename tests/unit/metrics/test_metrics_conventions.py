@@ -17,7 +17,7 @@ from fieldmark.metrics.conventions import (
     RqsForm,
     find_convention,
 )
-from fieldmark.metrics.identity import canonical_sha256, describe
+from fieldmark.metrics.identity import canonical_sha256, describe, described
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 
 
@@ -193,3 +193,8 @@ def test_numbers_of_any_length_have_a_hash():
 
 def test_hash_does_not_depend_on_the_order_of_keys():
     assert canonical_sha256({"a": 1, "b": 2}) == canonical_sha256({"b": 2, "a": 1})
+
+
+def test_strategy_without_known_options_has_no_description():
+    with pytest.raises(TypeError, match="object is no dataclass and has no method `identity`"):
+        described(object())
