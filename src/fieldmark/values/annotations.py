@@ -1,0 +1,202 @@
+"""What annotations say about a value besides its type.
+
+    threshold: Annotated[float, Range(ge=0, le=1)] = 0.85
+    path: Annotated[str, Length(ge=1)]
+    match: Annotated[str, Choices(names_of_comparators)]
+
+Options of strategies and of runs, and the fields of stored records, are declared in this way once.
+What reads them asks here for the type without `Annotated`, for problems and for the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Protocol, Union, get_args, get_origin, runtime_checkable
+
+from fieldmark.errors import with_hint
+from fieldmark.model.json import JsonObject
+from fieldmark.values.text import did_you_mean
+
+__all__ = [
+    "Choices",
+    "Constraint",
+    "Length",
+    "Range",
+    "arms_of",
+    "constraints_of",
+    "is_union",
+    "problem_of",
+    "without_metadata",
+]
+
+
+@runtime_checkable
+class Constraint(Protocol):
+    """A limit on the values of a type."""
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        ...
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A finite number in a range; `gt` and `lt` are not part of it.
+
+    >>> Range(ge=0, le=1).problem(1.5)
+    'must be a number from 0 to 1, got 1.5'
+    >>> Range(gt=0).problem(0)
+    'must be a number greater than 0, got 0'
+    """
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    noun: str = "a number"
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            within = (
+                (isinstance(value, int) or math.isfinite(value))
+                and (self.ge is None or value >= self.ge)
+                and (self.gt is None or value > self.gt)
+                and (self.le is None or value <= self.le)
+                and (self.lt is None or value < self.lt)
+            )
+            if within:
+                return ""
+        limits = " and ".join(self._limits())
+        return f"must be {self.noun} {limits}".rstrip() + f", got {value!r}"
+
+    def _limits(self) -> Iterator[str]:
+        if self.ge is not None and self.le is not None:
+            yield f"from {self.ge:g} to {self.le:g}"
+        elif self.ge is not None:
+            yield f"of at least {self.ge:g}"
+        elif self.le is not None:
+            yield f"of at most {self.le:g}"
+        if self.gt is not None:
+            yield f"greater than {self.gt:g}"
+        if self.lt is not None:
+            yield f"less than {self.lt:g}"
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        keywords = {
+            "minimum": self.ge,
+            "exclusiveMinimum": self.gt,
+            "maximum": self.le,
+            "exclusiveMaximum": self.lt,
+        }
+        return {name: limit for name, limit in keywords.items() if limit is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """The length of a string or a list.
+
+    >>> Length(ge=1, noun="field").problem(())
+    'must contain at least one field'
+    """
+
+    ge: int | None = None
+    le: int | None = None
+    noun: str = "item"
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        if not isinstance(value, Sized):
+            return ""
+        nouns = "characters" if isinstance(value, str) else f"{self.noun}s"
+        if self.ge is not None and len(value) < self.ge:
+            if isinstance(value, str) and self.ge == 1:
+                return "must not be empty"
+            least = f"one {self.noun}" if self.ge == 1 else f"{self.ge:,} {nouns}"
+            return f"must contain at least {least}"
+        if self.le is not None and len(value) > self.le:
+            return f"must have at most {self.le:,} {nouns}"
+        return ""
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema, for lists."""
+        limits = {"minItems": self.ge, "maxItems": self.le}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """One of several names, which are asked for when they are needed: of plug-ins, for example.
+
+    >>> Choices(lambda: ["exact", "fuzzy"]).problem("fuzy")
+    "must be one of: exact, fuzzy; got 'fuzy'; did you mean 'fuzzy'?"
+    """
+
+    names: Callable[[], Iterable[str]]
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        known = list(self.names())
+        if value in known:
+            return ""
+        hint = did_you_mean(value, known) if isinstance(value, str) else ""
+        return with_hint(f"must be one of: {', '.join(known)}; got {value!r}", hint)
+
+    def to_schema(self) -> JsonObject:
+        """Return the names, as JSON Schema."""
+        return {"enum": [*self.names()]}
+
+
+def without_metadata(annotation: object) -> object:
+    """Return a type without what `Annotated` adds to it.
+
+    >>> without_metadata(Annotated[float, Range(ge=0)])
+    <class 'float'>
+    """
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def constraints_of(annotation: object) -> tuple[Constraint, ...]:
+    """Return the constraints of a type.
+
+    >>> constraints_of(Annotated[float, Range(ge=0)])
+    (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
+    """
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return tuple(each for each in metadata if isinstance(each, Constraint))
+
+
+def is_union(annotation: object) -> bool:
+    """Whether an annotation is a union."""
+    return get_origin(annotation) in (Union, types.UnionType)
+
+
+def arms_of(annotation: object) -> tuple[object, ...]:
+    """Return the members of a union, or the only type."""
+    inner = without_metadata(annotation)
+    return get_args(inner) if is_union(inner) else (inner,)
+
+
+def problem_of(annotation: object, value: object) -> str:
+    """Return the first constraint that a value of the right type violates, or an empty string.
+
+    `None` violates no constraint if the type allows it.
+
+    >>> problem_of(Annotated[float | None, Range(ge=0)], None)
+    ''
+    """
+    if value is None and type(None) in arms_of(annotation):
+        return ""
+    problems = (each.problem(value) for each in constraints_of(annotation))
+    return next(filter(None, problems), "")
