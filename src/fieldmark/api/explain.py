@@ -12,6 +12,7 @@ from fieldmark.api.improve import corrected_fact
 from fieldmark.api.recount import RunLike, stored_rules, stored_run
 from fieldmark.api.show import show_case
 from fieldmark.compare.auto import Auto, comparator_for
+from fieldmark.config.comparator_catalog import normalization
 from fieldmark.errors import ConfigError, DataError, Location, with_hint
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.field_cost import field_cost
@@ -163,6 +164,7 @@ class RunRules:
             weight=attribute.weight,
             required=attribute.required,
             detected=detected,
+            normalization=normalization(detected or attribute.comparator, options),
         )
 
     @property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from fieldmark.metrics.field_cost import FieldCost
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -12,51 +12,10 @@ from fieldmark.model.outcomes import ItemPlace
 from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import FieldResult
 
-__all__ = ["AlignedItem", "AppliedRule", "Explanation", "cost_facts", "normalization"]
+__all__ = ["AlignedItem", "AppliedRule", "Explanation", "cost_facts"]
 
 Facts = list[tuple[str, str]]
 """Labels and texts, as people read them."""
-
-_FORMS: Final = "case, whitespace and Unicode form are ignored"
-_NORMALIZATIONS: Final[Mapping[str, str]] = {
-    "exact": "none; values are compared as they are",
-    "exact_text": "values are compared as text; case is ignored",
-    "normalized_text": _FORMS,
-    "numeric_tolerance": "values are read as numbers",
-    "date": "values are read as calendar dates; times and time zones are ignored",
-    "fuzzy": _FORMS,
-    "semantic": "none; the provider receives both texts",
-    "money": "values are read as amounts with a currency",
-    "identifier": "case and separators are ignored",
-    "name": "case, accents, punctuation, titles and common abbreviations are ignored",
-    "address": "case, accents, punctuation and common abbreviations are ignored",
-    "email": "case, a display name and mailto: are ignored",
-    "phone": "values are read as telephone numbers",
-    "url": "values are normalized as in RFC 3986",
-    "boolean": "values are read as true or false",
-    "set": "the order of members is ignored",
-    "contains": _FORMS,
-    "regex": "none",
-    "iou": "values are read as boxes or polygons",
-    "distance": "values are read as points",
-    "ignore": "the field is not compared",
-    "auto": "by the form of the expected value",
-}
-
-
-def normalization(comparator: str, options: JsonObject | None) -> str:
-    """Return what a comparator does with values before it compares them; "" for a plug-in.
-
-    >>> normalization("fuzzy", {"ignore": ["accents"]})
-    'case, whitespace and Unicode form are ignored; also ignored: accents'
-    """
-    text = _NORMALIZATIONS.get(comparator, "")
-    if options and options.get("case_sensitive") is True:
-        text = "none; the case counts"
-    ignored = (options or {}).get("ignore")
-    if isinstance(ignored, list) and ignored:
-        text += f"; also ignored: {', '.join(map(str, ignored))}"
-    return text
 
 
 class AlignedItem(NamedTuple):
@@ -82,6 +41,7 @@ class AppliedRule:
     weight: float = 1.0
     required: bool = True
     detected: str = ""
+    normalization: str = ""
 
     @property
     def threshold(self) -> float | None:
@@ -101,7 +61,7 @@ class AppliedRule:
             ("comparator", name),
             ("options", "not stored" if self.options is None else shown or "none"),
             ("rule", self.source),
-            ("normalization", normalization(self.detected or self.comparator, self.options)),
+            ("normalization", self.normalization),
             ("threshold", "" if self.threshold is None or not used else f"{self.threshold:g}"),
             ("weight", "" if self.weight == 1 else f"{self.weight:g}"),
             ("required", "" if self.required else "no"),
@@ -115,7 +75,7 @@ class AppliedRule:
             "detected": self.detected,
             "options": self.options,
             "threshold": self.threshold,
-            "normalization": normalization(self.detected or self.comparator, self.options),
+            "normalization": self.normalization,
             "source": self.source,
             "path": self.path,
             "weight": self.weight,
