@@ -13,6 +13,7 @@ from fieldmark.metrics.difference import CaseChange, DiffVerdict, MetricDifferen
 from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.slices import slice_text
 from fieldmark.model.json import JsonValue, Missing
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.diff_words import (
     change_text,
     conclusion,
@@ -25,7 +26,6 @@ from fieldmark.report.diff_words import (
 from fieldmark.report.exports.common import json_text
 from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
 from fieldmark.report.terminal import one_line, plain_table
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural, shorten
 from fieldmark.wire.run_diff import FieldValues, RunDiff

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from fieldmark.model.json import JsonValue
 from fieldmark.plan.lint import Finding, LintReport
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.exports.markdown import in_code
 from fieldmark.report.tables import more_text
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 
