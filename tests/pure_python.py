@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from fieldmark.data import json_parser, line_offsets, pairing
-from fieldmark.metrics import bootstrap, case_score
+from fieldmark.metrics import case_score
 from fieldmark.plan import plan
 from fieldmark.run import warnings
 from fieldmark.wire import cases
@@ -20,7 +20,6 @@ def pure_python():
     """Use the package as if it was installed without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (
-            bootstrap,
             case_score,
             cases,
             json_parser,
