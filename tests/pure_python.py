@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fieldmark.data import json_parser, line_offsets, pairing
+from fieldmark.data import duplicate_ids, json_parser, line_offsets, pairing
 from fieldmark.metrics import case_score
 from fieldmark.plan import plan
 from fieldmark.run import warnings
@@ -22,6 +22,7 @@ def pure_python():
         for module in (
             case_score,
             cases,
+            duplicate_ids,
             json_parser,
             line_offsets,
             pairing,
