@@ -9,8 +9,8 @@ from fieldmark.config.keys import ConfigKey, KeyTable
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import any_of
 from fieldmark.errors import OptionError
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject
+from fieldmark.values.confidence import ConfidenceOptions
 
 __all__ = ["CONFIDENCE", "CONFIDENCE_KEYS", "read_confidence"]
 

@@ -20,9 +20,9 @@ from fieldmark.metrics.repeated_errors import RepeatedError
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.records import to_json
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.improvement import repeated_error_to_json
-from fieldmark.wire.summary import gate_to_json
 
 __all__ = ["ChangedValues", "FieldValues", "RunDiff", "RunName", "case_to_json", "field_values"]
 
@@ -293,7 +293,7 @@ class RunDiff:
                 "changes": [{"before": a, "after": b, "cases": n} for a, b, n in verdicts],
             },
             **cases,
-            "gates": [gate_to_json(gate) for gate in self.gates],
+            "gates": [to_json(gate) for gate in self.gates],
         }
 
 
