@@ -198,7 +198,8 @@ typedef struct {
 #define MOST_WHOLE_DIGITS 18 /* of an integer that always fits into 64 bits */
 #define MOST_DIGITS 40
 #define EXACT_DIGITS 15 /* decimals with so many digits and their floats are one to one */
-#define PER_VALUE 256   /* as in values/json_limits.py */
+#define MAX_DEPTH 200   /* as in values/json_limits.py, like the next */
+#define PER_VALUE 256
 #define LONGEST_LINE 0x7FFFFFFF
 
 typedef struct {
@@ -1419,7 +1420,7 @@ PyDoc_STRVAR(document_doc, "document(raw) -> Document, or None if it is left to 
 static PyObject *
 document(PyObject *module, PyObject *raw)
 {
-    Reader reader = {.limits = {200, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
+    Reader reader = {.limits = {MAX_DEPTH, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
     PyObject *made = NULL;
     const Byte *begin;
     int done;
@@ -2481,9 +2482,11 @@ pair_equal(Alignment *alignment)
 #define LEAF_COST 400.0                  /* as in align/item_similarity.py, like the next two */
 #define COLUMN_COST 500000.0
 #define CALL_COST 50000.0
-#define SLACK 0x1p-48 /* as in values/numbers.py, like the next */
+#define MOST_SIMILARITIES 1000000.0 /* _BLOCK there: similarities held in memory at once */
+#define SLACK 0x1p-48               /* as in values/numbers.py, like the next two */
 #define TINY 1e-300
-#define FIRST_WIDE 128 /* the number of the first character beyond ASCII */
+#define LIMIT_MARGIN (1 + 0x1p-20) /* _MARGIN there */
+#define FIRST_WIDE 128             /* the number of the first character beyond ASCII */
 #define MOST_WIDE 128
 #define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
 #define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
@@ -2991,9 +2994,6 @@ are_normalized(const Search *search, size_t path, int *only_odd)
     return normalized;
 }
 
-#define LIMIT_MARGIN (1 + 0x1p-20) /* as in values/numbers.py */
-#define SMALLEST_LIMIT 1e-300
-
 /* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
    error. The comparator decides if floats are too close to the limit. */
 static int
@@ -3082,7 +3082,7 @@ group_numbers(Search *search, size_t path)
     }
     qsort(leaves, count, sizeof *leaves, by_size);
     limit = fmax(1.0, fmax(fabs(leaves[0]->number), fabs(leaves[count - 1]->number)));
-    limit = fmax(fmax(rule->relative * limit, rule->absolute), SMALLEST_LIMIT) * LIMIT_MARGIN;
+    limit = fmax(fmax(rule->relative * limit, rule->absolute), TINY) * LIMIT_MARGIN;
     for (size_t i = 1; distant && i < count; i++) {
         double gap = leaves[i]->number - leaves[i - 1]->number;
         distant = gap == 0.0 || gap > limit;
@@ -3228,7 +3228,7 @@ is_within_work(const Search *search)
 {
     double pairs = (double)search->alignment->expected.rest_number
                    * (double)search->alignment->candidate.rest_number;
-    double blocks = pairs / 500000.0 + 1.0, work = search->character_pairs;
+    double blocks = pairs / (MOST_SIMILARITIES / 2) + 1.0, work = search->character_pairs;
     for (size_t i = 0; i < search->path_number; i++) {
         work += COLUMN_COST * blocks + LEAF_COST * pairs;
         work += search->paths[i].rule != NULL ? CALL_COST * pairs : 0.0;
@@ -5209,7 +5209,7 @@ PyDoc_STRVAR(
 static PyObject *
 divide_row(PyObject *module, PyObject *const *args, Py_ssize_t number)
 {
-    Reader reader = {.limits = {200, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
+    Reader reader = {.limits = {MAX_DEPTH, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
     const char *id, *record;
     Py_ssize_t id_length, record_length;
     PyObject *expected = NULL, *candidate = NULL, *parts = NULL;
@@ -5593,6 +5593,75 @@ static PyTypeObject WalkerType = {
     .tp_methods = walker_methods,
 };
 
+/* The constants that the Python code has too, or that must not exceed one of its limits. */
+static const struct {
+    const char *name;
+    double value;
+} constants[] = {
+#define CONSTANT(name) {#name, name}
+    CONSTANT(MAX_DEPTH),
+    CONSTANT(PER_VALUE),
+    CONSTANT(LARGEST_PLAIN),
+    CONSTANT(LONGEST_TEXT),
+    CONSTANT(MOST_PAIRS),
+    CONSTANT(MOST_CHARACTER_PAIRS),
+    CONSTANT(MOST_WORK),
+    CONSTANT(LEAF_COST),
+    CONSTANT(COLUMN_COST),
+    CONSTANT(CALL_COST),
+    CONSTANT(MOST_SIMILARITIES),
+    CONSTANT(SLACK),
+    CONSTANT(TINY),
+    CONSTANT(LIMIT_MARGIN),
+    CONSTANT(WEIGHT_UNIT),
+    CONSTANT(SHORT_DECIMALS),
+    CONSTANT(MARGIN),
+    CONSTANT(TO_WHOLE),
+    CONSTANT(CELL_BITS),
+    CONSTANT(LANES),
+    CONSTANT(SMALL_CASE),
+    /* flags of attributes */
+    CONSTANT(WALKS),
+    CONSTANT(ALIGNS),
+    CONSTANT(IS_LEAF),
+    CONSTANT(TRUTH_ONLY),
+    CONSTANT(SKIPPED),
+    CONSTANT(WHOLE_RULE),
+    CONSTANT(RULED),
+    CONSTANT(GREEDY),
+    CONSTANT(EXACT),
+    /* presences */
+    CONSTANT(ABSENT),
+    CONSTANT(NULL_VALUE),
+    CONSTANT(BLANK),
+    CONSTANT(VALUE),
+    /* fields of comparisons */
+    CONSTANT(SCORE),
+    CONSTANT(SIMILARITY),
+    CONSTANT(REASON),
+    CONSTANT(COERCED),
+    CONSTANT(AMBIGUOUS),
+    CONSTANT(APPROXIMATE),
+    CONSTANT(NOTE),
+    CONSTANT(COMPARISON_SIZE),
+#undef CONSTANT
+};
+
+/* `CONSTANTS`, by which a test compares them with those of the Python code. */
+static PyObject *
+constants_by_name(void)
+{
+    PyObject *by_name = PyDict_New();
+    for (size_t i = 0; by_name != NULL && i < sizeof constants / sizeof constants[0]; i++) {
+        PyObject *value = PyFloat_FromDouble(constants[i].value);
+        if (value == NULL || PyDict_SetItemString(by_name, constants[i].name, value) < 0) {
+            Py_CLEAR(by_name);
+        }
+        Py_XDECREF(value);
+    }
+    return by_name;
+}
+
 static PyMethodDef functions[] = {
     {"read", read_block, METH_VARARGS, read_doc},
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
@@ -5633,7 +5702,7 @@ PyMODINIT_FUNC
 PyInit__kernel(void)
 {
     const char *pure = getenv("FIELDMARK_PURE");
-    PyObject *module;
+    PyObject *module, *by_name;
     if (pure != NULL && strcmp(pure, "1") == 0) {
         PyErr_SetString(PyExc_ImportError, "FIELDMARK_PURE=1 selects the Python code");
         return NULL;
@@ -5642,10 +5711,13 @@ PyInit__kernel(void)
         return NULL;
     }
     module = PyModule_Create(&definition);
+    by_name = constants_by_name();
     if (module != NULL
         && (PyModule_AddObjectRef(module, "Document", (PyObject *)&DocumentType) < 0
-            || PyModule_AddObjectRef(module, "Walker", (PyObject *)&WalkerType) < 0)) {
+            || PyModule_AddObjectRef(module, "Walker", (PyObject *)&WalkerType) < 0
+            || PyModule_AddObjectRef(module, "CONSTANTS", by_name) < 0)) {
         Py_CLEAR(module);
     }
+    Py_XDECREF(by_name);
     return module;
 }
