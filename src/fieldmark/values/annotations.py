@@ -25,6 +25,7 @@ __all__ = [
     "Choices",
     "CommandLine",
     "Constraint",
+    "Description",
     "Distinct",
     "Length",
     "NonNegativeFloat",
@@ -35,8 +36,10 @@ __all__ = [
     "Share",
     "arms_of",
     "constraints_of",
+    "description_of",
     "is_command_line",
     "is_union",
+    "metadata_of",
     "problem_of",
     "without_metadata",
 ]
@@ -167,6 +170,13 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What a value means, as a JSON Schema says it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandLine:
     """A program and its arguments, which are not passed to a shell.
 
@@ -231,14 +241,24 @@ def without_metadata(annotation: object) -> object:
     return annotation
 
 
+def metadata_of(annotation: object) -> tuple[object, ...]:
+    """Return what `Annotated` adds to a type."""
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def description_of(annotation: object) -> str:
+    """Return the description of a type, which may be empty."""
+    texts = [each.text for each in metadata_of(annotation) if isinstance(each, Description)]
+    return texts[-1] if texts else ""
+
+
 def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     """Return the constraints of a type.
 
     >>> constraints_of(Annotated[float, Range(ge=0)])
     (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
     """
-    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return tuple(each for each in metadata if isinstance(each, Constraint))
+    return tuple(each for each in metadata_of(annotation) if isinstance(each, Constraint))
 
 
 def is_union(annotation: object) -> bool:
