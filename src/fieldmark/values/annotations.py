@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
+from typing import Annotated, Protocol, TypeAlias, Union, cast, get_args, get_origin
 
 from fieldmark.errors import with_hint
 from fieldmark.model.json import JsonObject
@@ -45,7 +45,6 @@ __all__ = [
 ]
 
 
-@runtime_checkable
 class Constraint(Protocol):
     """A limit on the values of a type."""
 
@@ -258,7 +257,9 @@ def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     >>> constraints_of(Annotated[float, Range(ge=0)])
     (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
     """
-    return tuple(each for each in metadata_of(annotation) if isinstance(each, Constraint))
+    # Much faster than an instance check of the protocol.
+    found = (each for each in metadata_of(annotation) if hasattr(each, "problem"))
+    return tuple(cast("Constraint", each) for each in found)
 
 
 def is_union(annotation: object) -> bool:
