@@ -11,6 +11,7 @@ What reads them asks here for the type without `Annotated`, for problems and for
 from __future__ import annotations
 
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Annotated, Protocol, TypeAlias, Union, cast, get_args, get_or
 
 from fieldmark.errors import with_hint
 from fieldmark.model.json import JsonObject
+from fieldmark.values.presence import is_blank
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "Length",
     "NonNegativeFloat",
     "NonNegativeInt",
+    "NotBlank",
+    "Pattern",
     "PositiveFloat",
     "PositiveInt",
     "Range",
@@ -173,6 +177,48 @@ class Description:
     """What a value means, as a JSON Schema says it."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A string that matches a regular expression as a whole.
+
+    The message never shows the value, which may be a secret in the wrong place.
+
+    >>> Pattern("[A-Z]+", "must be a word in capitals").problem("a")
+    'must be a word in capitals'
+    """
+
+    pattern: str
+    message: str
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        matches = isinstance(value, str) and re.fullmatch(self.pattern, value)
+        return "" if matches else self.message
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        return {"pattern": f"^(?:{self.pattern})$"}
+
+
+@dataclass(frozen=True, slots=True)
+class NotBlank:
+    """A string that is not empty and not only whitespace.
+
+    >>> NotBlank().problem("  ")
+    'must not be blank'
+    """
+
+    message: str = "must not be blank"
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        return self.message if isinstance(value, str) and is_blank(value) else ""
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        return {"pattern": r"\S"}
 
 
 @dataclass(frozen=True, slots=True)
