@@ -15,7 +15,7 @@ from fieldmark.config.calibration import CALIBRATION, read_calibration
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.functions import names_function, read_function
-from fieldmark.config.located import Located, describe
+from fieldmark.config.located import Located
 from fieldmark.config.option_types import read_option
 from fieldmark.errors import ConfigError, Location, MissingExtra, OptionError, with_hint
 from fieldmark.model.alignment import Aligner
@@ -23,6 +23,7 @@ from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe
 
 __all__ = [
     "STRATEGIES",

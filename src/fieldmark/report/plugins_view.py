@@ -8,8 +8,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.exports.markdown import in_code
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 from fieldmark.wire.plugins import RegisteredPlugin

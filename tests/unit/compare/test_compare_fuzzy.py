@@ -153,7 +153,7 @@ def test_strings_up_to_the_limit_are_compared():
         pytest.param({"threshold": 1.1}, "threshold", id="threshold-above-one"),
         pytest.param({"case_sensitive": 1}, "case_sensitive", id="number-for-flag"),
         pytest.param({"ignore": ["case"]}, "ignore", id="unknown-part"),
-        pytest.param({"ignore": "accents"}, "ignore", id="text-for-a-list"),
+        pytest.param({"ignore": 1}, "ignore", id="number-for-a-list"),
         pytest.param({"ignore": None}, "ignore", id="null-for-a-list"),
         pytest.param({"numbers": "all"}, "numbers", id="unknown-word-for-numbers"),
     ],

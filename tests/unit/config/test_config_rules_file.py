@@ -475,7 +475,7 @@ def _problems(text: str) -> list[str]:
         pytest.param('match: numeric_tolerance, tolerance: "0.1"', "1:61: tolerance: expected a number, got '0.1'", id="quoted-number"),
         pytest.param("match: numeric_tolerance, tolerance: true", "1:61: tolerance: expected a number, got true", id="boolean-is-not-a-number"),
         pytest.param("match: numeric_tolerance, tolerance: .nan", "1:61: tolerance: expected a number, got '.nan'", id="nan-is-a-string"),
-        pytest.param("match: numeric_tolerance, tolerance: -1", "1:61: tolerance: must be a non-negative number, got -1", id="negative-tolerance"),
+        pytest.param("match: numeric_tolerance, tolerance: -1", "1:61: tolerance: must be a number of at least 0, got -1", id="negative-tolerance"),
         pytest.param("match: numeric_tolerance, relative: 1", "1:60: relative: expected true or false, got 1", id="number-as-flag"),
         pytest.param("match: numeric_tolerance, relative: null", "1:60: relative: expected true or false, got null", id="null-as-flag"),
         pytest.param("match: numeric_tolerance, number_format: uk", "1:65: number_format: must be one of: us, eu, ch, in, auto; got 'uk'", id="invalid-enum-value"),
