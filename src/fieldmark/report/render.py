@@ -131,16 +131,16 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
         if number > size
     }
     rows = enumerate(zip(zip(*padded, strict=True), zip(*tones, strict=True), strict=True))
-    for index, (cells, row_tones) in rows:
+    for index, (line, row_tones) in rows:
         if index in folded:
             parts = [_wrapped(own[index], size) for own, size in zip(texts, widths, strict=True)]
-            for line in zip_longest(*parts, fillvalue=""):
+            for part in zip_longest(*parts, fillvalue=""):
                 yield [
-                    (_padded([text], _cell_widths([text]), each)[0], tone)
-                    for text, each, tone in zip(line, layout, row_tones, strict=True)
+                    (_padded([text], _cell_widths([text]), column)[0], tone)
+                    for text, column, tone in zip(part, layout, row_tones, strict=True)
                 ]
         elif index or table.has_titles:
-            yield list(zip(cells, row_tones, strict=True))
+            yield list(zip(line, row_tones, strict=True))
         for column in below if index else ():
             listed = value_of(table.shown[index - 1].get(column.key))
             for text in listed if isinstance(listed, list) else ():
