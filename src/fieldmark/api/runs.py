@@ -19,7 +19,7 @@ from fieldmark.metrics.headline import (
     SHORT_TITLES,
     flag_text,
 )
-from fieldmark.metrics.summary import RunIntervals, Summary
+from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import (
@@ -42,9 +42,10 @@ from fieldmark.store import index
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
 from fieldmark.values.presence import is_blank
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
-from fieldmark.wire.manifest import Manifest, RunEntry, manifest_to_json
-from fieldmark.wire.summary import intervals_to_json, summary_to_json
+from fieldmark.wire.manifest import Manifest, RunEntry
+from fieldmark.wire.summary import summary_to_json
 
 if TYPE_CHECKING:
     from fieldmark.run.result import RunResult
@@ -191,8 +192,8 @@ class RunList(ShownRecord):
         found = summary.intervals.metrics.get(metric.removeprefix("quality."))
         if found is None and metric.startswith("attributes."):
             path, _, rate = metric.removeprefix("attributes.").rpartition(".")
-            rates = summary.intervals.attributes.get(path)
-            found = None if rates is None or rate not in rates._fields else getattr(rates, rate)[0]
+            rates = summary.intervals.attributes.get(path, RateVariations()).interval
+            found = getattr(rates, rate) if rate in rates._fields else None
         return found
 
     def _summary(self, run: str) -> JsonObject:
@@ -312,9 +313,9 @@ class RunDetails(ShownRecord):
             "id": self.id,
             "name": self.name,
             "path": self.path,
-            "manifest": manifest_to_json(replace(self.manifest, lists={})),
+            "manifest": to_json(replace(self.manifest, lists={})),
             "summary": {key: value for key, value in summary.items() if key != "attributes"},
-            "intervals": intervals_to_json(self.intervals),
+            "intervals": to_json(self.intervals)["intervals"],
             "tags": list(self.tags),
             "note": self.note,
             "archived": self.archived,
