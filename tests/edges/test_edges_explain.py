@@ -7,11 +7,10 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.explain import RunRules
+from fieldmark.api.explain import RunRules, normalization
 from fieldmark.config import calibration
 from fieldmark.registry import Plugin, names
 from fieldmark.store.reader import open_run
-from fieldmark.wire.explanation import normalization
 
 RULES = """\
 fields:
