@@ -15,8 +15,7 @@
    9. Lists        `Walk._compare_lists`
    10. Counting    `count_cells` and `_sum_cells`
    11. Rows        `CaseEncoder` and `CaseDecoder` for common cases
-   12. Resamples   `resampling_weights`
-   13. The module
+   12. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
    are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
@@ -5252,143 +5251,7 @@ divide_row(PyObject *module, PyObject *const *args, Py_ssize_t number)
     return parts;
 }
 
-/* ---- 12. Resamples ---- */
-
-/* The generator of `numpy.random.default_rng`, PCG64 (O'Neill, PCG: A Family of Simple Fast
-   Space-Efficient Statistically Good Algorithms for Random Number Generation). Loading its module
-   takes ten times as long as drawing the resamples of a run. */
-typedef struct {
-    uint64_t high, low; /* the state, 128 bits */
-    uint64_t step_high, step_low;
-    uint32_t held; /* the second half of the last number */
-    int holds;
-} Generator;
-
-static uint64_t
-next_64(Generator *generator)
-{
-    const uint64_t factor_high = 0x2360ed051fc65da4, factor_low = 0x4385df649fccf645;
-    uint64_t low = generator->low * factor_low;
-    uint64_t high = high_product(generator->low, factor_low) + generator->high * factor_low
-                    + generator->low * factor_high;
-    uint64_t mixed;
-    int turn;
-    generator->low = low + generator->step_low;
-    generator->high = high + generator->step_high + (generator->low < low);
-    mixed = generator->high ^ generator->low;
-    turn = (int)(generator->high >> 58);
-    return mixed >> turn | mixed << (-turn & 63);
-}
-
-static uint32_t
-next_32(Generator *generator)
-{
-    uint64_t both;
-    generator->holds = !generator->holds;
-    if (!generator->holds) {
-        return generator->held;
-    }
-    both = next_64(generator);
-    generator->held = (uint32_t)(both >> 32);
-    return (uint32_t)both;
-}
-
-/* A number below `limit`, by Lemire's method. */
-static uint32_t
-next_below(Generator *generator, uint32_t limit)
-{
-    uint64_t product = (uint64_t)next_32(generator) * limit;
-    if ((uint32_t)product < limit) {
-        uint32_t least = (0 - limit) % limit;
-        while ((uint32_t)product < least) {
-            product = (uint64_t)next_32(generator) * limit;
-        }
-    }
-    return (uint32_t)(product >> 32);
-}
-
-static uint32_t
-hashed(uint32_t value, uint32_t *hash, uint32_t factor)
-{
-    value ^= *hash;
-    *hash *= factor;
-    value *= *hash;
-    return value ^ value >> 16;
-}
-
-/* The state that `numpy.random.SeedSequence` derives from a seed. */
-static Generator
-new_generator(uint32_t entropy)
-{
-    uint32_t pool[4], hash = 0x43b0d7e5;
-    uint64_t words[4] = {0}, start_low;
-    Generator generator = {0};
-    int i, j;
-    for (i = 0; i < 4; i++) {
-        pool[i] = hashed(i ? 0 : entropy, &hash, 0x931e8875);
-    }
-    for (i = 0; i < 4; i++) {
-        for (j = 0; j < 4; j++) {
-            if (i != j) {
-                uint32_t other = hashed(pool[i], &hash, 0x931e8875);
-                uint32_t mixed = pool[j] * 0xca01f9dd - other * 0x4973f715;
-                pool[j] = mixed ^ mixed >> 16;
-            }
-        }
-    }
-    hash = 0x8b51f9dd;
-    for (i = 0; i < 8; i++) {
-        words[i / 2] |= (uint64_t)hashed(pool[i % 4], &hash, 0x58f38ded) << i % 2 * 32;
-    }
-    generator.step_high = words[2] << 1 | words[3] >> 63;
-    generator.step_low = words[3] << 1 | 1;
-    next_64(&generator);
-    start_low = generator.low;
-    generator.low += words[1];
-    generator.high += words[0] + (generator.low < start_low);
-    next_64(&generator);
-    return generator;
-}
-
-PyDoc_STRVAR(resample_doc,
-             "resample(cases, resamples, seed) -> how often each resample draws each case,"
-             " after a row that draws every case once");
-
-static PyObject *
-resample(PyObject *module, PyObject *args)
-{
-    Py_ssize_t cases, resamples, row_number, drawn;
-    unsigned int entropy;
-    Generator generator;
-    PyObject *weights;
-    Byte *row_start;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "nnI", &cases, &resamples, &entropy)) {
-        return NULL;
-    }
-    if (cases < 1 || cases > UINT32_MAX / 2 || resamples < 0
-        || resamples >= PY_SSIZE_T_MAX / cases - 1) {
-        PyErr_SetString(PyExc_ValueError, "too few or too many cases");
-        return NULL;
-    }
-    weights = PyByteArray_FromStringAndSize(NULL, (resamples + 1) * cases);
-    if (weights == NULL) {
-        return NULL;
-    }
-    row_start = (Byte *)PyByteArray_AS_STRING(weights);
-    memset(row_start, 1, (size_t)cases);
-    memset(row_start + cases, 0, (size_t)(resamples * cases));
-    generator = new_generator(entropy);
-    for (row_number = 0; row_number < resamples; row_number++) {
-        row_start += cases;
-        for (drawn = 0; drawn < cases; drawn++) {
-            row_start[next_below(&generator, (uint32_t)cases)]++;
-        }
-    }
-    return weights;
-}
-
-/* ---- 13. The module ---- */
+/* ---- 12. The module ---- */
 
 static void
 walker_dealloc(Walker *walker)
@@ -5673,7 +5536,6 @@ static PyMethodDef functions[] = {
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
     {"row", row, METH_VARARGS, row_doc},
     {"divide_row", (PyCFunction)(void (*)(void))divide_row, METH_FASTCALL, divide_row_doc},
-    {"resample", resample, METH_VARARGS, resample_doc},
     {NULL, NULL, 0, NULL},
 };
 
