@@ -69,9 +69,10 @@ from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.notes import titles_of
 from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural, shorten
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.summary import gate_to_json, summary_to_json
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["DiffResult", "FieldValues", "RunName", "case_in_run", "diff"]
 
@@ -368,7 +369,7 @@ class DiffResult(ShownRecord):
                 "changes": [{"before": a, "after": b, "cases": n} for a, b, n in verdicts],
             },
             **cases,
-            "gates": [gate_to_json(gate) for gate in self.gates],
+            "gates": [to_json(gate) for gate in self.gates],
         }
 
     def conclusion_to_json(self) -> JsonObject:

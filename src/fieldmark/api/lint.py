@@ -19,7 +19,7 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, kind_of
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.value_kinds import Reader, ValueKind, key_words, kind_of_value, readers_of
-from fieldmark.report.document import Column, Data, Document, Line, Row, Table, Tone
+from fieldmark.report.document import Column, Data, Document, Heading, Line, Row, Table, Tone
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
@@ -126,7 +126,7 @@ class LintResult(ShownRecord):
         )
         return Document(
             *(Line(note, Tone.WARNING) for note in self.notes),
-            Line(f"{findings} in {plural(self.documents, 'document')}", Tone.STRONG),
+            Heading(f"{findings} in {plural(self.documents, 'document')}"),
             table,
             data=Data(("check", "attribute", "count", "message", "examples"), data),
         )

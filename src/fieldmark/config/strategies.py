@@ -22,6 +22,7 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.registry import Plugin
+from fieldmark.values.annotations import Share
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe
 
@@ -259,7 +260,7 @@ class _FuzzyStrategy:
     """
 
     provider: Provider | None = None
-    threshold: float = 0.85
+    threshold: Share = 0.85
 
     def comparator(self) -> Comparator:
         """Return the comparator for the provider."""

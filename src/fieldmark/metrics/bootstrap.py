@@ -25,7 +25,13 @@ from fieldmark.metrics.quality import (
     quality_score,
 )
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
-from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, Variation
+from fieldmark.metrics.summary import (
+    RateIntervals,
+    RateVariations,
+    RunIntervals,
+    Summary,
+    Variation,
+)
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
@@ -109,7 +115,10 @@ def run_intervals(
             counted = np.nan_to_num(values.T, nan=undefined)
             by_rate.append(variations(estimates, counted, cases, scale))
         for path in columns.paths:
-            attributes[path] = RateVariations(*(found[path] for found in by_rate))
+            attributes[path] = RateVariations(
+                RateIntervals(*(found[path].interval for found in by_rate)),
+                Rates(*(found[path].deviation for found in by_rate)),
+            )
     attributes = {path: each for path, each in sorted(attributes.items()) if each != _UNKNOWN}
     resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {

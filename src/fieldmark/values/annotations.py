@@ -94,10 +94,10 @@ class Range:
             yield f"from {self.ge:g} to {self.le:g}"
         elif self.ge is not None:
             yield f"of at least {self.ge:g}"
-        elif self.le is not None:
-            yield f"of at most {self.le:g}"
         if self.gt is not None:
             yield f"greater than {self.gt:g}"
+        if self.le is not None and self.ge is None:
+            yield f"at most {self.le:g}" if self.gt is not None else f"of at most {self.le:g}"
         if self.lt is not None:
             yield f"less than {self.lt:g}"
 
@@ -279,8 +279,15 @@ def problem_of(annotation: object, value: object) -> str:
 
     >>> problem_of(Annotated[float | None, Range(ge=0)], None)
     ''
+    >>> problem_of(Annotated[float, Range(ge=0)] | None, -1)
+    'must be a number of at least 0, got -1'
     """
-    if value is None and type(None) in arms_of(annotation):
+    arms = arms_of(annotation)
+    if value is None and type(None) in arms:
         return ""
     problems = (each.problem(value) for each in constraints_of(annotation))
-    return next(filter(None, problems), "")
+    problem = next(filter(None, problems), "")
+    if problem or not is_union(without_metadata(annotation)):
+        return problem
+    by_arm = [problem_of(arm, value) for arm in arms if arm is not type(None)]
+    return by_arm[0] if all(by_arm) else ""
