@@ -124,7 +124,7 @@ def test_every_case_that_got_worse_is_listed_with_its_fields(runs, command):
         '[{"path": "total", "before": "match", "after": "wrong_value"}]'
     }
     markdown = command("diff", "good", "bad", "--format", "markdown").out
-    assert "**25 cases worse:**" in markdown
+    assert "25 cases worse:" in markdown
     for text in (table, markdown):
         assert sum("total: match → wrong value" in line for line in text.splitlines()) == 25
         assert "more cases" not in text
@@ -431,7 +431,7 @@ def test_names_of_runs(runs, command):
 def test_names_of_runs_are_no_markup_in_markdown(runs, command):
     command("runs", "bad", "--name", "<img src=x> *new*")
     shown = command("diff", "bad", "good", "--format", "markdown").out
-    assert r"\<img src=x\> \*new\* → good; convention confusion" in shown
+    assert r"\<img src=x> \*new\* → good; convention confusion" in shown
 
 
 def test_an_ambiguous_name_is_rejected(runs, command):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.compare.options import checked_choices
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.strict_json import parse_strict
 from fieldmark.values.text import Ignored, exact_text, ignoring, normalized
 
@@ -21,6 +21,8 @@ class Exact:
     """Match equal JSON values, without trimming, case folding or type conversion."""
 
     name: ClassVar[str] = "exact"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.ANY
+    normalization: ClassVar[str] = "none; values are compared as they are"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
@@ -44,13 +46,15 @@ class ExactText:
     """
 
     name: ClassVar[str] = "exact_text"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "values are compared as text; case is ignored"
     # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     reflexive_on_text: ClassVar[bool] = True
     ignore: tuple[Ignored, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match values with the same text.
@@ -88,11 +92,13 @@ class NormalizedText:
     """
 
     name: ClassVar[str] = "normalized_text"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     ignore: tuple[Ignored, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings that are equal after normalization.

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.compare.mismatch import DIFFERENT, mismatch
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.canonical import integer_text
 
 if TYPE_CHECKING:
     from phonenumbers import PhoneNumber
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Phone"]
 
@@ -38,6 +39,8 @@ class Phone:
     """
 
     name: ClassVar[str] = "phone"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.CONTACTS
+    normalization: ClassVar[str] = "values are read as telephone numbers"
     # Equal values that are not telephone numbers do not match.
     reflexive: ClassVar[bool] = False
     region: str | None = None
@@ -47,9 +50,10 @@ class Phone:
             from phonenumbers import SUPPORTED_REGIONS
         except ImportError as error:
             raise MissingExtra("comparing telephone numbers", "phone") from error
+        check_options(self)
         if self.region is None:
             return
-        region = str(self.region).upper()
+        region = self.region.upper()
         if region not in SUPPORTED_REGIONS:
             message = f"must be the code of a country, such as US; got {self.region!r}"
             raise OptionError("region", message)

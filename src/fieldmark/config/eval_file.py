@@ -20,8 +20,8 @@ from fieldmark.config.files import (
 )
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import any_of, ref
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import ref
 from fieldmark.config.rules_file import (
     AUTO,
     CONVENTION,
@@ -38,6 +38,8 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
+from fieldmark.values.annotations import PositiveInt
+from fieldmark.values.value_types import any_of, describe
 
 __all__ = [
     "CASE_KEYS",
@@ -265,11 +267,7 @@ _TARGET: Final[ConfigKey[Target | None]] = ConfigKey(
 )
 _EVALUATORS: Final = replace(_CASE_EVALUATORS, description="The evaluators that score each case.")
 _CONCURRENCY: Final = ConfigKey(
-    "concurrency",
-    int,
-    "The number of cases to judge concurrently.",
-    default=4,
-    minimum=1,
+    "concurrency", PositiveInt, "The number of cases to judge concurrently.", default=4
 )
 _PARSE: Final = ConfigKey(
     "parse",

@@ -8,8 +8,8 @@ from typing import Final, cast
 
 from fieldmark.config.context import Context
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import enum_schema, read_option
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import read_option
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.evaluators.base import (
     ConfiguredEvaluator,
@@ -31,7 +31,9 @@ from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.values.annotations import NonNegativeInt
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe, enum_schema
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
@@ -94,7 +96,10 @@ def read_convention(located: Located, context: Context) -> Convention:
 
 _LIMITS: Final[JsonObject] = {"type": "object", "additionalProperties": {"type": "number"}}
 MAX_ERRORS: Final = ConfigKey(
-    "max_errors", int, "The number of cases that may have evaluation errors.", default=0, minimum=0
+    "max_errors",
+    NonNegativeInt,
+    "The number of cases that may have evaluation errors.",
+    default=0,
 )
 LIMIT_KEYS: Final = KeyTable(
     ConfigKey(GateKind.MIN.value, description="Lower limits on metrics.", schema=_LIMITS),

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.worst_first import sortable, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from fieldmark.metrics.confidence import ConfidenceSummary
+    from fieldmark.metrics.field_cost import FieldCost
     from fieldmark.metrics.gates import GateResult, RunFailure
     from fieldmark.metrics.rates import Interval
     from fieldmark.metrics.summary import Summary
@@ -31,6 +33,7 @@ __all__ = [
     "attribute_cells",
     "attribute_rows",
     "confidence_rows",
+    "cost_facts",
     "evaluator_errors",
     "failure_text",
     "gate_line",
@@ -163,16 +166,18 @@ ALL_FIELDS: Final = "(all fields)"
 
 def confidence_rows(confidence: ConfidenceSummary) -> list[tuple[JsonValue, ...]]:
     """Return one row for all fields and one per attribute, for each target precision."""
-    return [
-        tuple(
-            path
-            if name == CONFIDENCE_COLUMNS[0]
-            else getattr(figures if place < _TARGET_COLUMN else target, name)
-            for place, name in enumerate(CONFIDENCE_COLUMNS)
-        )
-        for path, figures in ((ALL_FIELDS, confidence.pooled), *confidence.attributes.items())
-        for target in figures.targets.values()
-    ]
+    rows: list[tuple[JsonValue, ...]] = []
+    for path, figures in ((ALL_FIELDS, confidence.pooled), *confidence.attributes.items()):
+        for precision, target in figures.targets.items():
+            of_target = {"target": float(precision), "note": "", **to_json(target)}
+            rows.append(
+                (
+                    path,
+                    *(getattr(figures, name) for name in CONFIDENCE_COLUMNS[1:_TARGET_COLUMN]),
+                    *(of_target.get(name) for name in CONFIDENCE_COLUMNS[_TARGET_COLUMN:]),
+                )
+            )
+    return rows
 
 
 _TARGET_COLUMN: Final = CONFIDENCE_COLUMNS.index("target")
@@ -310,3 +315,16 @@ def more_text(count: int, noun: str, hint: str = TOP_HINT) -> str:
     '… and 1 more attribute; --top 0 shows all'
     """
     return f"… and {plural(count, f'more {noun}')}; {hint}"
+
+
+def cost_facts(cost: FieldCost, convention: str) -> list[tuple[str, str]]:
+    """Return the cost of a field for people."""
+    words = {"tp": "true positive", "tn": "true negative", "fp": "false positive"}
+    words |= {"fn": "false negative"}
+    counted = [
+        f"{number} {words[name]}" for name, number in cost.counts._asdict().items() if number
+    ]
+    return [
+        (f"counts under {convention}", ", ".join(counted) or "nothing"),
+        ("part of", ", ".join(cost.metrics) or "no metric"),
+    ]
