@@ -17,10 +17,10 @@ from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.render import (
+    WIDTH,
     RichDocument,
     document_csv,
     document_markdown,
-    document_text,
 )
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.values.escape import visible
@@ -55,8 +55,6 @@ __all__ = [
 _FLAG: Final = r"\b(force|rescore)=True\b"
 _SET_KEY: Final = r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)"
 """How warnings name the options for reading rows; most runs have none, so it is not compiled."""
-_WIDTH: Final = 120
-"""The width of tables in a file or a pipe."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables that change the width or colors of tables in a file or a pipe."""
 
@@ -151,10 +149,10 @@ class OutputViews(NamedTuple):
             write_stdout(self.markdown().encode("utf-8", "backslashreplace"))
         elif output.quiet:
             return
-        elif self.plain and _is_plain() and (plain := self.plain(_WIDTH)) is not None:
+        elif self.plain and _is_plain() and (plain := self.plain(WIDTH)) is not None:
             write_stdout(plain)
         else:
-            _print_styled(self.table(), output)
+            _print_view(self.table(), output)
 
 
 def print_document(record: ShownRecord, output: OutputOptions) -> None:
@@ -167,32 +165,33 @@ def print_document(record: ShownRecord, output: OutputOptions) -> None:
         write_stdout(_encoded(document_markdown(record.document(top=output.top))))
     elif output.quiet:
         return
-    elif _is_plain():
-        write_stdout(_encoded(document_text(record.document(top=output.top), width=_WIDTH)))
     else:
-        _print_styled(RichDocument(record.document(top=output.top)), output)
+        _print_view(record.terminal(top=output.top, styled=output.is_styled), output)
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _print_styled(table: RenderableType, output: OutputOptions) -> None:
-    """Print a table with the size and colors of the terminal."""
+def _print_view(view: RenderableType, output: OutputOptions) -> None:
+    """Print what a terminal shows, with its size and colors."""
+    if isinstance(view, RichDocument) and _is_plain():
+        write_stdout(_encoded(view.text(WIDTH)))
+        return
     from rich.console import Console
 
     # Without a color system, text is not bold or dim either.
     system: Literal["auto"] | None = "auto" if output.allows_color else None
     console = Console(color_system=system, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _WIDTH
+        console.width = WIDTH
     if sys.platform == "win32" and output.is_styled:
         import colorama  # type: ignore[import-untyped] # click requires it on Windows
 
         colorama.just_fix_windows_console()
     # The console only renders.
     console.file = text = io.StringIO()
-    console.print(table, crop=False)
+    console.print(view, crop=False)
     write_stdout(text.getvalue())
 
 

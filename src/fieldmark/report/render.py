@@ -30,7 +30,7 @@ from fieldmark.values.text import plural
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["RichDocument", "document_csv", "document_markdown", "document_text"]
+__all__ = ["WIDTH", "RichDocument", "document_csv", "document_markdown", "document_text"]
 
 WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
@@ -64,12 +64,16 @@ class RichDocument:
     def __init__(self, document: Document) -> None:
         self._document = document
 
+    def text(self, width: int) -> str:
+        """Return the document without styles."""
+        return document_text(self._document, width=width)
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.segment import Segment
         from rich.style import Style
 
         if console.color_system is None:
-            yield Segment(document_text(self._document, width=options.max_width))
+            yield Segment(self.text(options.max_width))
             return
         styles = {tone: Style.parse(style) for tone, style in _STYLES.items()}
         for spans in _lines(self._document, options.max_width):

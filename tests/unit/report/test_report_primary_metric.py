@@ -10,17 +10,11 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.runs import RunList, list_runs
-from fieldmark.report.case_view import (
-    case_list,
-    case_list_csv,
-    case_list_markdown,
-    case_markdown,
-    case_view,
-)
+from fieldmark.api.show import CaseDetails, CaseList
+from fieldmark.report.case_view import case_view
 from fieldmark.report.exports.json import write_json
 from fieldmark.report.exports.markdown import markdown, short_markdown
 from fieldmark.report.exports.xlsx import write_xlsx
-from fieldmark.report.html.cases import worst_cases
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
 from fieldmark.report.render import document_csv, document_markdown, document_text
@@ -179,13 +173,15 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     [entry] = list_runs(tmp_path / "runs")
     assert "mean_score" in entry.vacuous
     assert "vacuous scores" in repr(RunList(entries=(entry,)))
-    [line] = worst_cases(run.cases(), 10).lines
-    assert "1.000 (vacuous)" in as_text(case_list([line], 1))
-    assert "1.000 (vacuous)" in case_list_markdown([line], 1)
-    assert case_list_csv([line]).splitlines()[1].endswith('"true"')
+    worst = CaseList.of(run.cases(), 10).document()
+    assert "1.000 (vacuous)" in document_text(worst)
+    assert "1.000 (vacuous)" in document_markdown(worst)
+    assert document_csv(worst).splitlines()[1].endswith('"true"')
     case = fm.compare(*NOTHING[0])
     assert "score 1.000 (vacuous)  confusion" in as_text(case_view(case))
-    assert "score 1.000 (vacuous) (confusion)" in case_markdown(case)
+    assert "score 1.000 (vacuous) (confusion)" in document_markdown(
+        CaseDetails(case=case).document()
+    )
     assert repr(case).startswith("CaseResult(score=1.000 (vacuous), ")
     assert (case_tiles(case)[0].note, case.to_dict()["vacuous"]) == ("vacuous", True)
 
