@@ -32,8 +32,8 @@ class ShownRecord(ABC):
         return document_text(self.document()).rstrip("\n")
 
     def __rich__(self) -> RenderableType:
-        return self.terminal()
+        return RichDocument(self.document())
 
     def terminal(self, *, top: int | None = None, styled: bool = True) -> RenderableType:  # noqa: ARG002 - for others
-        """Return what a terminal shows, with or without styles."""
+        """Return what the command line shows in a terminal, with or without styles."""
         return RichDocument(self.document(top=top))

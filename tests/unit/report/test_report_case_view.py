@@ -15,9 +15,9 @@ from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.report.case_view import case_view, differing_pieces
 from fieldmark.report.html.cases import CaseLine
-from fieldmark.report.terminal import as_text
 from fieldmark.store.reader import open_run
 from fieldmark.wire.scores import score_from_json
+from unit.report.exported import as_text
 
 TRUTH = {
     "vendor": "Acme GmbH",
