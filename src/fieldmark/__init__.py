@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.explain import ExplainResult, explain
     from fieldmark.api.improve import ImproveResult, improve
-    from fieldmark.api.infer import infer
+    from fieldmark.api.infer import ProposedRules, infer, rules_from
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.plugins import plugins
     from fieldmark.api.power import PowerResult, power
     from fieldmark.api.preview import PreviewResult, preview_rules
-    from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
     from fieldmark.api.review import (
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
         review_queue,
         undo_review,
     )
-    from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
@@ -153,7 +151,7 @@ _MODULES: Final = {
     "LabelSheet": "fieldmark.api.label",
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
-    "ProposedRules": "fieldmark.api.proposed_rules",
+    "ProposedRules": "fieldmark.api.infer",
     "plugins": "fieldmark.api.plugins",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
@@ -168,7 +166,7 @@ _MODULES: Final = {
     "undo_review": "fieldmark.api.review",
     "review_queue": "fieldmark.api.review",
     "ReviewQueue": "fieldmark.api.review",
-    "rules_from": "fieldmark.api.rules_from",
+    "rules_from": "fieldmark.api.infer",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",
     "open_run": "fieldmark.api.runs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
@@ -13,6 +13,7 @@ from fieldmark.api.improve import corrected_fact
 from fieldmark.api.recount import RunLike, stored_rules, stored_run
 from fieldmark.api.show import show_case
 from fieldmark.compare.auto import Auto, comparator_for
+from fieldmark.config.comparator_catalog import normalization
 from fieldmark.errors import ConfigError, DataError, Location, with_hint
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.field_cost import FieldCost, field_cost
@@ -33,7 +34,7 @@ from fieldmark.values.paths import PathError
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import CaseResult, FieldResult
 
-__all__ = ["AppliedRule", "ExplainResult", "RunRules", "explain", "explain_field", "normalization"]
+__all__ = ["AppliedRule", "ExplainResult", "RunRules", "explain", "explain_field"]
 
 _MAX_PATHS: Final = 10_000
 """The number of paths that are searched for a suggestion."""
@@ -45,32 +46,6 @@ _NO_VALUES: Final = "the values of the field, because the run was saved without 
 
 Facts: TypeAlias = list[tuple[str, str]]
 """Labels and texts, as people read them."""
-
-_FORMS: Final = "case, whitespace and Unicode form are ignored"
-_NORMALIZATIONS: Final[Mapping[str, str]] = {
-    "exact": "none; values are compared as they are",
-    "exact_text": "values are compared as text; case is ignored",
-    "normalized_text": _FORMS,
-    "numeric_tolerance": "values are read as numbers",
-    "date": "values are read as calendar dates; times and time zones are ignored",
-    "fuzzy": _FORMS,
-    "semantic": "none; the provider receives both texts",
-    "money": "values are read as amounts with a currency",
-    "identifier": "case and separators are ignored",
-    "name": "case, accents, punctuation, titles and common abbreviations are ignored",
-    "address": "case, accents, punctuation and common abbreviations are ignored",
-    "email": "case, a display name and mailto: are ignored",
-    "phone": "values are read as telephone numbers",
-    "url": "values are normalized as in RFC 3986",
-    "boolean": "values are read as true or false",
-    "set": "the order of members is ignored",
-    "contains": _FORMS,
-    "regex": "none",
-    "iou": "values are read as boxes or polygons",
-    "distance": "values are read as points",
-    "ignore": "the field is not compared",
-    "auto": "by the form of the expected value",
-}
 
 
 class AlignedItem(NamedTuple):
@@ -96,6 +71,7 @@ class AppliedRule:
     weight: float = 1.0
     required: bool = True
     detected: str = ""
+    normalization: str = ""
 
     @property
     def threshold(self) -> float | None:
@@ -115,7 +91,7 @@ class AppliedRule:
             ("comparator", name),
             ("options", "not stored" if self.options is None else shown or "none"),
             ("rule", self.source),
-            ("normalization", normalization(self.detected or self.comparator, self.options)),
+            ("normalization", self.normalization),
             ("threshold", "" if self.threshold is None or not used else f"{self.threshold:g}"),
             ("weight", "" if self.weight == 1 else f"{self.weight:g}"),
             ("required", "" if self.required else "no"),
@@ -129,7 +105,7 @@ class AppliedRule:
             "detected": self.detected,
             "options": self.options,
             "threshold": self.threshold,
-            "normalization": normalization(self.detected or self.comparator, self.options),
+            "normalization": self.normalization,
             "source": self.source,
             "path": self.path,
             "weight": self.weight,
@@ -315,6 +291,7 @@ class RunRules:
             weight=attribute.weight,
             required=attribute.required,
             detected=detected,
+            normalization=normalization(detected or attribute.comparator, options),
         )
 
     @property
@@ -357,21 +334,6 @@ def _items(case: CaseResult, position: int, attribute: str) -> tuple[AlignedItem
 
 
 # --- document -------------------------------------------------------------------------------------
-
-
-def normalization(comparator: str, options: JsonObject | None) -> str:
-    """Return what a comparator does with values before it compares them; "" for a plug-in.
-
-    >>> normalization("fuzzy", {"ignore": ["accents"]})
-    'case, whitespace and Unicode form are ignored; also ignored: accents'
-    """
-    text = _NORMALIZATIONS.get(comparator, "")
-    if options and options.get("case_sensitive") is True:
-        text = "none; the case counts"
-    ignored = (options or {}).get("ignore")
-    if isinstance(ignored, list) and ignored:
-        text += f"; also ignored: {', '.join(map(str, ignored))}"
-    return text
 
 
 def _item_text(item: AlignedItem) -> str:
