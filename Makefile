@@ -95,9 +95,10 @@ docs: $(READY) ## Build the documentation site into build/site; any warning is a
 	@echo 'read it with: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site'
 
 .PHONY: format
-format: $(READY) ## Format the code
+format: $(READY) ## Format the code, and write the JSON Schemas for editors
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
+	@$(BIN)/fieldmark schema --write schemas >/dev/null
 	@$(BIN)/clang-format -i $(KERNEL)
 
 .PHONY: bench

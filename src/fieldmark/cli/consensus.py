@@ -23,8 +23,8 @@ from fieldmark.cli.options import (
 )
 from fieldmark.cli.output import (
     OutputOptions,
-    OutputViews,
     check_overwrite,
+    print_document,
     print_message,
     rethrow_with_options,
     write_file,
@@ -123,14 +123,7 @@ def command(
         )
     if out is not None:
         write_file(out, b"".join(strict_json(row) + b"\n" for row in found.rows()))
-    from fieldmark.report import consensus_view as view
-
-    OutputViews(
-        json=found.to_dict,
-        table=lambda: view.consensus_view(found, top=output.top),
-        markdown=lambda: view.consensus_markdown(found, top=output.top),
-        csv=lambda: view.consensus_csv(found),
-    ).print(output)
+    print_document(found, output)
     if output.hides_failures and output.format != "json":
         for note in found.notes:
             print_message(f"fieldmark: warning: {note}")

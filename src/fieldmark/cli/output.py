@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from fieldmark.api.slices import FindSlicesResult
     from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
-    from fieldmark.wire.slice_search import SliceSearch
 
 __all__ = [
     "OutputFormat",
@@ -269,7 +269,7 @@ def _with_own_options(run: RunResult) -> Summary:
     )
 
 
-def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = None) -> None:
+def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | None = None) -> None:
     """Print a run and its weak slices to standard output, and its directory to standard error.
 
     Tables and Markdown include failures; with other formats, they go to standard error.
@@ -284,9 +284,7 @@ def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = 
             return view
         from rich.console import Group
 
-        from fieldmark.report.slices_view import slices_view
-
-        return Group(view, "", slices_view(weak, top=output.top))
+        return Group(view, "", RichDocument(weak.document(top=output.top)))
 
     def markdown() -> str:
         from fieldmark.report.text_tables import markdown_summary
@@ -294,9 +292,7 @@ def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = 
         text = markdown_summary(summary, top=output.top)
         if weak is None:
             return text
-        from fieldmark.report.slices_view import slices_markdown
-
-        return f"{text}\n{slices_markdown(weak, top=output.top)}"
+        return f"{text}\n{document_markdown(weak.document(top=output.top))}"
 
     def csv() -> str:
         from fieldmark.report.text_tables import csv_table

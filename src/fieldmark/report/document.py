@@ -159,7 +159,7 @@ class Column:
         """Return the text and the style of the cell of a row."""
         found = row.get(self.key)
         if not isinstance(found, Cell):
-            return _text(found, self.format), self.tone
+            return found if isinstance(found, str) else _text(found, self.format), self.tone
         text = _text(found.value, self.format) if found.text is None else found.text
         return text, found.tone or self.tone
 
@@ -182,7 +182,8 @@ class Table:
     """Rows of cells; without rows, it is not shown.
 
     At most `top` rows are shown, and `total` is their number if the table does not have all of
-    them; `noun` is what the rows are. `gap` is the space between columns in a terminal.
+    them; `noun` is what the rows are. `gap` is the space between columns in a terminal, which does
+    not show a table of `detail`.
     """
 
     columns: Sequence[Column]
@@ -192,6 +193,7 @@ class Table:
     total: int | None = None
     noun: str = "row"
     gap: int = 2
+    detail: bool = False
 
     @property
     def shown(self) -> Sequence[Row]:

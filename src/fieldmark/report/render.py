@@ -13,10 +13,12 @@ from fieldmark.report.document import (
     Block,
     Column,
     Document,
+    Format,
     Heading,
     Items,
     Line,
     LineKind,
+    Row,
     Table,
     Tone,
     value_of,
@@ -42,8 +44,6 @@ _STYLES: Final = {
     Tone.WARNING: "yellow",
     Tone.ACTIVE: "cyan",
 }
-_BOLD: Final = frozenset({Tone.STRONG, Tone.GOOD, Tone.BAD})
-"""The styles of cells that are bold in Markdown."""
 _PREFIXES: Final = {LineKind.WARNING: "warning: ", LineKind.NOTE: "· "}
 
 Span: TypeAlias = tuple[str, Tone]
@@ -81,7 +81,7 @@ def _lines(document: Document, width: int) -> Iterator[Sequence[Span]]:
     """Yield the lines of all blocks; there is an empty line around tables and above headings."""
     separated = True
     for block in document.blocks:
-        if isinstance(block, Table) and not block.rows:
+        if isinstance(block, Table) and (block.detail or not block.rows):
             continue
         if not separated and isinstance(block, Heading | Table):
             yield ()
@@ -119,34 +119,43 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
         tones.append([Tone.STRONG, *(tone for _, tone in cells)])
     sizes = [_cell_widths(column) for column in texts]
     widest = [max(column) for column in sizes]
-    gap = " " * table.gap
     widths = _fit_widths(widest, _folding(columns), width - table.gap * (len(columns) - 1))
-    for index in range(not table.has_titles, len(table.shown) + 1):
-        lines = [[column[index] for column in texts]]
-        blanks = [[size - own[index] for size, own in zip(widths, sizes, strict=True)]]
-        if min(blanks[0]) < 0:
-            parts = [_wrapped(text, size) for text, size in zip(lines[0], widths, strict=True)]
-            lines = [list(line) for line in zip_longest(*parts, fillvalue="")]
-            blanks = [
-                [size - _cell_widths([text])[0] for size, text in zip(widths, line, strict=True)]
-                for line in lines
-            ]
-        for line, line_blanks in zip(lines, blanks, strict=True):
-            yield [
-                (
-                    f"{gap if place else ''}{text}{' ' * missing}"
-                    if column.alignment is Align.LEFT
-                    else f"{gap if place else ''}{' ' * missing}{text}",
-                    column_tones[index],
-                )
-                for place, (column, text, missing, column_tones) in enumerate(
-                    zip(columns, line, line_blanks, tones, strict=True)
-                )
-            ]
+    gaps = ["", *[" " * table.gap] * (len(columns) - 1)]
+    layout = list(zip(columns, widths, gaps, strict=True))
+    padded = [_padded(*column) for column in zip(texts, sizes, layout, strict=True)]
+    folded = {
+        index
+        for own, size in zip(sizes, widths, strict=True)
+        if max(own) > size
+        for index, number in enumerate(own)
+        if number > size
+    }
+    rows = enumerate(zip(zip(*padded, strict=True), zip(*tones, strict=True), strict=True))
+    for index, (line, row_tones) in rows:
+        if index in folded:
+            parts = [_wrapped(own[index], size) for own, size in zip(texts, widths, strict=True)]
+            for part in zip_longest(*parts, fillvalue=""):
+                yield [
+                    (_padded([text], _cell_widths([text]), column)[0], tone)
+                    for text, column, tone in zip(part, layout, row_tones, strict=True)
+                ]
+        elif index or table.has_titles:
+            yield list(zip(line, row_tones, strict=True))
         for column in below if index else ():
             listed = value_of(table.shown[index - 1].get(column.key))
             for text in listed if isinstance(listed, list) else ():
                 yield [(f"  {visible(str(text))}", column.tone)]
+
+
+def _padded(
+    texts: Sequence[str], sizes: Sequence[int], layout: tuple[Column, int, str]
+) -> list[str]:
+    """Return cells as wide as their column, with the gap before it."""
+    column, width, gap = layout
+    pairs = zip(texts, sizes, strict=True)
+    if column.alignment is Align.LEFT:
+        return [f"{gap}{text}{' ' * (width - size)}" for text, size in pairs]
+    return [f"{gap}{' ' * (width - size)}{text}" for text, size in pairs]
 
 
 def _folding(columns: Sequence[Column]) -> list[int]:
@@ -157,16 +166,12 @@ def _folding(columns: Sequence[Column]) -> list[int]:
 
 
 def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
-    """Return the widths of columns: those that fold are narrowed, the widest first."""
+    """Return the widths of columns: those that fold are narrowed, the last one first."""
     widths = list(widest)
-    while (over := sum(widths) - width) > 0:
-        largest = max((widths[place] for place in folding), default=0)
-        if largest <= _MIN_WIDTH:
-            break
-        same = [place for place in folding if widths[place] == largest]
-        lower = max((widths[place] for place in folding if widths[place] < largest), default=0)
-        for place in same:
-            widths[place] = max(_MIN_WIDTH, lower, largest - -(-over // len(same)))
+    for place in reversed(folding):
+        over = sum(widths) - width
+        if over > 0:
+            widths[place] = max(min(_MIN_WIDTH, widths[place]), widths[place] - over)
     return widths
 
 
@@ -231,7 +236,7 @@ def _line_markdown(line: Line) -> list[str]:
 def _table_markdown(table: Table) -> list[str]:
     if not table.rows:
         return []
-    rows = [[_cell_markdown(*column.cell(row)) for column in table.columns] for row in table.shown]
+    rows = [[_cell_markdown(column, row) for column in table.columns] for row in table.shown]
     if not table.has_titles:
         return [f"- {': '.join(filter(None, cells))}" for cells in rows]
     sides = {Align.LEFT: "---", Align.RIGHT: "--:"}
@@ -243,9 +248,12 @@ def _table_markdown(table: Table) -> list[str]:
     ]
 
 
-def _cell_markdown(text: str, tone: Tone) -> str:
+def _cell_markdown(column: Column, row: Row) -> str:
+    text, tone = column.cell(row)
     shown = for_markdown(text)
-    return f"**{shown}**" if shown and tone in _BOLD else shown
+    is_number = column.format is not Format.TEXT
+    bold = tone is Tone.STRONG or (is_number and tone in {Tone.GOOD, Tone.BAD})
+    return f"**{shown}**" if shown and bold else shown
 
 
 def _rest(more: int, noun: str) -> str:

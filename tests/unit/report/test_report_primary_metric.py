@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.runs import list_runs
+from fieldmark.api.runs import RunList, list_runs
 from fieldmark.report.case_view import (
     case_list,
     case_list_csv,
@@ -23,7 +23,7 @@ from fieldmark.report.exports.xlsx import write_xlsx
 from fieldmark.report.html.cases import worst_cases
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
-from fieldmark.report.runs_view import run_lines, runs_csv, runs_markdown
+from fieldmark.report.render import document_csv, document_markdown, document_text
 from fieldmark.report.terminal import as_text, run_view
 from fieldmark.report.text_tables import csv_table, markdown_summary
 from unit.report.exported import shown
@@ -178,7 +178,7 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     assert exported["summary"]["macro"]["by_attribute"]["vacuous"] is True
     [entry] = list_runs(tmp_path / "runs")
     assert "mean_score" in entry.vacuous
-    assert "vacuous scores" in run_lines([entry]).text(120)
+    assert "vacuous scores" in repr(RunList(entries=(entry,)))
     [line] = worst_cases(run.cases(), 10).lines
     assert "1.000 (vacuous)" in as_text(case_list([line], 1))
     assert "1.000 (vacuous)" in case_list_markdown([line], 1)
@@ -194,15 +194,16 @@ def test_every_view_names_the_convention(tmp_path):
     fm.score(FULL, convention="taxonomy", out=tmp_path / "runs/r")
     run = shown(tmp_path / "runs/r")
     [entry] = list_runs(tmp_path / "runs")
+    listed = RunList(entries=(entry,)).document()
     for text in (
         as_text(run_view(run.summary)),
         markdown_summary(run.summary),
         csv_table(run.summary),
         markdown(run),
         short_markdown(run),
-        run_lines([entry]).text(120),
-        runs_markdown([entry]),
-        runs_csv([entry]),
+        document_text(listed),
+        document_markdown(listed),
+        document_csv(listed),
         json.dumps(view_of(run).run["convention"]),
     ):
         assert "taxonomy" in text
