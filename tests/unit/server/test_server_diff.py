@@ -7,6 +7,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.report.diff_words import conclusion_to_json, headline
 from fieldmark.server import run_diffs
+from unit.report.exported import rows_of
 from unit.server.live_server import error_code, live
 
 TRUTH = [{"id": f"c{n}", "kind": "ab"[n % 2], "x": n, "y": n} for n in range(12)]
@@ -94,7 +95,12 @@ def test_changed_cases_are_those_of_the_library(server):
 def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server):
     [row] = get(server, "/api/diff/cases", a="first", b="second", direction="worse")["cases"]
     assert row["fields"] == [
-        {"path": "x", "before": "match", "after": "wrong_value", "values": [4, 4, -1]}
+        {
+            "path": "x",
+            "before": "match",
+            "after": "wrong_value",
+            "values": {"expected": 4, "before": 4, "after": -1},
+        }
     ]
     fm.score(TRUTH, RUNS["first"], values=False, out=server.options.runs / "bare")
     for row in get(server, "/api/diff/cases", a="bare", b="second")["cases"]:
@@ -187,7 +193,7 @@ def test_one_case_in_all_runs(server):
     found = get(server, "/api/diff/case", a="first", b=["second", "few"], case="c5")
     first, second, few = found["runs"]
     assert (first["run"], first["number"], first["score"]) == ("first", 6, 1.0)
-    assert second["documents"]["tree"][1][0] == "x"
+    assert rows_of(second["documents"]["tree"])[1]["key"] == "x"
     assert few == {"run": "few", "title": "few", "number": None}
     two = get(server, "/api/diff/case", a="first", b="second", case="c4", attribute="x")
     assert (two["position"], two["total"], two["previous"], two["next"]) == (1, 4, None, "c3")

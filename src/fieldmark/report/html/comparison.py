@@ -41,7 +41,8 @@ def change_lines(
         line = case_to_json(change, _MAX_FIELDS)
         fields = cast("list[JsonObject]", line["fields"])
         for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
-            each["values"] = [encode_shortened(value, _MAX_TEXT) for value in found]
+            encoded = (encode_shortened(value, _MAX_TEXT) for value in found)
+            each["values"] = dict(zip(("expected", "before", "after"), encoded, strict=True))
         lines.append({"direction": _NAMES[way], **line})
     return lines
 
@@ -81,7 +82,10 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
         "changes": [
             {
                 **line,
-                "attributes": [list(each) for each in change.attributes.items()],
+                "attributes": [
+                    {"attribute": attribute, "change": number}
+                    for attribute, number in change.attributes.items()
+                ],
                 "rank": ranks.get(change.case_id),
                 "slices": slices_of.get(change.case_id, []),
             }

@@ -39,6 +39,7 @@ __all__ = [
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
     "dom.js",
+    "rows.js",
     "labels.js",
     "case_links.js",
     "text_diff.js",

@@ -2,7 +2,7 @@
 
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
-import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
+import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, tableNode } from "./report.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
 import { MANY } from "./run_mistakes.js";
 
@@ -146,18 +146,16 @@ function weakSliceTable(searches) {
     const { slice } = recent || old;
     return el(slice.length === 1 ? "a" : "span", slice.length === 1 ? { href: `/runs/${recent ? others[0] : state.a}?${new URLSearchParams({ slice: `${slice[0].key}=${slice[0].value}` })}#cases` } : null, el("bdi", { class: "literal" }, safe(name)));
   };
-  const table = sortableTable({
-    caption: "Weak slices of both runs", step: 20,
+  return tableNode({
+    caption: "Weak slices of both runs", step: 20, rows,
     columns: [
-      { name: "slice", label: "Slice", value: ({ name }) => name, cell: link },
-      { name: "cases", label: "Cases", numeric: true, value: (row) => (row.after || row.before).cases, cell: (row) => whole((row.after || row.before).cases) },
-      { name: "before", label: "F1 before", numeric: true, value: (row) => row.before?.f1, cell: (row) => f1(row.before) },
-      { name: "after", label: "F1 after", numeric: true, value: (row) => row.after?.f1, cell: (row) => f1(row.after) },
-      { name: "state", label: "Conclusion", cell: (row) => (!row.before ? el("span", { class: "worse" }, "new") : !row.after ? el("span", { class: "better" }, "no longer weak") : "weak in both") },
+      { key: "name", title: "Slice", cell: link },
+      { key: "cases", title: "Cases", format: "count", value: (row) => (row.after || row.before).cases },
+      { key: "before", title: "F1 before", format: "number", value: (row) => row.before?.f1, cell: (row) => f1(row.before) },
+      { key: "after", title: "F1 after", format: "number", value: (row) => row.after?.f1, cell: (row) => f1(row.after) },
+      { title: "Conclusion", cell: (row) => (!row.before ? el("span", { class: "worse" }, "new") : !row.after ? el("span", { class: "better" }, "no longer weak") : "weak in both") },
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 function pick({ attribute, direction, slice, text }) {

@@ -2,7 +2,6 @@
 // only significant changes, and single cases, whose direction is certain.
 
 const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
-const CHANGED_OUTCOMES = { format_error: "wrong type", omission: "missing", hallucination: "extra" };
 const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["↔", "neither", ""] };
 const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
 const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
@@ -79,21 +78,19 @@ function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped
   const p = (row) => (grouped ? row.p_adjusted : row.p);
   const tested = (row) => row.word !== "not comparable" && (row.word !== "too few cases to tell" || row.interval !== null);
   const count = (name) => (row) => (row[name] === null ? DASH : row[name] && href(row.name) ? el("a", { href: href(row.name, name) }, whole(row[name])) : whole(row[name]));
-  const table = sortableTable({
-    caption, step: 20, empty: "Nothing to compare.",
+  return tableNode({
+    caption, step: 20, empty: "Nothing to compare.", rows,
     columns: [
-      { name: "name", label, value: (row) => row.name, cell: (row) => [href(row.name) && (row.improved || row.worse) ? el("a", { href: href(row.name) }, pathText(nameOf(row.name))) : pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
-      { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
-      { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.before, row.after, row.delta, changeClass(row.word)) },
-      { name: "range", label: "95% CI", css: "labelled", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
-      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
-      ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
-      { name: "word", label: "Conclusion", css: "long-value", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
+      { key: "name", title: label, cell: (row) => [href(row.name) && (row.improved || row.worse) ? el("a", { href: href(row.name) }, pathText(nameOf(row.name))) : pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
+      { key: "before", title: "Before", format: "number" },
+      { key: "after", title: "After", format: "number" },
+      { key: "delta", title: "Change", format: "number", cell: (row) => changeText(row.before, row.after, row.delta, changeClass(row.word)) },
+      { title: "95% CI", css: "labelled", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
+      { key: "p", title: grouped ? "p adjusted" : "p", format: "number", hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
+      ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([key, title]) => ({ key, title, format: "count", cell: count(key) })) : []),
+      { key: "word", title: "Conclusion", css: "long-value", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 // The list of changed cases; `href(row, path)` is the address of a case, or null.
@@ -175,40 +172,35 @@ function caseName(row, target) {
 }
 
 function differingCases(rows, names, href, empty) {
-  const table = sortableTable({
-    caption: "Differing cases", step: CHANGES_STEP, empty,
+  return tableNode({
+    caption: "Differing cases", step: CHANGES_STEP, isSorted: false, empty, rows,
     columns: [
-      { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
-      ...names.map((name, place) => ({ name: `run-${place}`, label: name, head: nameText(name), numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
+      { key: "case_id", title: "Case", cell: (row) => caseName(row, href(row, "")) },
+      ...names.map((name, run) => ({ title: name, head: nameText(name), format: "number", cell: ({ scores, mistakes }) => [rate(scores[run]), el("span", { class: "detail" }, plural(mistakes[run], "mistake"))] })),
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 function changedCases(rows, href, empty) {
   const direction = (row) => { const [glyph, word, css] = DIRECTIONS[row.direction]; return el("span", { class: `nowrap ${css}` }, `${glyph} ${word}`); };
-  const table = sortableTable({
-    caption: "Changed cases", step: CHANGES_STEP, empty,
+  return tableNode({
+    caption: "Changed cases", step: CHANGES_STEP, isSorted: false, empty, rows,
     columns: [
-      { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
-      { name: "direction", label: "Direction", cell: direction },
-      { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
-      { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
-      { name: "fields", label: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
+      { key: "case_id", title: "Case", cell: (row) => caseName(row, href(row, "")) },
+      { key: "direction", title: "Direction", cell: direction },
+      { key: "before", title: "Before", format: "number" },
+      { key: "after", title: "After", format: "number" },
+      { title: "Change", format: "number", cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
+      { key: "fields", title: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 function changedFields(row, href) {
   const { fields, field_count: total = fields.length } = row;
-  const outcome = (name) => CHANGED_OUTCOMES[name] || name.replaceAll("_", " ");
   const name = (path) => { const target = href(row, path); return target ? el("a", { href: target }, pathText(path)) : pathText(path); };
   const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after, values }) =>
-    el("li", null, name(path), `: ${outcome(before)} → ${outcome(after)}`, values && changedValues(values))));
+    el("li", null, name(path), `: ${outcomeWord(before)} → ${outcomeWord(after)}`, values && changedValues(values))));
   const rest = fields.slice(MAX_FIELDS);
   return [list(fields.slice(0, MAX_FIELDS)),
     rest.length > 0 && el("details", null, el("summary", null, `${plural(total - MAX_FIELDS, "more field")}`), list(rest)),
@@ -216,7 +208,7 @@ function changedFields(row, href) {
 }
 
 // The expected value of a field and both predictions, with differing characters marked.
-function changedValues([expected, before, after]) {
+function changedValues({ expected, before, after }) {
   const [ours, second] = bothValues(expected, after);
   return el("span", { class: "changed-values" },
     el("span", null, el("span", { class: "kind" }, "expected"), " ", ours), " ",
