@@ -20,8 +20,8 @@ from fieldmark.config.files import (
 )
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import any_of, ref
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import ref
 from fieldmark.config.rules_file import (
     AUTO,
     CONVENTION,
@@ -38,6 +38,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
+from fieldmark.values.value_types import any_of, describe
 
 __all__ = [
     "CASE_KEYS",

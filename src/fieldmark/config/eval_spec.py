@@ -11,9 +11,9 @@ from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
+from fieldmark.values.confidence import ConfidenceOptions
 
 __all__ = ["EvalSpec", "InlineCase", "Target", "case_id"]
 

@@ -17,8 +17,7 @@ from fieldmark.values.text import did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fieldmark.model.confidence import ConfidenceOptions
-    from fieldmark.values.confidence import ReadConfidences
+    from fieldmark.values.confidence import ConfidenceOptions, ReadConfidences
 
 __all__ = [
     "LIMITS",

@@ -14,7 +14,7 @@ from fieldmark.metrics.leaderboard import AttributeRanking
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.model.json import JsonValue
 from fieldmark.report.csv_text import csv_text
-from fieldmark.report.diff_words import change_text, p_value
+from fieldmark.report.difference_text import change_text, p_value
 from fieldmark.report.tables import DASH, more_text, number, score_text
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.values.escape import for_markdown, visible

@@ -225,8 +225,7 @@ def _line_markdown(line: Line) -> list[str]:
         case LineKind.NOTE:
             return [f"> {for_markdown(text)}"]
         case LineKind.TEXT:
-            shown = for_markdown(text)
-            return [f"**{shown}**" if line.tone is Tone.STRONG else shown]
+            return [for_markdown(text)]
 
 
 def _table_markdown(table: Table) -> list[str]:

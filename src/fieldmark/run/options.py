@@ -298,7 +298,7 @@ def _is_importable(function: Callable[..., object]) -> bool:
 
 def _to_json(value: object) -> object:
     if callable(value):
-        from fieldmark.python_function import reference_of  # rarely needed
+        from fieldmark.values.value_types import reference_of  # rarely needed
 
         return reference_of(value)
     if isinstance(value, Mapping):

@@ -38,10 +38,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
+from operator import attrgetter
 from types import NoneType
 from typing import (
     Final,
@@ -80,6 +82,7 @@ __all__ = [
     "json_schema",
     "record_fields",
     "to_json",
+    "within",
 ]
 
 _MAX_INTEGER: Final = 1 << 63
@@ -156,13 +159,22 @@ class InvalidRecord(ValueError):
         self.problem = problem
         self.path = path
 
-    def below(self, step: str) -> InvalidRecord:
+    def below(self, *steps: str) -> InvalidRecord:
         """Return the same problem in a part of a value."""
-        return InvalidRecord(self.problem, step, *self.path)
+        return InvalidRecord(self.problem, *steps, *self.path)
 
     def __str__(self) -> str:
         path = ".".join(self.path).replace(".[", "[")
         return f"{path or 'the document'} {self.problem}"
+
+
+@contextmanager
+def within(*steps: str) -> Iterator[None]:
+    """Read a part of a document at this path, which problems then have."""
+    try:
+        yield
+    except InvalidRecord as error:
+        raise error.below(*steps) from None
 
 
 # --- fields ---------------------------------------------------------------------------------------
@@ -283,18 +295,37 @@ def to_json(record: object) -> JsonObject:
 
 
 def _write_object(kind: type, record: object) -> JsonObject:
+    return _object_writer(kind)(record)
+
+
+@cache
+def _object_writer(kind: type) -> Callable[[object], JsonObject]:
     version = getattr(kind, "FORMAT", None)
-    document: JsonObject = {} if version is None else {"format": version}
-    for field in record_fields(kind):
-        value = getattr(record, field.name)
-        if field.optional and field.is_omitted(value):
-            continue
-        written = value if field.write is None else field.write(value)
-        if field.inline is None:
-            document[field.key] = written
-        else:
-            document |= cast("JsonObject", written)
-    return document
+    start: JsonObject = {} if version is None else {"format": version}
+    shape = record_fields(kind)
+    keys, get = [each.key for each in shape], attrgetter(*(each.name for each in shape))
+    if len(shape) > 1 and not any(each.optional or each.inline or each.write for each in shape):
+        # Most records are counts and rates.
+        return lambda record: {**start, **dict(zip(keys, get(record), strict=True))}
+    fields = [
+        (each.name, each.key, each.write, each.is_omitted if each.optional else None, each.inline)
+        for each in shape
+    ]
+
+    def write(record: object) -> JsonObject:
+        document = start.copy()
+        for name, key, write_value, is_omitted, inline in fields:
+            value = getattr(record, name)
+            if is_omitted is not None and is_omitted(value):
+                continue
+            written = value if write_value is None else write_value(value)
+            if inline is None:
+                document[key] = written
+            else:
+                document |= cast("JsonObject", written)
+        return document
+
+    return write
 
 
 def _write_array(kind: type, record: object) -> list[JsonValue]:
@@ -399,7 +430,7 @@ def _inlined(kind: type, field: RecordField, value: JsonObject) -> JsonObject:
     records = [cast("type", each) for each in _types_of(field.annotation) if _is_record(each)]
     if records:
         # Another inlined record may be in this one.
-        keys = {each.key for record in records for each in record_fields(record)}
+        keys = {each.key for kind in records for each in record_fields(kind) if not each.optional}
         return {} if keys.isdisjoint(value) else value
     others = {each.key for each in record_fields(kind) if each is not field}
     accepted = cast("Inline", field.inline).accepted
@@ -516,7 +547,7 @@ def _read_items(
         try:
             result.append(readers[position if length else 0](item))
         except InvalidRecord as error:
-            if noun != "an array" and not error.path:
+            if not (error.path or noun.endswith(("an array", "values"))):
                 raise InvalidRecord(f"must be {noun}") from None
             raise error.below(f"[{position}]") from None
     return make(result)

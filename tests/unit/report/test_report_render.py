@@ -173,7 +173,7 @@ def test_markdown_of_every_block():
         note("a remark"),
     )
     assert document_markdown(document) == (
-        "> warning: careful\n\n**conclusion**\n\n| Name | Score |\n|---|--:|\n| a | **0.500** |\n\n"
+        "> warning: careful\n\nconclusion\n\n| Name | Score |\n|---|--:|\n| a | **0.500** |\n\n"
         "- one\n- … and 1 more case\n\n- case: 7\n- path: total\n\n> a remark\n"
     )
 

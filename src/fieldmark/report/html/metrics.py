@@ -26,9 +26,9 @@ from fieldmark.report.html.columns import columnar
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import slice_metrics, slice_rows
 from fieldmark.values.paths import PathError, Wildcard, parse_path
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.summary import attribute_to_json, gate_to_json
 
 __all__ = [
     "COCO_METRICS",
@@ -76,7 +76,7 @@ def metrics_view(summary: Summary) -> JsonObject:
     return {
         "verdict": summary.verdict,
         "failures": [failure.value for failure in summary.failures],
-        "gates": [gate_to_json(gate) for gate in gates_failed_first(summary)],
+        "gates": [to_json(gate) for gate in gates_failed_first(summary)],
         "tiles": [tile.to_dict() for tile in shown],
         "formula": summary.rqs_formula if has_rqs(shown) else "",
         "micro": {"tp": micro.tp, "tn": micro.tn, "fp": micro.fp, "fn": micro.fn},
@@ -212,16 +212,12 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
     for path, each in worst_attributes(summary.attributes):
-        rates = intervals.get(path, RateVariations())._asdict()
         lines.append(
             {
                 "attribute": path,
                 "comparator": comparators.get(path, ""),
-                **attribute_to_json(each),
-                "interval": {
-                    name: rate.interval and list(rate.interval) for name, rate in rates.items()
-                },
-                "deviation": {name: rate.deviation for name, rate in rates.items()},
+                **to_json(each),
+                **to_json(intervals.get(path, RateVariations())),
             }
         )
     return lines
@@ -415,18 +411,7 @@ def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
             ("threshold", "coverage", "precision"),
             [(each.threshold, *(round(share, 5) for share in each[1:])) for each in own.curve],
         ),
-        "targets": {
-            key: {
-                "threshold": each.threshold,
-                "coverage": each.coverage,
-                "precision": each.precision,
-                "lower_bound": each.lower_bound,
-                "documents": each.documents,
-                "perfect": each.perfect,
-                "note": each.note,
-            }
-            for key, each in own.targets.items()
-        },
+        "targets": {key: to_json(each) for key, each in own.targets.items()},
     }
 
 

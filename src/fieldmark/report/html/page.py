@@ -46,6 +46,7 @@ SCRIPTS: Final = (
     "charts.js",
     "heat_map.js",
     "table.js",
+    "document_table.js",
     "values.js",
     "items.js",
     "tree.js",

@@ -2,7 +2,7 @@
 
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
-import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, tableNode } from "./report.js";
+import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, changedNames, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, tableNode, valuesOf } from "./report.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
 import { MANY } from "./run_mistakes.js";
 
@@ -82,7 +82,8 @@ function retry(options) {
 async function two() {
   const done = await analyze({ kind: "diff", runs: [state.a, ...others], force: Boolean(state.force), rescore: Boolean(state.rescore), ...(state.order && { order: state.order }) }, output, "Comparing…");
   if (!done) return cancelled();
-  const found = await request(`/api/diff?${runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" })}`);
+  const asked = runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" });
+  const [found, tables] = await Promise.all(["/api/diff", "/api/diff/tables"].map((path) => request(`${path}?${asked}`)));
   Object.assign(state, { a: found.before.name, order: "" });
   others[0] = found.after.name;
   store();
@@ -90,11 +91,10 @@ async function two() {
     const box = document.getElementById(id);
     if (box) box.value = run;
   }
-  const listed = (changes) => Object.entries(changes).map(([name, change]) => ({ name, ...change }));
-  const shown = { ...found, metrics: listed(found.metrics), evaluators: listed(found.evaluators), attributes: listed(found.attributes), slices: listed(found.slices) };
+  const shown = { ...found, tables };
   const options = { force: state.force, rescore: state.rescore };
   const list = changedCaseList({
-    state, attributes: shown.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name).sort(), slices: shown.slices.map(({ name }) => name),
+    state, attributes: changedNames(tables.attributes).sort(), slices: valuesOf(tables.slices).map(({ name }) => name),
     load: (wanted) => request(`/api/diff/cases?${runsText({ ...options, ...pick(wanted), offset: wanted.offset, limit: wanted.limit })}`),
     save: debounce(200, () => store()),
     href: ({ case_id: id }, path) => caseAddress(id, path, options),

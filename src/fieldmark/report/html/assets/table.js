@@ -29,6 +29,7 @@ function sortable(value) {
 //   value(row)       what the rows are sorted by, if it is not the value of the key
 //   cell(row)        what a cell shows instead of the value in its format
 //   css, props(row)  a class and further attributes of the cells
+//   isSorted         false if its values have no order
 //   largestFirst     whether the first click sorts the largest value first, as for numbers
 //   foot             what the last row of the table shows
 // `rowHead` is the key of the column whose cells are the heads of their rows, by default the first,
@@ -40,7 +41,7 @@ function dataTable({
 }) {
   let rows = [], all = [], shownRows = step, order = sort, rowHeight = 37;
   const isNumeric = ({ format, align }) => (align ? align === "right" : NUMBERS.includes(format));
-  const isSortable = ({ key }) => isSorted && key !== undefined;
+  const isSortable = ({ key, isSorted: own = true }) => isSorted && own && key !== undefined;
   const valueOf = ({ key, value }, row) => (value ? value(row) : row[key]) ?? null;
   const body = el("tbody"), nodes = new Map();
   const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" }), printed = el("p", { class: "quiet printed-rows" });
