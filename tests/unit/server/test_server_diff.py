@@ -44,6 +44,21 @@ def get(server, path, status=200, **query):
     return response.json()
 
 
+def test_tables_have_the_figures_of_the_comparison_in_the_order_in_which_they_are_shown(server):
+    found = get(server, "/api/diff", a="first", b="second")
+    tables = get(server, "/api/diff/tables", a="first", b="second")
+    assert list(tables) == ["metrics", "evaluators", "attributes", "slices"]
+    table = tables["attributes"]
+    assert [column["key"] for column in table["columns"]][-3:] == ["improved", "worse", "word"]
+    rows = {row["name"]["value"]: row for row in table["rows"]}
+    assert set(rows) == set(found["attributes"])
+    for name, change in found["attributes"].items():
+        for key in ("before", "after", "delta", "p_adjusted", "improved", "worse", "word"):
+            assert rows[name][key]["value"] == change[key], (name, key)
+    ranked = [row["p_adjusted"]["value"] for row in table["rows"]]
+    assert ranked == sorted(ranked)
+
+
 def listed(server, **query):
     found = get(server, "/api/diff/cases", a="first", b="second", **query)
     return [(each["case_id"], each["direction"]) for each in found["cases"]]

@@ -94,7 +94,7 @@ async function two() {
   const shown = { ...found, tables };
   const options = { force: state.force, rescore: state.rescore };
   const list = changedCaseList({
-    state, attributes: changedNames(tables.attributes).sort(), slices: valuesOf(tables.slices).map(({ name }) => name),
+    state, attributes: changedNames(tables.attributes).sort(), slices: valuesOf(tables.slices).map(({ name }) => name).sort(),
     load: (wanted) => request(`/api/diff/cases?${runsText({ ...options, ...pick(wanted), offset: wanted.offset, limit: wanted.limit })}`),
     save: debounce(200, () => store()),
     href: ({ case_id: id }, path) => caseAddress(id, path, options),

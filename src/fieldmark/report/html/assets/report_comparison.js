@@ -15,7 +15,7 @@ function comparisonSection(run, opened, before) {
       && textOfChange(fields, id, rank).includes(wanted.text.trim().toLowerCase());
   };
   const list = changedCaseList({
-    state, attributes: changedNames(found.tables.attributes), slices: valuesOf(found.tables.slices).map(({ name }) => name),
+    state, attributes: changedNames(found.tables.attributes).sort(), slices: valuesOf(found.tables.slices).map(({ name }) => name).sort(),
     load: async (wanted) => {
       const all = cases.filter((each) => matches(each, wanted));
       return { total: all.length, cases: all.slice(wanted.offset, wanted.offset + wanted.limit) };
