@@ -79,6 +79,7 @@ __all__ = [
     "RecordField",
     "computed_field",
     "from_json",
+    "is_record",
     "json_schema",
     "record_fields",
     "to_json",
@@ -265,7 +266,8 @@ def _hints(record: object) -> dict[str, object]:
     return get_type_hints(record, localns=local, include_extras=True)
 
 
-def _is_record(annotation: object) -> bool:
+def is_record(annotation: object) -> bool:
+    """Whether a type is a dataclass or a named tuple."""
     return isinstance(annotation, type) and (
         is_dataclass(annotation) or hasattr(annotation, "_fields")
     )
@@ -353,7 +355,7 @@ def _writer_of(kind: object, *, arrays: bool) -> _Writer | None:
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin in (object, str):
         return None
-    if _is_record(kind):
+    if is_record(kind):
         return partial(_write_array if arrays else _write_object, origin)
     if issubclass(origin, Enum):
         return lambda member: cast("Enum", member).value
@@ -424,7 +426,7 @@ def _read_object(kind: type, value: JsonValue, **known: object) -> object:
 
 def _inlined(kind: type, field: RecordField, value: JsonObject) -> JsonObject:
     """Return the keys of a value that belong to an inlined record or mapping."""
-    records = [cast("type", each) for each in _types_of(field.annotation) if _is_record(each)]
+    records = [cast("type", each) for each in _types_of(field.annotation) if is_record(each)]
     if records:
         # Another inlined record may be in this one.
         keys = {each.key for kind in records for each in record_fields(kind) if not each.optional}
@@ -497,7 +499,7 @@ def _reader_of(kind: object, *, arrays: bool) -> _Reader:
         return lambda value: value
     if origin in _SCALARS:
         return _SCALARS[origin]
-    if _is_record(kind):
+    if is_record(kind):
         return partial(_read_array if arrays else _read_object, origin)
     if issubclass(origin, Enum):
         return partial(_read_member, origin)
@@ -644,7 +646,7 @@ def _schema_of(kind: object, *, arrays: bool) -> JsonObject:
         return {"type": _JSON_TYPES[origin]}
     if issubclass(origin, Enum):
         return {"enum": [each.value for each in origin]}
-    if _is_record(kind) and not arrays:
+    if is_record(kind) and not arrays:
         return _record_schema(origin)
     if issubclass(origin, Mapping):
         items = json_schema(inner[1]) if inner else {}
