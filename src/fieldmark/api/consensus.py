@@ -46,6 +46,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import nested_document
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural, shorten
 from fieldmark.wire.case_result import FieldResult
 
@@ -71,15 +72,10 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldOption:
-    """A value of a field, and the names of the candidates that have it."""
+    """A value of a field, if it has one, and the names of the candidates that agree on it."""
 
     value: JsonValue | Missing
     candidates: tuple[str, ...]
-
-    def to_json(self) -> JsonObject:
-        """Return the option as JSON; without a value if the candidates have none."""
-        value: JsonObject = {} if self.value is MISSING else {"value": self.value}
-        return {**value, "candidates": list(self.candidates)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +93,6 @@ class DisputedField:
     tie: bool
     options: tuple[FieldOption, ...]
 
-    def to_json(self) -> JsonObject:
-        """Return the field as JSON."""
-        return {
-            "case_id": self.case_id,
-            "path": self.path,
-            "attribute": self.attribute,
-            "agreement": self.agreement,
-            "tie": self.tie,
-            "options": [option.to_json() for option in self.options],
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeAgreement:
@@ -118,15 +103,6 @@ class AttributeAgreement:
     disputed: int
     ties: int
 
-    def to_json(self) -> JsonObject:
-        """Return the attribute as JSON."""
-        return {
-            "agreement": self.agreement,
-            "fields": self.fields,
-            "disputed": self.disputed,
-            "ties": self.ties,
-        }
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ConsensusResult(ShownRecord):
@@ -135,7 +111,7 @@ class ConsensusResult(ShownRecord):
     `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
     `abstained` counts the cases for which a candidate has no prediction that can be read,
     and `without` those for which none has. `disputed` are the fields on which candidates disagree
-    most, of `disputed_total`. With ground truth, `ranking` compares the candidates with the vote
+    most, at most 1,000 of them. With ground truth, `ranking` compares the candidates with the vote
     and with the best of them per field.
     """
 
@@ -165,7 +141,7 @@ class ConsensusResult(ShownRecord):
             "cases": self.cases,
             "without_prediction": self.without,
             "abstained": dict(self.abstained),
-            **self.total.to_json(),
+            **to_json(self.total),
             "pairs": [
                 {
                     "first": self.candidates[first],
@@ -174,8 +150,8 @@ class ConsensusResult(ShownRecord):
                 }
                 for (first, second), share in self.pairs.items()
             ],
-            "attributes": {name: each.to_json() for name, each in self.attributes.items()},
-            "label_first": [each.to_json() for each in self.disputed],
+            "attributes": {path: to_json(each) for path, each in self.attributes.items()},
+            "label_first": [to_json(field) for field in self.disputed],
             "ranking": None if self.ranking is None else self.ranking.to_dict(),
             "notes": list(self.notes),
         }
@@ -187,9 +163,13 @@ class ConsensusResult(ShownRecord):
             for name, document in self.documents.items()
         ]
 
+    def to_jsonl(self) -> bytes:
+        """Return the documents of the vote as JSON Lines, which other commands read."""
+        return b"".join(strict_json(row) + b"\n" for row in self.rows())
+
     def save(self, path: str | Path) -> None:
-        """Write the documents of the vote as JSON Lines, which other commands read."""
-        Path(path).write_bytes(b"".join(strict_json(row) + b"\n" for row in self.rows()))
+        """Write the documents of the vote as JSON Lines."""
+        Path(path).write_bytes(self.to_jsonl())
 
     def document(self, *, top: int | None = 10) -> Document:
         """Return the agreement by attribute, the fields to label first, and the ranking."""
@@ -211,7 +191,7 @@ class ConsensusResult(ShownRecord):
                 name="attributes",
                 columns=_ATTRIBUTES,
                 rows=[
-                    {"attribute": path, **agreement.to_json()}
+                    {"attribute": path, **to_json(agreement)}
                     for path, agreement in self.attributes.items()
                     if agreement.disputed
                 ],
@@ -224,7 +204,7 @@ class ConsensusResult(ShownRecord):
                 ("case_id", "path", "attribute", "agreement", "tie", "value", "candidates"),
                 [
                     {
-                        **field.to_json(),
+                        **to_json(field),
                         "value": option.value,
                         "candidates": ", ".join(option.candidates),
                     }

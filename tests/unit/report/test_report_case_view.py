@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import fieldmark as fm
+from fieldmark.api.show import CaseList
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.report.case_view import case_list, case_view, differing_pieces
+from fieldmark.report.case_view import case_view, differing_pieces
 from fieldmark.report.html.cases import CaseLine
-from fieldmark.report.terminal import as_text
 from fieldmark.store.reader import open_run
 from fieldmark.values.records import from_json
+from unit.report.exported import as_text
 
 TRUTH = {
     "vendor": "Acme GmbH",
@@ -162,7 +163,7 @@ def test_the_list_has_one_line_per_case_and_counts_the_rest():
         CaseLine("b", 0.0, "fail", "ok", "missing", (), ErrorCounts(omission=2)),
         CaseLine("a", None, None, "error", "ok", ("scan",), ErrorCounts(wrong_value=1)),
     ]
-    shown = [line.split() for line in as_text(case_list(lines, 5)).splitlines()]
+    shown = [line.split() for line in repr(CaseList(total=5, lines=lines)).splitlines()]
     assert shown == [
         ["Case", "Score", "Verdict", "Mistakes", "Tags"],
         ["b", "0.000", "fail", "no", "prediction,", "2", "missing"],
