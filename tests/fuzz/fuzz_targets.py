@@ -27,10 +27,9 @@ from fieldmark.judges.llm.chat import parse_grades, response_text
 from fieldmark.judges.llm.client import UnusableResponseError
 from fieldmark.values.confidence import ConfidenceOptions, ConfidenceReader
 from fieldmark.values.dates import parse_formats, read_day
-from fieldmark.values.json_text import finite_json
+from fieldmark.values.json_text import finite_json, read_document
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.paths import attribute_of, covers, has_path, parse_path, resolve, without
-from fieldmark.wire.json_fields import read_document
 
 __all__ = ["CORPUS", "TARGETS", "Target"]
 

@@ -33,12 +33,12 @@ from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.annotations import Range
 from fieldmark.values.confidence import ConfidenceOptions, least_confidence
+from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
 from fieldmark.version import RUN_FORMAT
-from fieldmark.wire.json_fields import read_document
 
 __all__ = [
     "DocumentDecision",
