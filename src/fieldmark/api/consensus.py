@@ -46,6 +46,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import nested_document
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural, shorten
 from fieldmark.wire.case_result import FieldResult
 
@@ -76,11 +77,6 @@ class FieldOption:
     value: JsonValue | Missing
     candidates: tuple[str, ...]
 
-    def to_json(self) -> JsonObject:
-        """Return the option as JSON; without a value if the candidates have none."""
-        value: JsonObject = {} if self.value is MISSING else {"value": self.value}
-        return {**value, "candidates": list(self.candidates)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisputedField:
@@ -97,17 +93,6 @@ class DisputedField:
     tie: bool
     options: tuple[FieldOption, ...]
 
-    def to_json(self) -> JsonObject:
-        """Return the field as JSON."""
-        return {
-            "case_id": self.case_id,
-            "path": self.path,
-            "attribute": self.attribute,
-            "agreement": self.agreement,
-            "tie": self.tie,
-            "options": [option.to_json() for option in self.options],
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeAgreement:
@@ -117,15 +102,6 @@ class AttributeAgreement:
     fields: int
     disputed: int
     ties: int
-
-    def to_json(self) -> JsonObject:
-        """Return the attribute as JSON."""
-        return {
-            "agreement": self.agreement,
-            "fields": self.fields,
-            "disputed": self.disputed,
-            "ties": self.ties,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -165,7 +141,7 @@ class ConsensusResult(ShownRecord):
             "cases": self.cases,
             "without_prediction": self.without,
             "abstained": dict(self.abstained),
-            **self.total.to_json(),
+            **to_json(self.total),
             "pairs": [
                 {
                     "first": self.candidates[first],
@@ -174,8 +150,8 @@ class ConsensusResult(ShownRecord):
                 }
                 for (first, second), share in self.pairs.items()
             ],
-            "attributes": {name: each.to_json() for name, each in self.attributes.items()},
-            "label_first": [each.to_json() for each in self.disputed],
+            "attributes": {name: to_json(each) for name, each in self.attributes.items()},
+            "label_first": [to_json(each) for each in self.disputed],
             "ranking": None if self.ranking is None else self.ranking.to_dict(),
             "notes": list(self.notes),
         }
@@ -211,7 +187,7 @@ class ConsensusResult(ShownRecord):
                 name="attributes",
                 columns=_ATTRIBUTES,
                 rows=[
-                    {"attribute": path, **agreement.to_json()}
+                    {"attribute": path, **to_json(agreement)}
                     for path, agreement in self.attributes.items()
                     if agreement.disputed
                 ],
@@ -224,7 +200,7 @@ class ConsensusResult(ShownRecord):
                 ("case_id", "path", "attribute", "agreement", "tie", "value", "candidates"),
                 [
                     {
-                        **field.to_json(),
+                        **to_json(field),
                         "value": option.value,
                         "candidates": ", ".join(option.candidates),
                     }

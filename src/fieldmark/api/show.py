@@ -23,6 +23,7 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.exports.json import case_document
 from fieldmark.report.html.cases import CaseLine, repeated_errors, worst_cases
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import input_text, mistake_counts, outcome_text, score_text
 from fieldmark.values.text import did_you_mean
@@ -148,7 +149,7 @@ class CaseDetails(ShownRecord):
         return Document(
             Line(f"{case.id}: {verdict}, score {score} ({case.convention.name})"),
             *(
-                Line(f"Repeated error: {error.text}")
+                Line(f"Repeated error: {repeated_error_text(error)}")
                 for error in (repeated_errors(case) if self.values else ())
             ),
             Table(name="fields", columns=columns, rows=rows, top=top, noun="field"),

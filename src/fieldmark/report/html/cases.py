@@ -23,6 +23,7 @@ from fieldmark.report.html.metric_tabs import case_metrics
 from fieldmark.report.html.regions import drawn_regions
 from fieldmark.report.html.tree import TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
@@ -124,7 +125,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
         "reasoning": truncate(case.evaluation),
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
-        "repeated": [each.text for each in repeated_errors(case)],
+        "repeated": [repeated_error_text(error) for error in repeated_errors(case)],
         "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {

@@ -39,6 +39,7 @@ from fieldmark.report.html.metrics import (
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.html.value_tables import ValueTables
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.report.tables import cost_facts
 
@@ -139,7 +140,8 @@ def view_of(
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
         "repeated": [
-            [each.text, list(each.attributes), each.kind.value] for each in repeated.errors()
+            [repeated_error_text(each), list(each.attributes), each.kind.value]
+            for each in repeated.errors()
         ],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
