@@ -926,7 +926,8 @@ class QueuedField:
 class ReviewQueue(ShownRecord):
     """The first fields of a queue; `total` is how many there are to choose from.
 
-    `attributes` are all attributes with such fields, and `notes` say what was left out.
+    `attributes` are all attributes with such fields. Cases are left out that were saved without
+    values (`hidden`), have no readable prediction (`unread`), or are not in all runs (`unpaired`).
     """
 
     run: str
@@ -934,7 +935,9 @@ class ReviewQueue(ShownRecord):
     total: int
     fields: tuple[QueuedField, ...]
     attributes: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    hidden: int = 0
+    unread: int = 0
+    unpaired: int = 0
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -943,6 +946,16 @@ class ReviewQueue(ShownRecord):
     def decided(self) -> int:
         """How many of the fields have a decision."""
         return sum(each.decided for each in self.fields)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, as sentences."""
+        rows = (
+            (self.hidden, "saved without values cannot be reviewed"),
+            (self.unread, "without a readable prediction left out"),
+            (self.unpaired, "not in all runs left out"),
+        )
+        return tuple(f"{plural(count, 'case')} {reason}" for count, reason in rows if count)
 
     def to_dict(self) -> JsonObject:
         """Return the queue as JSON."""
@@ -1078,7 +1091,9 @@ def queue_of(
         total=found.total,
         fields=tuple(replace(queued, review=review) for queued, review in fields),
         attributes=tuple(sorted(found.attributes)),
-        notes=tuple(found.notes()),
+        hidden=found.hidden,
+        unread=found.unread,
+        unpaired=found.unpaired,
     )
 
 
@@ -1118,14 +1133,6 @@ class _Collected:
     def fields(self) -> Iterator[QueuedField]:
         for *_, queued in heapq.nsmallest(self.number, self._kept, key=lambda each: each[:2]):
             yield queued
-
-    def notes(self) -> Iterator[str]:
-        if self.hidden:
-            yield f"{plural(self.hidden, 'case')} saved without values cannot be reviewed"
-        if self.unread:
-            yield f"{plural(self.unread, 'case')} without a readable prediction left out"
-        if self.unpaired:
-            yield f"{plural(self.unpaired, 'case')} not in all runs left out"
 
 
 def _by_cost(stored: StoredRun, found: _Collected) -> None:
