@@ -19,21 +19,25 @@ from fieldmark.report.document import (
     Line,
     LineKind,
     Row,
+    SideBySide,
     Table,
     Tone,
     value_of,
 )
-from fieldmark.report.tables import more_text
 from fieldmark.values.escape import DASH, for_markdown, visible
-from fieldmark.values.text import plural
+from fieldmark.values.text import plural, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["RichDocument", "document_csv", "document_markdown", "document_text"]
+__all__ = ["WIDTH", "RichDocument", "document_csv", "document_markdown", "document_text"]
 
 WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
+_TABLE_GAP: Final = 4
+"""The space between tables that are side by side."""
+_NARROW: Final = str.maketrans("", "", f"▏▎▍▌▋▊▉█·…{DASH}")
+"""Drops the characters beyond ASCII that are as wide as a letter."""
 _MIN_WIDTH: Final = 8
 """Columns are not folded to fewer characters."""
 _STYLES: Final = {
@@ -64,12 +68,16 @@ class RichDocument:
     def __init__(self, document: Document) -> None:
         self._document = document
 
+    def text(self, width: int) -> str:
+        """Return the document without styles."""
+        return document_text(self._document, width=width)
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.segment import Segment
         from rich.style import Style
 
         if console.color_system is None:
-            yield Segment(document_text(self._document, width=options.max_width))
+            yield Segment(self.text(options.max_width))
             return
         styles = {tone: Style.parse(style) for tone, style in _STYLES.items()}
         for spans in _lines(self._document, options.max_width):
@@ -79,16 +87,22 @@ class RichDocument:
 
 def _lines(document: Document, width: int) -> Iterator[Sequence[Span]]:
     """Yield the lines of all blocks; there is an empty line around tables and above headings."""
-    separated = True
+    previous: Block | None = None
     for block in document.blocks:
         if isinstance(block, Table) and (block.detail or not block.rows):
             continue
-        if not separated and isinstance(block, Heading | Table):
+        if previous is not None and _is_apart(block, previous):
             yield ()
         yield from _block_lines(block, width)
-        separated = isinstance(block, Table)
-        if separated and block is not document.blocks[-1]:
-            yield ()
+        previous = block
+
+
+def _is_apart(block: Block, previous: Block) -> bool:
+    """Whether an empty line separates two blocks; notes are directly above their table."""
+    if isinstance(block, Heading) or isinstance(previous, Table | SideBySide):
+        return True
+    is_note = isinstance(previous, Line) and previous.kind is not LineKind.TEXT
+    return isinstance(block, Table | SideBySide) and not is_note
 
 
 def _block_lines(block: Block, width: int) -> Iterator[Sequence[Span]]:
@@ -104,12 +118,16 @@ def _block_lines(block: Block, width: int) -> Iterator[Sequence[Span]]:
                 yield [(f"  {block.rest}", Tone.QUIET)]
         case Table():
             yield from _table_lines(block, width)
-            if block.more > 0:
-                yield [(more_text(block.more, block.noun), Tone.QUIET)]
+            if block.rest:
+                yield [(block.rest, Tone.QUIET)]
+        case SideBySide():
+            yield from _side_by_side(block.tables, width)
 
 
 def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
-    columns = [column for column in table.columns if not column.below]
+    columns = [
+        column for column in table.columns if not column.below and width >= column.min_terminal
+    ]
     below = [column for column in table.columns if column.below]
     texts: list[Sequence[str]] = []
     tones: list[Sequence[Tone]] = []
@@ -118,7 +136,7 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
         texts.append([visible(column.title), *_visible([text for text, _ in cells])])
         tones.append([Tone.STRONG, *(tone for _, tone in cells)])
     sizes = [_cell_widths(column) for column in texts]
-    widest = [max(column) for column in sizes]
+    widest = [max(column.min_width, *own) for column, own in zip(columns, sizes, strict=True)]
     widths = _fit_widths(widest, _folding(columns), width - table.gap * (len(columns) - 1))
     gaps = ["", *[" " * table.gap] * (len(columns) - 1)]
     layout = list(zip(columns, widths, gaps, strict=True))
@@ -133,7 +151,10 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
     rows = enumerate(zip(zip(*padded, strict=True), zip(*tones, strict=True), strict=True))
     for index, (line, row_tones) in rows:
         if index in folded:
-            parts = [_wrapped(own[index], size) for own, size in zip(texts, widths, strict=True)]
+            parts = [
+                [shorten(own[index], size)] if column.cuts else _wrapped(own[index], size)
+                for own, (column, size, _) in zip(texts, layout, strict=True)
+            ]
             for part in zip_longest(*parts, fillvalue=""):
                 yield [
                     (_padded([text], _cell_widths([text]), column)[0], tone)
@@ -145,6 +166,29 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
             listed = value_of(table.shown[index - 1].get(column.key))
             for text in listed if isinstance(listed, list) else ():
                 yield [(f"  {visible(str(text))}", column.tone)]
+
+
+def _side_by_side(tables: Sequence[Table], width: int) -> Iterator[Sequence[Span]]:
+    """Yield the lines of as many tables as fit beside each other, then those of the others."""
+    beside: list[tuple[int, list[Sequence[Span]]]] = []
+    for table in tables:
+        lines = list(_table_lines(table, width))
+        size = max(_cell_widths(["".join(text for text, _ in spans) for spans in lines]))
+        if beside and sum(own + _TABLE_GAP for own, _ in beside) + size > width:
+            yield from _joined(beside)
+            yield ()
+            beside = []
+        beside.append((size, lines))
+    yield from _joined(beside)
+
+
+def _joined(beside: Sequence[tuple[int, Sequence[Sequence[Span]]]]) -> Iterator[Sequence[Span]]:
+    for parts in zip_longest(*(lines for _, lines in beside)):
+        spans: list[Span] = []
+        for (size, _), part in zip(beside, parts, strict=True):
+            own = part or [(" " * size, Tone.PLAIN)]
+            spans += [*own, (" " * _TABLE_GAP, Tone.PLAIN)]
+        yield spans[:-1]
 
 
 def _padded(
@@ -160,7 +204,7 @@ def _padded(
 
 def _folding(columns: Sequence[Column]) -> list[int]:
     """Return the positions of the columns that may be folded."""
-    declared = [place for place, column in enumerate(columns) if column.folds]
+    declared = [place for place, column in enumerate(columns) if column.folds or column.cuts]
     left = [place for place, column in enumerate(columns) if column.alignment is Align.LEFT]
     return declared or left[:1]
 
@@ -191,7 +235,7 @@ def _visible(texts: Sequence[str]) -> Sequence[str]:
 
 def _cell_widths(texts: Sequence[str]) -> list[int]:
     """Return the number of characters that each text takes in a terminal."""
-    if "".join(texts).replace(DASH, "").isascii():
+    if "".join(texts).translate(_NARROW).isascii():
         return list(map(len, texts))
     from rich.cells import cell_len
 
@@ -218,6 +262,8 @@ def _block_markdown(block: Block) -> list[str]:
             return [*lines, *([f"- {_rest(block.more, block.noun)}"] if block.rest else [])]
         case Table():
             return _table_markdown(block)
+        case SideBySide():
+            return [line for table in block.tables for line in (*_table_markdown(table), "")][:-1]
 
 
 def _line_markdown(line: Line) -> list[str]:

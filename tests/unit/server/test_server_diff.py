@@ -6,6 +6,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.server import run_diffs
+from unit.report.exported import rows_of
 from unit.server.live_server import error_code, live
 
 TRUTH = [{"id": f"c{n}", "kind": "ab"[n % 2], "x": n, "y": n} for n in range(12)]
@@ -41,6 +42,21 @@ def get(server, path, status=200, **query):
     response = server.client.get(path, params=query)
     assert response.status_code == status, response.text
     return response.json()
+
+
+def test_tables_have_the_figures_of_the_comparison_in_the_order_in_which_they_are_shown(server):
+    found = get(server, "/api/diff", a="first", b="second")
+    tables = get(server, "/api/diff/tables", a="first", b="second")
+    assert list(tables) == ["metrics", "evaluators", "attributes", "slices"]
+    table = tables["attributes"]
+    assert [column["key"] for column in table["columns"]][-3:] == ["improved", "worse", "word"]
+    rows = {row["name"]["value"]: row for row in table["rows"]}
+    assert set(rows) == set(found["attributes"])
+    for name, change in found["attributes"].items():
+        for key in ("before", "after", "delta", "p_adjusted", "improved", "worse", "word"):
+            assert rows[name][key]["value"] == change[key], (name, key)
+    ranked = [row["p_adjusted"]["value"] for row in table["rows"]]
+    assert ranked == sorted(ranked)
 
 
 def listed(server, **query):
@@ -93,7 +109,12 @@ def test_changed_cases_are_those_of_the_library(server):
 def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server):
     [row] = get(server, "/api/diff/cases", a="first", b="second", direction="worse")["cases"]
     assert row["fields"] == [
-        {"path": "x", "before": "match", "after": "wrong_value", "values": [4, 4, -1]}
+        {
+            "path": "x",
+            "before": "match",
+            "after": "wrong_value",
+            "values": {"expected": 4, "before": 4, "after": -1},
+        }
     ]
     fm.score(TRUTH, RUNS["first"], values=False, out=server.options.runs / "bare")
     for row in get(server, "/api/diff/cases", a="bare", b="second")["cases"]:
@@ -186,7 +207,7 @@ def test_one_case_in_all_runs(server):
     found = get(server, "/api/diff/case", a="first", b=["second", "few"], case="c5")
     first, second, few = found["runs"]
     assert (first["run"], first["number"], first["score"]) == ("first", 6, 1.0)
-    assert second["documents"]["tree"][1][0] == "x"
+    assert rows_of(second["documents"]["tree"])[1]["key"] == "x"
     assert few == {"run": "few", "title": "few", "number": None}
     two = get(server, "/api/diff/case", a="first", b="second", case="c4", attribute="x")
     assert (two["position"], two["total"], two["previous"], two["next"]) == (1, 4, None, "c3")

@@ -2,7 +2,7 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { ERROR_NAMES, INPUTS, data, el, explainPanel, highlightField, metricTabs, mistakeChips, nameText, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
+import { INPUTS, NOT_COMPARED, data, el, explainPanel, highlightField, metricTabs, mistakeChips, nameText, openedCase, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
 import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
 
 const { run, title, case: number, convention, pages: hasPages } = data("page");
@@ -25,7 +25,7 @@ async function casePages() {
 }
 
 function view(found) {
-  const documents = found.documents;
+  const documents = openedCase(found.documents);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, filters ? "← Filtered cases" : "← All cases"),
@@ -35,7 +35,7 @@ function view(found) {
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
       el("p", { class: "quiet case-run" }, "Run ", nameText(title)),
       el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status, found.vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention})`),
-        mistakeChips(ERROR_NAMES.map((name) => found.errors_by_type[name]), { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
+        mistakeChips(found.errors_by_type, { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
     documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
     documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
@@ -70,7 +70,7 @@ async function showField() {
   const field = highlightField(app, { ...state, ...address(["path"]) });
   placeExplanation(null);
   // A field that no rule selects has no outcome to explain.
-  if (!field || Number(field.dataset.outcome) === 8) return;
+  if (!field || Number(field.dataset.outcome) === NOT_COMPARED) return;
   const { field: path } = field.dataset;
   try {
     placeExplanation(field, explainPanel(path, (await explain(`/api/runs/${run}/cases/${number}/explain${query({ path })}`)).facts));

@@ -1,7 +1,7 @@
 // The page of one case in two or more runs: the ground truth and all predictions.
 
 import { request } from "./api.js";
-import { ERROR_NAMES, el, mistakeChips, nameText, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
+import { el, mistakeChips, nameText, openedCase, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
 import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
 
 const app = document.getElementById("app");
@@ -24,14 +24,14 @@ function neighbor(label, target, key) {
 function view(found) {
   const facts = ({ title, number, verdict, status, score, vacuous, errors_by_type: errors }) => el("p", { class: "case-facts" }, el("strong", null, nameText(title)),
     number === null ? el("span", { class: "notice" }, "This run does not have the case.")
-      : [verdictChip(verdict, status, vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(ERROR_NAMES.map((name) => errors[name]), { word: true })]);
+      : [verdictChip(verdict, status, vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(errors, { word: true })]);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: `${addressOf("/diff")}#changed`, id: "back" }, "← Changed cases"),
       el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
       neighbor("Previous", found.previous, "k"), neighbor("Next", found.next, "j")),
     el("header", { class: "case-head" }, el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, found.case_id === "" ? "(no id)" : shown(found.case_id))), found.runs.map(facts)),
-    sideBySide(found.runs.map(({ run, title, number, documents }) => ({ name: title, view: documents, href: number && `/runs/${run}/cases/${number}` })),
+    sideBySide(found.runs.map(({ run, title, number, documents }) => ({ name: title, view: openedCase(documents), href: number && `/runs/${run}/cases/${number}` })),
       { ...state, choose: (show) => { given.set("show", show); remember({ show }); } }));
 }
 

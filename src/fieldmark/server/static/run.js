@@ -107,9 +107,9 @@ function recommendations(notice) {
     try {
       const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
       if (!found) return again();
-      const repeated = repeatedErrors(found.repeated.map(({ text, attributes, kind }) => [text, attributes, kind]));
+      const repeated = repeatedErrors(found.repeated);
       if (!isLarge) replace(notice, repeated);
-      replace(list, isLarge && repeated, found.clusters.length ? adviceList(found.clusters.map((each) => [each.pattern, each.title, each.hint, each.mistakes, Object.entries(each.attributes)]))
+      replace(list, isLarge && repeated, found.clusters.length ? adviceList(found.clusters.map((cluster) => ({ ...cluster, attributes: Object.entries(cluster.attributes).map(([attribute, mistakes]) => ({ attribute, mistakes })) })))
         : empty("No recommendations", "This run has no mistakes."));
     } catch (error) {
       replace(list, problem(error));

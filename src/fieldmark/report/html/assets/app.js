@@ -1,7 +1,8 @@
 // Builds the page, and switches between the report and a single case.
 
 function start() {
-  const run = data("run"), opened = data("opened"), before = run.comparison ? data("before") : {};
+  const run = data("run"), opened = openedCases("opened"), before = run.comparison ? openedCases("before") : {};
+  run.cases.lines = rowsOf(run.cases.lines).map((line, rank) => ({ ...line, rank }));
   document.title = `${run.title} · fieldmark`;
   const list = caseBrowser(run, opened);
   const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
@@ -78,6 +79,11 @@ function start() {
   document.addEventListener("keydown", keys);
   watchSections(report, current);
   showLocation();
+}
+
+// The cases with documents by their rank.
+function openedCases(id) {
+  return Object.fromEntries(Object.entries(data(id)).map(([rank, view]) => [rank, openedCase(view)]));
 }
 
 // Marks the section in view in the navigation.

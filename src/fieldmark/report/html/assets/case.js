@@ -15,8 +15,7 @@ const PARSED_FROM = {
 
 // `list` is the list of cases with its filters.
 function caseView(rank, { run, opened, list }) {
-  const line = run.cases.lines[rank];
-  const [id, score, verdict, status, input, tags, mistakes, vacuous] = line;
+  const { id, score, verdict, status, input, tags, errors_by_type: errors, vacuous } = run.cases.lines[rank];
   const view = opened[rank];
   const { position, total, previous, next } = neighborsOf(rank, list);
   const isFiltered = total < run.cases.lines.length;
@@ -32,7 +31,7 @@ function caseView(rank, { run, opened, list }) {
       el("p", { class: "case-facts" },
         verdictChip(verdict, status, vacuous),
         el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))),
-        mistakeChips(mistakes, { word: true }),
+        mistakeChips(errors, { word: true }),
         tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}`),
     view && view.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(view.note))),
@@ -68,7 +67,7 @@ function neighborsOf(rank, list) {
 function openedParts(view, pages = view.pages, link = null) {
   const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
   describeFields(tree, view.tree, link);
-  const valueless = view.tree.length > 0 && view.tree.every((node) => kindOf(node[2]) === "hidden");
+  const valueless = view.tree.length > 0 && view.tree.every(({ expected }) => kindOf(expected) === "hidden");
   const documents = el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
     el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
     valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree);
