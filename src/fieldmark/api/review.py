@@ -48,6 +48,7 @@ from fieldmark.store.reviews import append_review, read_reviews
 from fieldmark.values.equality import equal
 from fieldmark.values.json_text import pretty_json, strict_json
 from fieldmark.values.paths import PathError, covers, parse_path, path_key
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.label import Label
@@ -62,6 +63,7 @@ __all__ = [
     "ReviewQueue",
     "ReviewResult",
     "ReviewedField",
+    "Vote",
     "add_review",
     "decide",
     "field_key",
@@ -876,6 +878,13 @@ class Queue(StrEnum):
     RANDOM = "random"
 
 
+class Vote(NamedTuple):
+    """The value that a run has for a field."""
+
+    run: str
+    value: JsonValue | Missing
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedField:
     """A field to review; `case` is the number of its case in the run.
@@ -887,7 +896,7 @@ class QueuedField:
     case: int
     field: FieldResult
     cost: float | None = None
-    votes: tuple[tuple[str, JsonValue | Missing], ...] = ()
+    votes: tuple[Vote, ...] = ()
     agreement: float | None = None
     review: Review | None = None
 
@@ -914,10 +923,7 @@ class QueuedField:
             "weight": self.field.weight,
             "cost": self.cost,
             "agreement": self.agreement,
-            "votes": [
-                {"run": run, **({} if value is MISSING else {"value": value})}
-                for run, value in self.votes
-            ],
+            "votes": [to_json(vote) for vote in self.votes],
             "review": None if self.review is None else self.review.to_dict(),
         }
 
@@ -1218,7 +1224,7 @@ def _by_disagreement(stored: StoredRun, found: _Collected, others: Sequence[Stor
                     field=reviewed,
                     agreement=agreement,
                     votes=tuple(
-                        (name, MISSING if each is None else each.candidate)
+                        Vote(name, MISSING if each is None else each.candidate)
                         for name, each in zip(names, values, strict=True)
                     ),
                 )
