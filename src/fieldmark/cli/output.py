@@ -149,7 +149,7 @@ def _encoded(text: str) -> bytes:
 def _print_view(view: RenderableType, output: OutputOptions) -> None:
     """Print what a terminal shows, with its size and colors."""
     if isinstance(view, RichDocument) and _is_plain():
-        write_stdout(_encoded(view.text(WIDTH)))
+        write_stdout(view.text(WIDTH))
         return
     from rich.console import Console
 
