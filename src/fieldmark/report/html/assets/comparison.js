@@ -12,7 +12,7 @@ function comparisonHead(found, links) {
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged - cases.mixed, "unchanged"], ...(cases.mixed ? [[cases.mixed, "changed with the same score"]] : [])];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
-    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
+    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(({ text, attribute, direction }) =>
       (attribute === null ? text : el("a", { class: DIRECTIONS[direction][2], href: links.attribute(attribute, direction) }, pathText(text))))),
     el("p", { class: "quiet", id: "evidence" }, `${capitalized(conclusion.evidence)}.`),
     conclusion.explanation && el("p", { id: "explanation" }, conclusion.explanation),
