@@ -25,7 +25,7 @@ from fieldmark.api.report import write_report
 from fieldmark.api.runs import annotate, remove_run, runs
 from fieldmark.config.eval_file import load_eval
 from fieldmark.errors import FieldmarkError
-from fieldmark.report.diff_view import diff_markdown
+from fieldmark.report.render import document_markdown
 from fieldmark.run.gates import resolve_baseline
 from fieldmark.run.options import RunOptions
 from fieldmark.values.escape import for_markdown, visible
@@ -179,7 +179,7 @@ def write_reports(out: Path, reports: Path, baseline: Path | None) -> Iterator[s
     if baseline is not None:
         title = f"#### Compared with {for_markdown(text_input('BASELINE'))}\n\n"
         try:
-            yield title + diff_markdown(diff(baseline, out), top=TOP)
+            yield title + document_markdown(diff(baseline, out).document(top=TOP))
             against = baseline
         except FieldmarkError as error:
             yield f"{title}Not compared: {for_markdown(str(error))}"

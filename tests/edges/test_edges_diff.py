@@ -431,7 +431,7 @@ def test_names_of_runs(runs, command):
 def test_names_of_runs_are_no_markup_in_markdown(runs, command):
     command("runs", "bad", "--name", "<img src=x> *new*")
     shown = command("diff", "bad", "good", "--format", "markdown").out
-    assert r"\<img src=x\> \*new\* → good; convention confusion" in shown
+    assert r"\<img src=x> \*new\* → good; convention confusion" in shown
 
 
 def test_an_ambiguous_name_is_rejected(runs, command):

@@ -14,6 +14,7 @@ from fieldmark import registry
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import MISSING
 from fieldmark.registry import Plugin
+from fieldmark.values.annotations import Share
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_unknown_name_is_rejected_with_valid_names():
 def test_options_are_the_fields_of_the_dataclass():
     options = registry.options(registry.comparator("fuzzy"))
     assert list(options) == ["algorithm", "threshold", "case_sensitive", "ignore", "numbers"]
-    assert (options["threshold"].type, options["threshold"].default) == (float, 0.85)
+    assert (options["threshold"].type, options["threshold"].default) == (Share, 0.85)
     assert registry.options(registry.aligner("key"))["key"].default is MISSING
 
 

@@ -40,7 +40,7 @@ from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason
 from fieldmark.report.document import Data, Document, Items, Line, Row, warning
-from fieldmark.report.run_text import usage_lines
+from fieldmark.report.run_document import usage_lines
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.run.error_boundary import safe_comparator

@@ -38,6 +38,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
+from fieldmark.values.annotations import PositiveInt
 from fieldmark.values.value_types import any_of, describe
 
 __all__ = [
@@ -266,11 +267,7 @@ _TARGET: Final[ConfigKey[Target | None]] = ConfigKey(
 )
 _EVALUATORS: Final = replace(_CASE_EVALUATORS, description="The evaluators that score each case.")
 _CONCURRENCY: Final = ConfigKey(
-    "concurrency",
-    int,
-    "The number of cases to judge concurrently.",
-    default=4,
-    minimum=1,
+    "concurrency", PositiveInt, "The number of cases to judge concurrently.", default=4
 )
 _PARSE: Final = ConfigKey(
     "parse",

@@ -155,17 +155,14 @@ class InvalidRecord(ValueError):
     """A JSON value that is not the form of a record, and the path of the part that is wrong."""
 
     def __init__(self, problem: str, *path: str) -> None:
-        super().__init__(problem, *path)
+        place = ".".join(path).replace(".[", "[")
+        super().__init__(f"{place or 'the document'} {problem}")
         self.problem = problem
         self.path = path
 
     def below(self, *steps: str) -> InvalidRecord:
         """Return the same problem in a part of a value."""
         return InvalidRecord(self.problem, *steps, *self.path)
-
-    def __str__(self) -> str:
-        path = ".".join(self.path).replace(".[", "[")
-        return f"{path or 'the document'} {self.problem}"
 
 
 @contextmanager
@@ -284,14 +281,14 @@ def _types_of(annotation: object) -> list[object]:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def to_json(record: object) -> JsonObject:
-    """Return the JSON form of a record.
+def to_json(record: object, kind: type | None = None) -> JsonObject:
+    """Return the JSON form of a record, or that of its base class `kind`.
 
     >>> from fieldmark.model.counts import Counts
     >>> to_json(Counts(tp=1, fn=2))
     {'tp': 1, 'tn': 0, 'fp': 0, 'fn': 2}
     """
-    return _write_object(type(record), record)
+    return _write_object(kind or type(record), record)
 
 
 def _write_object(kind: type, record: object) -> JsonObject:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+
+from rich.console import Console
 
 import fieldmark as fm
 from fieldmark.report.shown_run import ShownRun
@@ -95,3 +98,10 @@ def hostile_run(directory):
     ]
     fm.score(truth, candidates, out=directory)
     return shown(directory)
+
+
+def as_text(renderable, *, width=120):
+    """Render without colors, as a terminal of this width would show it."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(renderable, crop=False)
+    return console.file.getvalue().rstrip("\n")

@@ -111,23 +111,6 @@ class WorstCases:
         """Return the list for the page."""
         return columnar(LINE_COLUMNS, [line.to_row() for line in self.lines])
 
-    def to_dict(self) -> JsonObject:
-        """Return the list as JSON."""
-        cases: list[JsonValue] = [
-            {
-                "case_id": line.id,
-                "score": line.score,
-                "verdict": line.verdict,
-                "status": line.status,
-                "input": line.input,
-                "tags": list(line.tags),
-                "errors_by_type": dict(line.mistakes._asdict()),
-                "vacuous": line.vacuous,
-            }
-            for line in self.lines
-        ]
-        return {"total": self.total, "cases": cases}
-
 
 def worst_cases(cases: Iterable[CaseResult], limit: int) -> WorstCases:
     """Return the worst cases by score, then by mistakes, then in the order of the run."""

@@ -40,7 +40,7 @@ from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
-from fieldmark.wire.explanation import cost_facts
+from fieldmark.report.tables import cost_facts
 
 if TYPE_CHECKING:
     from fieldmark.api.diff import DiffResult
