@@ -240,7 +240,7 @@ def test_invalid_requests_say_what_is_wrong(server, path, code, status):
 
 def test_scores_of_a_run_are_counted_by_bin(server):
     found = get(server, "/api/runs/first/scores")
-    assert [bin for bin in found["bins"] if bin["cases"]] == [
+    assert [each for each in found["bins"] if each["cases"]] == [
         {"low": 0.65, "high": 0.7, "cases": 4},
         {"low": 0.95, "high": 1.0, "cases": 8},
     ]
