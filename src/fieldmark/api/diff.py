@@ -380,7 +380,7 @@ class DiffResult(ShownRecord):
             "verdict": _capitalized(self.word),
             "evidence": _evidence(self),
             "explanation": f"{_capitalized(text)}." if text else "",
-            "changed": [list(part) for part in _changed_attributes(self)],
+            "changed": [dict(part._asdict()) for part in _changed_attributes(self)],
             "repeated": list(_repeated_lines(self)),
         }
 

@@ -356,10 +356,18 @@ class DiffResponse(_Open):
     notes: list[str]
 
 
+class ScoreBin(BaseModel):
+    """The number of cases with a score from `low` to `high`."""
+
+    low: float
+    high: float
+    cases: int
+
+
 class ScoresResponse(BaseModel):
     """The numbers of cases by score: lower bound, upper bound and number of each bin."""
 
-    bins: list[tuple[float, float, int]]
+    bins: list[ScoreBin]
     unscored: int
 
 
