@@ -24,9 +24,9 @@ from fieldmark.cli.help import HelpCommand
 from fieldmark.cli.main import ERROR_CODES, GROUPS, load_command
 from fieldmark.config.option_types import option_schemas, required_options
 from fieldmark.config.rules_file import FIELD_KEYS
-from fieldmark.config.schemas import schema_of
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions
 from fieldmark.registry import Plugin
+from fieldmark.run.schemas import schema_of
 from fieldmark.server.api_errors import ErrorCode
 from fieldmark.server.app import create_api
 from fieldmark.server.options import ServerOptions

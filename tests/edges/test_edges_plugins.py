@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.data.inputs import Preset
-from fieldmark.registry import Plugin
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 BROKEN = {
@@ -108,10 +106,6 @@ def broken(path, tmp_path_factory, command):
     (module / "raising.py").write_text("raise RuntimeError('at import')", "utf-8")
     path(directory)
     return command
-
-
-def test_built_in_readers_are_those_of_http_and_help():
-    assert [each.value for each in Preset] == [*registry._BUILT_IN[Plugin.READERS]]
 
 
 def test_plugins_are_listed_with_their_package(example):

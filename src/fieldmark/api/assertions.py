@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Unpack
 
+from fieldmark.api.arguments import checked
 from fieldmark.api.compare import compare
 from fieldmark.model.case import Verdict
-from fieldmark.model.json import JsonValue
 from fieldmark.report.mistakes_text import mistakes_text
-from fieldmark.run.settings import RulesLike
+from fieldmark.run.run_options import CompareOptions
 from fieldmark.values.presence import is_present
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.known_outcomes import KnownOutcomes, outcomes_of
@@ -16,14 +16,11 @@ from fieldmark.wire.known_outcomes import KnownOutcomes, outcomes_of
 __all__ = ["assert_extraction", "failure_of"]
 
 
+@checked
 def assert_extraction(
     candidate: object,
     expected: object,
-    *,
-    rules: RulesLike = None,
-    convention: str | None = None,
-    options: Mapping[str, JsonValue] | None = None,
-    allow_code: bool = False,
+    **options: Unpack[CompareOptions],
 ) -> CaseResult:
     """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
 
@@ -38,14 +35,7 @@ def assert_extraction(
       total  wrong value  10        12
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    case = compare(
-        expected,
-        candidate,
-        rules=rules,
-        convention=convention,
-        options=options,
-        allow_code=allow_code,
-    )
+    case = compare(expected, candidate, **options)
     if failure := failure_of(case):
         raise AssertionError(failure)
     return case

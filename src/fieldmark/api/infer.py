@@ -18,7 +18,7 @@ from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.infer import RuleInferrer
-from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.text import plural
 

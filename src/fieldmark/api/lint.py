@@ -12,7 +12,7 @@ from fieldmark.data.pairing import open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.lint import LintReport, TruthLinter
-from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 
 if TYPE_CHECKING:

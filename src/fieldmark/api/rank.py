@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RankResult", "RunsLike", "input_name", "rank"]
 
-RunsLike: TypeAlias = "Sequence[RunLike] | Mapping[str, RunLike]"
+RunsLike: TypeAlias = Sequence[RunLike] | Mapping[str, RunLike]
 """Several runs, which a mapping gives other names."""
 
 _HINTS: Final[Mapping[str, str]] = {

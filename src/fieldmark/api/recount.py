@@ -50,7 +50,7 @@ __all__ = [
     "stored_run",
 ]
 
-RunLike: TypeAlias = "RunResult | StoredRun | str | Path"
+RunLike: TypeAlias = RunResult | StoredRun | str | Path
 """A run directory, or the result of a saved run."""
 
 AttributeWeights: TypeAlias = Mapping[str, tuple[float, bool]]

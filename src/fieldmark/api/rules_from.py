@@ -16,7 +16,7 @@ from fieldmark.errors import MissingExtra
 
 __all__ = ["SchemaSource", "rules_from", "rules_of_located_schema"]
 
-SchemaSource: TypeAlias = "type | Mapping[str, object] | str | Path"
+SchemaSource: TypeAlias = type | Mapping[str, object] | str | Path
 """A pydantic model or another class, a JSON Schema, or the path of a file with one."""
 
 

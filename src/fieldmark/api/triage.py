@@ -26,8 +26,8 @@ from fieldmark.metrics.confidence import (
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.run.options import InputsLike, read_inputs
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.confidence import least_confidence
@@ -39,7 +39,7 @@ from fieldmark.wire.json_fields import read_document
 
 __all__ = ["FieldDecision", "ThresholdsLike", "Triage", "TriageResult", "thresholds", "triage"]
 
-ThresholdsLike: TypeAlias = "ThresholdSet | str | Path"
+ThresholdsLike: TypeAlias = ThresholdSet | str | Path
 """Thresholds, or the path of a threshold file."""
 _LONGEST_FILE = 64 << 20
 

@@ -43,7 +43,7 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
 from fieldmark.report.html.cases import worst_cases
-from fieldmark.run.options import read_inputs
+from fieldmark.run.run_options import read_inputs
 from fieldmark.store.index import CORRUPT, ROOT, find_run
 from fieldmark.store.writer import new_run_id
 from fieldmark.values.text import did_you_mean

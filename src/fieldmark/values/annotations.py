@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Protocol, Union, get_args, get_origin, runtime_checkable
 
@@ -128,25 +128,35 @@ class Length:
         return ""
 
     def to_schema(self) -> JsonObject:
-        """Return the keywords of JSON Schema, for lists."""
-        limits = {"minItems": self.ge, "maxItems": self.le}
+        """Return the keywords of JSON Schema: for lists, or for strings, which have characters."""
+        counted = "Length" if self.noun == "character" else "Items"
+        limits = {f"min{counted}": self.ge, f"max{counted}": self.le}
         return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One of several names, which are asked for when they are needed: of plug-ins, for example.
+    """One of several names, or of the names that a function returns: of plug-ins, for example.
 
-    >>> Choices(lambda: ["exact", "fuzzy"]).problem("fuzy")
+    `canonical` returns the name that another spelling stands for, if other spellings are accepted.
+
+    >>> Choices(["exact", "fuzzy"]).problem("fuzy")
     "must be one of: exact, fuzzy; got 'fuzy'; did you mean 'fuzzy'?"
     """
 
-    names: Callable[[], Iterable[str]]
+    source: Iterable[str] | Callable[[], Iterable[str]]
+    canonical: Callable[[str], str | None] = field(default=lambda _: None, repr=False)
+
+    def names(self) -> list[str]:
+        """Return the names, which are asked for when they are needed."""
+        # The members of an enum are its names, although it can be called.
+        source = self.source if isinstance(self.source, Iterable) else self.source()
+        return [str(name) for name in source]
 
     def problem(self, value: object) -> str:
         """Return what is wrong with a value, or an empty string."""
-        known = list(self.names())
-        if value in known:
+        known = self.names()
+        if value in known or (isinstance(value, str) and self.canonical(value) is not None):
             return ""
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         return with_hint(f"must be one of: {', '.join(known)}; got {value!r}", hint)

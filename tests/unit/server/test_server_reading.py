@@ -10,8 +10,8 @@ from typing import get_args
 import openpyxl
 import pytest
 
-from fieldmark.config import eval_file
 from fieldmark.data.inputs import CandidateJson, Duplicates, Inputs, Parse, Preset, RowsAre
+from fieldmark.run import eval_file
 from fieldmark.server.request_models import ReadingOptions
 from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
 

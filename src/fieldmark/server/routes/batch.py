@@ -15,7 +15,7 @@ from fieldmark.data.roots import FileEntry
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.metrics import tiles
-from fieldmark.run.options import RunOptions, read_inputs
+from fieldmark.run.run_options import complete_options, read_inputs
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.jobs import BackgroundJob, JobCancelled
@@ -47,9 +47,9 @@ async def start_batch(request: BatchRequest, state: StateDependency) -> ApiRespo
     is deleted when the server stops.
     """
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
-    resolve_settings(rules, convention=request.convention, options=request.options)
+    resolve_settings(rules=rules, convention=request.convention, options=request.options)
     read_inputs(request.inputs.model_dump())
-    RunOptions(by=tuple(request.by), values=request.values)
+    complete_options(by=request.by, values=request.values)
     batch = _Batch(request, state)
     try:
         await anyio.to_thread.run_sync(batch.copy_inputs)
@@ -131,7 +131,7 @@ class _Batch:
 
         truth, *candidate = [source.copy for source in self._sources]
         models = state.options.models.for_run()
-        options = RunOptions(
+        options = complete_options(
             truth=truth,
             candidate=candidate[0] if candidate else None,
             rules=resolve_rules(request.all_rules(state.options.rules or None), models),

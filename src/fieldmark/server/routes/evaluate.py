@@ -13,7 +13,7 @@ from fieldmark.api.compare_many import compare_many
 from fieldmark.api.report import write_report
 from fieldmark.api.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from fieldmark.run.settings import resolve_settings
 from fieldmark.run.warnings import pair_warnings
 from fieldmark.server.app_state import AppState, StateDependency
@@ -74,7 +74,7 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
     with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
         run = Path(directory) / "evaluation"
         score_with(
-            RunOptions(
+            complete_options(
                 truth=rows,
                 rules=resolve_rules(request.all_rules(state.options.rules or None), models),
                 convention=request.convention,
@@ -88,7 +88,7 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
     options = request.options
-    settings = resolve_settings(rules, convention=request.convention, options=options)
+    settings = resolve_settings(rules=rules, convention=request.convention, options=options)
     response: JsonObject
     if request.candidates is None:
         (case,) = read_cases(request.expected, {"candidate": request.candidate})

@@ -80,7 +80,7 @@ async def start_rescore(run: str, request: RescoreRequest, state: StateDependenc
     stored = state.catalog.open(run)
     check_rescorable(stored)
     rules = _rules(request, stored, state.options.models)
-    resolve_settings(rules, convention=request.convention, options=request.options)
+    resolve_settings(rules=rules, convention=request.convention, options=request.options)
     title = request.title.strip() or f"{shown_title(state, stored)}, other rules"
     job = state.jobs.start(title, _Rescore(stored, request, state, title).run)
     return ApiResponse(job.to_dict(), 202)
