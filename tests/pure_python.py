@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from fieldmark.data import json_parser, line_offsets, pairing
-from fieldmark.metrics import bootstrap, case_score
+from fieldmark.data import duplicate_ids, json_parser, line_offsets, pairing
+from fieldmark.metrics import case_score
 from fieldmark.plan import plan
 from fieldmark.run import warnings
 from fieldmark.wire import cases
@@ -20,9 +20,9 @@ def pure_python():
     """Use the package as if it was installed without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (
-            bootstrap,
             case_score,
             cases,
+            duplicate_ids,
             json_parser,
             line_offsets,
             pairing,

@@ -30,8 +30,14 @@ if TYPE_CHECKING:
     from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
-    from fieldmark.api.review import ReviewResult, add_review, review, undo_review
-    from fieldmark.api.review_queue import ReviewQueue, review_queue
+    from fieldmark.api.review import (
+        ReviewQueue,
+        ReviewResult,
+        add_review,
+        review,
+        review_queue,
+        undo_review,
+    )
     from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
@@ -160,8 +166,8 @@ _MODULES: Final = {
     "review": "fieldmark.api.review",
     "ReviewResult": "fieldmark.api.review",
     "undo_review": "fieldmark.api.review",
-    "review_queue": "fieldmark.api.review_queue",
-    "ReviewQueue": "fieldmark.api.review_queue",
+    "review_queue": "fieldmark.api.review",
+    "ReviewQueue": "fieldmark.api.review",
     "rules_from": "fieldmark.api.rules_from",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",

@@ -18,12 +18,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import ClassVar, Final
 
+from fieldmark.values.value_types import reference_of
+
 __all__ = [
     "REFERENCE",
     "REFERENCE_FORM",
     "PythonFunction",
     "load_attribute",
-    "reference_of",
     "search_path",
 ]
 
@@ -58,16 +59,6 @@ def load_attribute(reference: str, directory: Path | None = None) -> tuple[Modul
     else:
         module = importlib.import_module(source)
     return module, attrgetter(attribute)(module)
-
-
-def reference_of(function: object) -> str:
-    """Return the name of a function with its module; other objects have the name of their type.
-
-    >>> reference_of(reference_of), reference_of(lambda: 1)
-    ('fieldmark.python_function:reference_of', 'fieldmark.python_function:<lambda>')
-    """
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}:{named.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache
-from keyword import iskeyword
-from typing import Final, NamedTuple, cast, get_type_hints
+from typing import Final, NamedTuple, cast
 
 from fieldmark.errors import ConfigError
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
-from fieldmark.model.json import MISSING, Missing
+from fieldmark.values.strategy_options import Option, create, options
 from fieldmark.version import VERSION
 
 __all__ = [
@@ -182,14 +181,6 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
 }
 
 
-class Option(NamedTuple):
-    """An option of a strategy: its annotated type and its default, `MISSING` if required."""
-
-    name: str
-    type: object
-    default: object | Missing = MISSING
-
-
 class Registration(NamedTuple):
     """A built-in or a plug-in: its name, its class, and the package that it comes from.
 
@@ -283,43 +274,6 @@ def with_safety(name: str) -> type | None:
     True
     """
     return _load(_SAFE[name], name) if name in _SAFE else None
-
-
-@cache
-def options(strategy: type) -> Mapping[str, Option]:
-    """Return the options of a strategy, in the order of its dataclass fields."""
-    hints = get_type_hints(strategy)
-    return {
-        name: Option(name=name, type=hints[field.name], default=_default(field))
-        for name, field in _fields(strategy).items()
-    }
-
-
-def create(strategy: type, values: Mapping[str, object]) -> object:
-    """Create a strategy from option values, by the names that the options have in files."""
-    fields = _fields(strategy)
-    return cast("object", strategy(**{fields[name].name: each for name, each in values.items()}))
-
-
-def _fields(strategy: type) -> dict[str, dataclasses.Field[object]]:
-    """Return the fields of a strategy by the names of its options.
-
-    The field of an option that is a keyword, such as `class`, ends with an underscore.
-    """
-    found: dict[str, dataclasses.Field[object]] = {}
-    for field in dataclasses.fields(strategy):
-        if field.init:
-            word = field.name.removesuffix("_")
-            found[word if iskeyword(word) else field.name] = field
-    return found
-
-
-def _default(field: dataclasses.Field[object]) -> object | Missing:
-    if field.default is not dataclasses.MISSING:
-        return field.default
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return MISSING
 
 
 @cache

@@ -229,7 +229,7 @@ def test_any_changed_value_affects_only_its_run(workspace, data):
         pytest.param("manifest.json", ["sequence"], 10**400, "at most 64 bits", id="longer-sequence"),
         pytest.param("manifest.json", ["headline", "mean_score"], 10**400, "must be a number", id="huge-metric"),
         pytest.param("manifest.json", ["headline", "mean_score"], float("nan"), "NaN", id="nan"),
-        pytest.param("manifest.json", ["headline", "bytes"], [10**400, 1], "two numbers", id="huge-size"),
+        pytest.param("manifest.json", ["headline", "bytes"], [10**400, 1], "two integers", id="huge-size"),
         pytest.param("manifest.json", ["evaluators", "fields"], 3, "must be a string", id="evaluator"),
         pytest.param("manifest.json", ["convention", "options", "quality_depth"], "x", "one of", id="depth"),
         pytest.param("manifest.json", ["limits"], {"x": DEEP.format(150)}, "100 levels", id="nested"),

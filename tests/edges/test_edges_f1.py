@@ -93,7 +93,7 @@ def test_resamples_without_a_match_are_part_of_the_interval(tmp_path):
     pairs = [({"total": n}, {"total": 0}) for n in range(8)]
     run = fm.score(pairs, out=tmp_path / "run")
     assert run.attributes["total"].f1 == 0.125
-    assert run.summary.intervals.attributes["total"].f1.interval[0] == 0.0
+    assert run.summary.intervals.attributes["total"].interval.f1[0] == 0.0
 
 
 # --- reported as undefined on request ---------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_findings_exit_with_1(command, faulty):
     assert done.code == 1
     assert "1 id is used again" in done.out
     assert "values of several types: number (2), string (1)" in done.out
-    assert done.out.rstrip().endswith("2 findings in 3 documents")
+    assert done.out.startswith("2 findings in 3 documents\n")
     assert "\x1b" not in done.out
 
 
@@ -100,7 +100,7 @@ def test_json_csv_and_markdown(command, faulty):
     assert (report["documents"], report["total"]) == (3, 2)
     rows = list(csv.DictReader(io.StringIO(command("lint", faulty, "--format", "csv").out)))
     assert [row["check"] for row in rows] == ["duplicate_id", "types"]
-    assert "| types | `total` |" in command("lint", faulty, "--format", "markdown").out
+    assert "| types | total |" in command("lint", faulty, "--format", "markdown").out
 
 
 def test_quiet_and_top(command, faulty):

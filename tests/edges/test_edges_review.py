@@ -32,8 +32,8 @@ def test_summary_says_what_was_decided_and_what_changes(command, run):
     assert done.code == 0
     assert "run: 2 reviewed fields: 1 accept truth, 1 accept candidate\n1 comment" in done.out
     assert "with the reviewed truth (1 changed case):" in done.out
-    assert "micro F1               0.000 → 0.333" in done.out
-    assert "total: F1 0.000 → 1.000" in done.out
+    assert ["micro", "F1", "0.000", "0.333"] in map(str.split, done.out.splitlines())
+    assert "total            0.000  1.000" in done.out.splitlines()
     found = json.loads(command("review", "run", "--format", "json").out)
     assert found["effect"]["after"]["micro_f1"] == pytest.approx(1 / 3)
     assert [each["decision"] for each in found["reviews"]] == ["accept_candidate", "accept_truth"]
@@ -82,3 +82,13 @@ def test_report_shows_the_decisions_without_values_if_it_has_none(command, run, 
     assert "secret-comment" in full
     assert '"decision":"correction"' in bare
     assert "secret" not in bare
+
+
+def test_markdown_and_csv_have_no_values(command, run):
+    fm.add_review(run, "a", "vendor", "correction", value="secret-value", comment="secret-comment")
+    fm.add_review(run, "a", "total", "accept_candidate")
+    markdown = command("review", "run", "--format", "markdown").out
+    assert "| micro F1 | 0.000 | " in markdown
+    table = command("review", "run", "--format", "csv").out
+    assert table.startswith('"kind","name","before","after"')
+    assert "secret" not in markdown + table

@@ -24,9 +24,8 @@ from fieldmark.evaluators.json_schema import JsonSchema
 from fieldmark.judges.judge_protocol import InvalidResponseError, parse_response
 from fieldmark.judges.llm.chat import parse_grades, response_text
 from fieldmark.judges.llm.client import UnusableResponseError
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.run.eval_file import load_eval
-from fieldmark.values.confidence import ConfidenceReader
+from fieldmark.values.confidence import ConfidenceOptions, ConfidenceReader
 from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.json_text import finite_json
 from fieldmark.values.numbers import NumberFormat, as_number

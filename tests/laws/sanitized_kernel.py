@@ -109,7 +109,6 @@ def starved(rules: object) -> int:
         lambda: kernel.read(b"{}\n\n{}\n", None, None, *LIMITS),
         lambda: kernel.hash_ids(["a", "b"], ""),
         lambda: kernel.count_lines(b"a\nb"),
-        lambda: kernel.resample(3, 2, 0),
         lambda: warm.compare_all([pair]),
         lambda: cold.compare_all([pair]),
         lambda: warm.compare_all([(pair[0], MISSING)]),
@@ -170,18 +169,6 @@ def divide(chance: Random, document: bytes) -> None:
             divided[2][0].resolve("rows[1].name", ("rows", place, "name"), (0, 4, 8), None)
 
 
-def draw(chance: Random) -> None:
-    """Draw resamples with the kernel and with numpy."""
-    from numpy.random import default_rng
-
-    from fieldmark.model.kernel import kernel
-
-    cases, resamples, seed = chance.randrange(1, 300), chance.randrange(9), chance.randrange(2**32)
-    drawn = default_rng(seed).integers(0, cases, (resamples, cases), "uint32").tolist()
-    expected = [1] * cases + [row.count(case) for row in drawn for case in range(cases)]
-    assert [*kernel.resample(cases, resamples, seed)] == expected
-
-
 def main(times: int, seed: int) -> None:
     """Process the given number of pairs of files."""
     from fieldmark.model.json import MISSING
@@ -197,7 +184,6 @@ def main(times: int, seed: int) -> None:
         for end in range(0, len(broken), 97):
             read(broken[:end], "id", chance.choice((None, "expected")))
         divide(chance, blocks[0].partition(b"\n")[0])
-        draw(chance)
         pairs = list(zip(*map(read, blocks), strict=False))
         if time < len(all_rules):
             pairs += [large(chance), large(chance, kind="metal")]

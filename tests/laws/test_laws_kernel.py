@@ -25,7 +25,6 @@ from fieldmark.data.duplicate_ids import _hash_ids
 from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.errors import DataError
-from fieldmark.metrics.bootstrap import resampling_weights
 from fieldmark.metrics.case_score import CaseCounter, count_cells
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model._kernel import Document
@@ -369,21 +368,6 @@ def test_cells_are_counted_as_without_the_kernel(cells):
     times = count_cells(cells)
     with pure_python():
         assert [*times.items()] == [*count_cells(cells).items()]
-
-
-@given(st.integers(1, 600), st.integers(0, 200), st.integers(0, 2**33))
-def test_resamples_are_drawn_as_without_the_kernel(cases, resamples, seed):
-    weights = resampling_weights(cases, resamples, seed)
-    with pure_python():
-        expected = resampling_weights(cases, resamples, seed)
-    assert (weights.shape, weights.dtype) == (expected.shape, expected.dtype)
-    assert weights.tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize(("cases", "resamples"), [(0, 1), (-1, 1), (1, -1), (2**32, 1), (2, 2**62)])
-def test_kernel_refuses_sizes_of_resamples_that_it_cannot_draw(cases, resamples):
-    with pytest.raises(ValueError, match="too few or too many cases"):
-        kernel.resample(cases, resamples, 0)
 
 
 @given(

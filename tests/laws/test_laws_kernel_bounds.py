@@ -48,7 +48,6 @@ BROKEN = {
     "end-of-a-record": ("(size_t)(reader->end - at) >= length - before\n            && ", ""),
     "end-of-a-list": ("if (place < 0 || place >= value->is.count) {", "if (place < 0) {"),
     "no-candidate": ("(candidate != NULL && candidate->tokens[0].is.count == 0)", "candidate->tokens[0].is.count == 0"),
-    "room-for-all-resamples": ("PyByteArray_FromStringAndSize(NULL, (resamples + 1) * cases)", "PyByteArray_FromStringAndSize(NULL, resamples * cases)"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip
 """Bounds checks, and the replacement that removes each of them."""

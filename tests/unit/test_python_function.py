@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from fieldmark.python_function import REFERENCE, PythonFunction, reference_of
+from fieldmark.python_function import REFERENCE, PythonFunction
+from fieldmark.values.value_types import reference_of
 
 
 def same(expected, candidate):

@@ -10,10 +10,11 @@ from typing import ClassVar, Final
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.leaves import LeafRules
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import SimilarityOption, SimilarityType
-from fieldmark.compare.options import checked_choice
+from fieldmark.align.options import FieldPaths, SimilarityOption, SimilarityType
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Share
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Entries", "EntryMethod"]
 
@@ -43,15 +44,15 @@ class Entries:
 
     name: ClassVar[str] = "entries"
     uses_rules: ClassVar[bool] = True
-    match_fields: tuple[str, ...] | None = None
-    threshold: float | None = None
+    match_fields: FieldPaths | None = None
+    threshold: Share | None = None
     method: EntryMethod = EntryMethod.GREEDY
     similarity: SimilarityOption = SimilarityType.TEXT
     _aligner: Greedy | Optimal = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        method = checked_choice("method", self.method, EntryMethod)
-        aligner = _METHODS[method](
+        check_options(self)
+        aligner = _METHODS[self.method](
             match_fields=self.match_fields, threshold=self.threshold, similarity=self.similarity
         )
         object.__setattr__(self, "_aligner", aligner)

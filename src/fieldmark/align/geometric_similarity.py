@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
 from fieldmark.align.leaves import Path, drop_unshared, leaves_of
@@ -15,12 +15,12 @@ from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
 from fieldmark.align.options import SimilarityMeasure, SimilarityOption, SimilarityType
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
-from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import Presence
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
+from fieldmark.values.value_types import InvalidValueError, read_value
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Floats
@@ -43,7 +43,10 @@ def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
     Iou(format=<BoxFormat.XYWH: 'xywh'>, expected_format=None, candidate_format=None, ...)
     """
     options = dict(similarity) if isinstance(similarity, Mapping) else {"type": similarity}
-    named = checked_choice("similarity", options.pop("type", None), SimilarityType)
+    try:
+        named = cast("SimilarityType", read_value(SimilarityType, options.pop("type", None)))
+    except InvalidValueError as error:
+        raise OptionError("similarity", str(error)) from None
     made = _MEASURES.get(named)
     try:
         if made is not None:

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.leaves import LeafRules
 from fieldmark.align.options import (
+    FieldPaths,
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
@@ -18,6 +19,8 @@ from fieldmark.align.options import (
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Share
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["GREEDY", "Greedy"]
 
@@ -40,12 +43,13 @@ class Greedy:
 
     name: ClassVar[str] = "greedy"
     uses_rules: ClassVar[bool] = True
-    match_fields: tuple[str, ...] | None = None
-    threshold: float | None = None
+    match_fields: FieldPaths | None = None
+    threshold: Share | None = None
     similarity: SimilarityOption = SimilarityType.TEXT
     _similarity: ItemSimilarity = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_options(self)
         similarity = read_item_similarity(self.match_fields, self.threshold, self.similarity)
         object.__setattr__(self, "_similarity", similarity)
 

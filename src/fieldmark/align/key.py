@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldmark.align.equal_items import build_alignment, canonical_order, pair_equal, pair_keys
-from fieldmark.align.options import check_fields
+from fieldmark.align.options import FieldPaths
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Presence
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Key"]
 
@@ -31,10 +32,10 @@ class Key:
     """
 
     name: ClassVar[str] = "key"
-    key: tuple[str, ...]
+    key: FieldPaths
 
     def __post_init__(self) -> None:
-        check_fields("key", self.key)
+        check_options(self)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Align equal items, then items with the same key."""

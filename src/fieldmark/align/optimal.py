@@ -13,15 +13,17 @@ from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.leaves import LeafRules
 from fieldmark.align.options import (
+    FieldPaths,
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
     read_item_similarity,
 )
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
-from fieldmark.errors import OptionError
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Share
+from fieldmark.values.strategy_options import check_options
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Flags, Integers
@@ -56,15 +58,14 @@ class Optimal:
 
     name: ClassVar[str] = "optimal"
     uses_rules: ClassVar[bool] = True
-    match_fields: tuple[str, ...] | None = None
-    threshold: float | None = None
+    match_fields: FieldPaths | None = None
+    threshold: Share | None = None
     on_limit: OnLimit = OnLimit.ERROR
     similarity: SimilarityOption = SimilarityType.TEXT
     _similarity: ItemSimilarity = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.on_limit not in tuple(OnLimit):
-            raise OptionError("on_limit", f"must be one of: {', '.join(OnLimit)}")
+        check_options(self)
         similarity = read_item_similarity(self.match_fields, self.threshold, self.similarity)
         object.__setattr__(self, "_similarity", similarity)
 
@@ -90,7 +91,7 @@ class Optimal:
         rules: LeafRules | None = None,
     ) -> Alignment:
         """Align equal items, then the others for the highest total similarity."""
-        fallback = GREEDY if self.on_limit == OnLimit.GREEDY else None
+        fallback = GREEDY if self.on_limit is OnLimit.GREEDY else None
         return align_by_similarity(expected, candidate, self._similarity, _OPTIMAL, fallback, rules)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Protocol, TypeAlias
 
-from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Distinct, Length
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Floats
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 __all__ = [
     "THRESHOLD_ALL_LEAVES",
     "THRESHOLD_MATCH_FIELDS",
+    "FieldPaths",
     "ItemSimilarity",
     "SimilarityMeasure",
     "SimilarityOption",
     "SimilarityType",
-    "check_fields",
-    "check_threshold",
     "read_item_similarity",
 ]
 
@@ -37,6 +36,10 @@ class SimilarityType(StrEnum):
     DISTANCE = "distance"
 
 
+FieldPaths: TypeAlias = Annotated[
+    tuple[Annotated[str, Length(ge=1)], ...], Length(ge=1, noun="field"), Distinct(noun="field")
+]
+"""At least one path of a field, relative to an item."""
 SimilarityOption: TypeAlias = SimilarityType | Mapping[str, JsonValue]
 """The name of a similarity, or `{type: name}` with its options."""
 
@@ -54,22 +57,6 @@ class SimilarityMeasure(Protocol):
         ...
 
 
-def check_fields(option: str, fields: tuple[str, ...]) -> None:
-    """Reject a list of field paths that is empty or contains an empty or duplicate path."""
-    if not fields:
-        raise OptionError(option, "must contain at least one field")
-    if not all(fields):
-        raise OptionError(option, "must not contain an empty path")
-    if len(set(fields)) < len(fields):
-        raise OptionError(option, "must not contain duplicate fields")
-
-
-def check_threshold(threshold: float | None) -> None:
-    """Reject a threshold outside [0, 1]."""
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise OptionError("threshold", f"must be a number from 0 to 1, got {threshold}")
-
-
 class ItemSimilarity(NamedTuple):
     """How items are compared: their match fields, the threshold and the measure.
 
@@ -85,14 +72,11 @@ class ItemSimilarity(NamedTuple):
 def read_item_similarity(
     match_fields: tuple[str, ...] | None, threshold: float | None, similarity: SimilarityOption
 ) -> ItemSimilarity:
-    """Check the options of an aligner by similarity, and fill in the default threshold.
+    """Return how an aligner by similarity compares items, with the default threshold.
 
     >>> read_item_similarity(("description",), None, "text").threshold
     0.8
     """
-    if match_fields is not None:
-        check_fields("match_fields", match_fields)
-    check_threshold(threshold)
     measure: SimilarityMeasure | None = None
     default = THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
     if similarity != SimilarityType.TEXT:

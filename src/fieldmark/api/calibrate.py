@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -38,6 +39,10 @@ from fieldmark.model.case import Case, CaseContext
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason
+from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.run_text import usage_lines
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number
 from fieldmark.run.error_boundary import safe_comparator
 from fieldmark.run.gates import parse_gates
 from fieldmark.run.provider_set import ProviderSet, for_run
@@ -45,12 +50,13 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.json_text import pretty_json
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
-from fieldmark.values.text import did_you_mean, plural
+from fieldmark.values.text import did_you_mean, plural, shorten
 from fieldmark.wire.label import Label, label_from_json
 
 __all__ = ["Calibration", "calibrate"]
 
 _MAX_EXAMPLES: Final = 10
+_MAX_EXAMPLE_LENGTH: Final = 60
 _DEFAULT_THRESHOLD: Final = 0.8
 _RECORDED: Final = "recorded"
 _FORMAT: Final = 1
@@ -66,8 +72,8 @@ class _JudgedLabel(NamedTuple):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Calibration(ShownRecord):
     """The agreement of a comparator or judge with human verdicts.
 
     `threshold` is its current threshold, and `chosen` the one with the best agreement, or the best
@@ -210,6 +216,38 @@ class Calibration:
             ],
         }
 
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the agreement at each threshold, and the pairs with a wrong verdict."""
+        best, cross = self.best, self.cross_validation
+        rows = "" if not self.unlabeled else f"; {plural(self.unlabeled, 'row')} without a verdict"
+        texts = [
+            f"{self.judge}: {plural(len(self.judged), 'pair')} with human verdicts{rows}",
+            _threshold_text("current", self.current),
+        ]
+        data: list[Row] = [{"at": "current", **self.current.to_dict()}]
+        if best is not None:
+            texts += [
+                _threshold_text("best", best.agreement),
+                f"within one standard error of the best: {best.low:g} to {best.high:g}",
+            ]
+            data.append({"at": "best", **best.agreement.to_dict()})
+        if self.target is not None and self.chosen is not None:
+            texts.append(_threshold_text(f"for {self.target}", self.chosen))
+            data.append({"at": "chosen", **self.chosen.to_dict()})
+        if cross is not None:
+            limits = "" if cross.low is None else f", thresholds {cross.low:g} to {cross.high:g}"
+            held_out = _agreement_text(cross.held_out)
+            texts.append(f"held out ({cross.folds} folds{limits}): {held_out}")
+            data.append({"at": "cross_validated", **cross.held_out.to_dict(), "threshold": None})
+        texts.append(f"AUC {number(self.auc)}, base rate {number(self.base_rate)}")
+        examples = [_example_line(example) for example in self.examples[:top]]
+        return Document(
+            *map(Line, (*texts, *usage_lines(self.spent, {}))),
+            Items(lines=examples, more=len(self.examples) - len(examples), noun="pair"),
+            *map(warning, self.warnings),
+            data=Data(list(data[0]), data),
+        )
+
     def save(self, path: str | Path) -> None:
         """Write a file for rules with `threshold: calibrated`; it contains no value of a label."""
         if self.judge == _RECORDED:
@@ -237,6 +275,30 @@ class Calibration:
             "cross_validated": None if cross is None else cross.to_dict(),
         }
         write_atomic(Path(path), pretty_json(content))
+
+
+def _threshold_text(label: str, agreement: JudgeAgreement) -> str:
+    return f"{label:7} threshold {agreement.threshold:g}: {_agreement_text(agreement)}"
+
+
+def _agreement_text(agreement: JudgeAgreement) -> str:
+    interval = agreement.kappa_interval
+    bounds = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
+    precision, recall, _ = agreement.rates
+    return (
+        f"agreement {number(agreement.share)}, kappa {number(agreement.kappa)}{bounds}, "
+        f"precision {number(precision)}, recall {number(recall)}, "
+        f"false positives {agreement.judge_only}, false negatives {agreement.people_only}"
+    )
+
+
+def _example_line(example: JsonObject) -> Line:
+    verdict = "match" if example["people"] else "no match"
+    text = f"human verdict {verdict}, similarity {example['similarity']:.3f}"
+    sides = (json.dumps(example[side], ensure_ascii=False) for side in ("expected", "candidate"))
+    pair = " | ".join(shorten(side, _MAX_EXAMPLE_LENGTH) for side in sides)
+    note = f" ({example['note']})" if example["note"] else ""
+    return Line(f"{text}: {pair}{note}", public=text)
 
 
 @checked

@@ -8,6 +8,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -18,15 +20,18 @@ from fieldmark.api.plugins import plugins
 from fieldmark.config.context import Code
 from fieldmark.errors import FieldmarkError
 from fieldmark.judges.process_tree import unavailable_limits
+from fieldmark.model.json import JsonObject
 from fieldmark.model.kernel import COMPILED
+from fieldmark.report.document import Cell, Column, Data, Document, Table, Tone
+from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.eval_file import load_eval
 from fieldmark.run.eval_setup import one_per_target
 from fieldmark.store.index import ROOT
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 from fieldmark.version import VERSION
-from fieldmark.wire.checks import Check, CheckStatus
 
-__all__ = ["doctor"]
+__all__ = ["Check", "CheckStatus", "Diagnosis", "doctor"]
 
 _PACKAGE: Final = "fieldmark"
 _OLDEST: Final = (3, 11)
@@ -35,14 +40,83 @@ _HIDDEN: Final = frozenset({"dev"})
 _LOW_SPACE: Final = 100 << 20
 
 
+class CheckStatus(StrEnum):
+    """The result of a check: `off` is an optional feature that is not installed."""
+
+    OK = "ok"
+    OFF = "off"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+_TONES: Final = {
+    CheckStatus.OFF: Tone.QUIET,
+    CheckStatus.WARNING: Tone.WARNING,
+    CheckStatus.ERROR: Tone.BAD,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check: what was found, and what to do about it."""
+
+    name: str
+    status: CheckStatus
+    found: str
+    fix: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """Return the check as JSON."""
+        return to_json(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Diagnosis(ShownRecord):
+    """The checks of an installation."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks of what does not work."""
+        return tuple(check for check in self.checks if check.status is CheckStatus.ERROR)
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return to_json(self)
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return one row per check, with what to do."""
+        rows = [check.to_dict() for check in self.checks]
+        table = Table(
+            # Results are not folded, so that commands in them can be copied.
+            columns=(
+                Column("Status", "status", folds=True),
+                Column("Check", "name"),
+                Column("Result", "result"),
+            ),
+            rows=[
+                {
+                    "status": Cell(check.status, tone=_TONES.get(check.status, Tone.PLAIN)),
+                    "name": check.name,
+                    "result": "; ".join(filter(None, (check.found, check.fix))),
+                }
+                for check in self.checks
+            ],
+            top=top,
+            noun="check",
+        )
+        return Document(table, data=Data(("name", "status", "found", "fix"), rows))
+
+
 @checked
-def doctor(directory: Path | str = ROOT, *, eval_file: Path | str | None = None) -> list[Check]:
+def doctor(directory: Path | str = ROOT, *, eval_file: Path | str | None = None) -> Diagnosis:
     """Check the installation, and that runs can be written to a directory.
 
     With `eval_file`, its judges, models and targets are checked as before a run, which may contact
     their endpoints. Nothing else uses the network.
 
-    >>> [check.name for check in doctor()][:3]
+    >>> [check.name for check in doctor().checks][:3]
     ['fieldmark', 'python', 'kernel']
     """
     checks = [
@@ -55,7 +129,7 @@ def doctor(directory: Path | str = ROOT, *, eval_file: Path | str | None = None)
     ]
     if eval_file is not None:
         checks.append(_eval_file(eval_file))
-    return checks
+    return Diagnosis(checks=tuple(checks))
 
 
 def _versions() -> Iterator[Check]:

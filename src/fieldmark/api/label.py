@@ -54,7 +54,7 @@ class LabelSheet:
 
     def to_csv(self) -> bytes:
         """Return a table for spreadsheets; no cell can be read as a formula."""
-        from fieldmark.report.text_tables import csv_text
+        from fieldmark.report.csv_text import csv_text
 
         rows = ([each.to_dict().get(name, MISSING) for name in LABEL_COLUMNS] for each in self)
         return csv_text(LABEL_COLUMNS, rows).encode("utf-8")

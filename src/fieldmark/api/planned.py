@@ -33,8 +33,8 @@ from fieldmark.run.run_options import (
     stored_options,
 )
 from fieldmark.run.session import PreparedRun, Progress, run_session
+from fieldmark.values.records import to_json
 from fieldmark.wire.attributes import RowNumbers
-from fieldmark.wire.summary import convention_to_json
 
 __all__ = ["merge_plan", "plan_run", "work_on"]
 
@@ -81,7 +81,7 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
         options={**stored, "by_id": by_id},
         names=tuple(names),
         inputs=tuple(hash_inputs(score_sources(options))),
-        convention=convention_to_json(settings.applied),
+        convention=to_json(settings.applied),
         seeds=seeds,
     )
     write_plan(plan, parts)
@@ -165,7 +165,7 @@ def _prepare(plan: RunPlan, options: RunOptions) -> PreparedRun:
     """Prepare the run of a plan; other rules, other inputs and another version are errors."""
     prepared = prepare_score(options, inputs=plan.inputs)
     sizes = [side.source.bytes_total for side in prepared.stream.sides]
-    if convention_to_json(prepared.settings.applied) != plan.convention:
+    if to_json(prepared.settings.applied) != plan.convention:
         prepared.stream.close()
         raise ConfigError.of(f"{plan.path}: the rules have changed since the run was planned")
     if sizes != [each.bytes for each in plan.inputs] or any(

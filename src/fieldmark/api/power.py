@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass
+from typing import Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RunLike, stored_intervals, stored_run
@@ -14,13 +14,13 @@ from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.metrics.power import POWER, gate_size
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.metrics.summary import RunIntervals
+from fieldmark.model.json import JsonObject
+from fieldmark.report.document import Data, Document, Line, note
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number
 from fieldmark.values.strict_json import is_finite
-from fieldmark.values.text import shorten
-from fieldmark.wire.power import GatePower
+from fieldmark.values.text import plural, shorten
 from fieldmark.wire.summary import summary_to_json
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 __all__ = ["PowerResult", "power"]
 
@@ -32,18 +32,52 @@ _CONSTANT: Final = (
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PowerResult(GatePower):
-    """The number of cases that a gate on a metric needs to detect a drop."""
+class PowerResult(ShownRecord):
+    """The number of cases that a gate on a metric needs to detect a drop.
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
+    `cases_needed` cases and a gate with this `limit` detect the drop with probability `power`, and
+    fail with probability `alpha` if nothing changed. `detectable` is the smallest drop that as many
+    `cases` as the run has can detect.
+    """
 
-        return as_text(self.__rich__())
+    run: str
+    metric: str
+    value: float
+    deviation: float
+    cases: int
+    drop: float
+    alpha: float
+    power: float
+    cases_needed: int
+    limit: float
+    detectable: float
+    note: str = ""
 
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.power_view import power_view
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {"format": 1, **asdict(self)}
 
-        return power_view(self)
+    def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
+        """Return the conclusion, the gate to set, and what the run itself can detect."""
+        way, option = ("an increase", "max") if less_is_better(self.metric) else ("a drop", "min")
+        needed = plural(self.cases_needed, "case")
+        lines = [
+            Line(
+                f"{needed} needed to detect {way} of {self.metric} by {self.drop:g} "
+                f"(now {number(self.value)}) with a probability of {self.power:.0%}"
+            ),
+            Line(
+                f"gate for {needed}: --{option} '{self.metric}={self.limit:.4f}' "
+                f"(fails {self.alpha:.0%} of unchanged runs)"
+            ),
+            Line(
+                f"the {plural(self.cases, 'case')} of {self.run} can detect {way} by "
+                f"{number(self.detectable)} or more"
+            ),
+        ]
+        record = asdict(self)
+        notes = [note(self.note)] if self.note else []
+        return Document(*lines, *notes, data=Data(list(record), [record]))
 
 
 @checked

@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.diff import case_in_run, has_same_truth, obstacles
+from fieldmark.api.comparability import has_same_truth, obstacles
+from fieldmark.api.diff import case_in_run
 from fieldmark.api.recount import (
     RecountedRun,
     RunLike,

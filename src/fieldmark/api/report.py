@@ -167,7 +167,7 @@ def _without_values(compared: DiffResult) -> DiffResult:
         warnings=(),
         new_errors=(),
         fixed_errors=(),
-        values_of=lambda _: {},
+        runs=None,
         metrics=replace(compared.metrics, slices=slices),
         sliced={name: each for name, each in compared.sliced.items() if name in slices},
     )

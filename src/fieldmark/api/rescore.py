@@ -25,7 +25,6 @@ from fieldmark.metrics.identity import canonical_sha256, described
 from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.metrics.tally import CaseTotals
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
@@ -50,6 +49,7 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.stored_cases import StoredPairs, check_rescorable
 from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import LONGEST_ROW
+from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.version import VERSION
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult

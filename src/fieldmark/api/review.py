@@ -1,26 +1,37 @@
-"""Review the fields of a run: decisions of people, the corrected truth, and its metrics."""
+"""Review the fields of a run: which come first, decisions of people, and what they change."""
 
 from __future__ import annotations
 
 import getpass
+import hashlib
+import heapq
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.recount import RecountedRun, RunLike, stored_rules, stored_run
+from fieldmark.api.improve import corrected_fact
+from fieldmark.api.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
 from fieldmark.data.python_objects import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
+from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import FACT_MASK, Outcome
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan import compile_plan
+from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import outcome_text
 from fieldmark.run.case_processor import CaseProcessor
 from fieldmark.run.corrected_truth import (
     Change,
@@ -44,17 +55,22 @@ from fieldmark.wire.label import Label
 from fieldmark.wire.review import Decision, FieldKey, Review, current_reviews, values_hash
 
 __all__ = [
-    "AttributeChange",
+    "AttributeEffect",
+    "Queue",
+    "QueuedField",
     "ReviewConflictError",
     "ReviewEffect",
+    "ReviewQueue",
     "ReviewResult",
     "ReviewedField",
     "add_review",
     "decide",
     "field_key",
+    "queue_of",
     "review",
     "review_note",
     "review_of",
+    "review_queue",
     "rules_path",
     "undo_review",
 ]
@@ -76,6 +92,17 @@ An accepted candidate or a correction says that the truth was wrong, not whether
 """
 _NO_COMPARATOR: Final = frozenset({"path", "weight", "required", "description"})
 """The settings of a rule that do not say how values are compared."""
+_MAX_QUEUED: Final = 1000
+_MATCH: Final = Outcome.MATCH.label
+_MISTAKES: Final = frozenset(
+    outcome.label
+    for outcome in (
+        Outcome.WRONG_VALUE,
+        Outcome.FORMAT_ERROR,
+        Outcome.OMISSION,
+        Outcome.HALLUCINATION,
+    )
+)
 _OTHER_DATA: Final = "the values of the field have changed since it was reviewed"
 _NO_FIELD: Final = "the run has no such field"
 
@@ -302,7 +329,7 @@ class ReviewedField:
         }
 
 
-class AttributeChange(NamedTuple):
+class AttributeEffect(NamedTuple):
     """The F1 and the number of mistakes of an attribute, before and after a review."""
 
     attribute: str
@@ -324,12 +351,12 @@ class ReviewEffect:
     cases: int
 
     @property
-    def attributes(self) -> tuple[AttributeChange, ...]:
+    def attributes(self) -> tuple[AttributeEffect, ...]:
         """The attributes whose figures change."""
-        found: list[AttributeChange] = []
+        found: list[AttributeEffect] = []
         for path in {**self.before.attributes, **self.after.attributes}:
             one, two = self.before.attributes.get(path), self.after.attributes.get(path)
-            change = AttributeChange(
+            change = AttributeEffect(
                 path,
                 None if one is None else one.f1,
                 None if two is None else two.f1,
@@ -352,8 +379,8 @@ class ReviewEffect:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReviewResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReviewResult(ShownRecord):
     """The current decisions on the fields of a run, and what they change.
 
     `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are those
@@ -365,8 +392,8 @@ class ReviewResult:
     effect: ReviewEffect | None = None
     note: str = ""
     rules: JsonObject | None = None
-    _stored: StoredRun = field(repr=False)
-    _any_of: frozenset[str] = field(default=frozenset(), repr=False)
+    _stored: StoredRun
+    _any_of: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.decided)
@@ -439,6 +466,69 @@ class ReviewResult:
             "rules": self.rules,
             "reviews": [each.to_dict() for each in self.fields],
         }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the number of decisions, then the metrics and attributes before and after."""
+        if not self.fields:
+            return Document(Line(f"{self.run}: no field was reviewed"))
+        counts = ((name.replace("_", " "), count) for name, count in self.decisions.items())
+        decisions = ", ".join(f"{count} {name}" for name, count in counts if count)
+        reviewed = plural(len(self), "reviewed field")
+        comments = sum(bool(each.review.comment) for each in self.fields)
+        lines = [
+            f"{self.run}: {reviewed}{': ' if decisions else ''}{decisions}",
+            *([plural(comments, "comment")] if comments else []),
+        ]
+        effect = self.effect
+        if effect is None:
+            lines.append(f"the metrics with the reviewed truth are not known: {self.note}")
+            return Document(*map(Line, lines))
+        after = effect.after.metrics
+        metrics: list[Row] = [
+            {
+                "kind": "metric",
+                "name": Cell(name, METRIC_TITLES.get(name, name)),
+                "before": before,
+                "after": after[name],
+            }
+            for name, before in effect.before.metrics.items()
+        ]
+        attributes: list[Row] = [
+            {
+                "kind": "attribute",
+                "name": change.attribute,
+                "before": change.f1_before,
+                "after": change.f1_after,
+                "mistakes_before": change.mistakes_before,
+                "mistakes_after": change.mistakes_after,
+            }
+            for change in effect.attributes
+        ]
+        before_after = (
+            Column("Before", "before", Format.NUMBER),
+            Column("After", "after", Format.NUMBER),
+        )
+        return Document(
+            *map(Line, lines),
+            Line(f"with the reviewed truth ({plural(effect.cases, 'changed case')}):"),
+            Table(
+                name="metrics",
+                columns=(Column("Metric", "name"), *before_after),
+                rows=[row for row in metrics if row["before"] != row["after"]],
+            ),
+            Table(
+                name="attributes",
+                columns=(Column("Attribute (F1)", "name"), *before_after),
+                rows=attributes,
+                top=top,
+                noun="attribute",
+            ),
+            *([] if effect.cases else [Line("nothing changes")]),
+            data=Data(
+                ("kind", "name", "before", "after", "mistakes_before", "mistakes_after"),
+                [*metrics, *attributes],
+            ),
+        )
 
 
 def rules_path(truth: Path) -> Path:
@@ -768,3 +858,380 @@ def review_note(result: ReviewResult) -> str:
         f"{number} {verb} not apply to this run and {verb} not count; first: "
         f"{first.review.case_id} {first.review.path}: {first.problem}"
     )
+
+
+# --- fields to review first -----------------------------------------------------------------------
+
+
+class Queue(StrEnum):
+    """Which fields come first."""
+
+    COST = "cost"
+    CONFIDENCE = "confidence"
+    DISAGREEMENT = "disagreement"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedField:
+    """A field to review; `case` is the number of its case in the run.
+
+    `cost` is what the field costs in the score of its case. `votes` are the values of other runs,
+    and `agreement` is the share of pairs of runs that agree.
+    """
+
+    case: int
+    field: FieldResult
+    cost: float | None = None
+    votes: tuple[tuple[str, JsonValue | Missing], ...] = ()
+    agreement: float | None = None
+    review: Review | None = None
+
+    @property
+    def values_hash(self) -> str:
+        """A hash of both values, to notice a decision on other values."""
+        return values_hash(self.field.expected, self.field.candidate)
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is a decision on these values."""
+        return (
+            self.review is not None
+            and self.review.decision is not Decision.COMMENT
+            and self.review.values_hash == self.values_hash
+        )
+
+    def to_dict(self) -> JsonObject:
+        """Return the field as JSON."""
+        return {
+            "case": self.case,
+            "case_id": self.field.case_id,
+            **self.field.to_dict(),
+            "weight": self.field.weight,
+            "cost": self.cost,
+            "agreement": self.agreement,
+            "votes": [
+                {"run": run, **({} if value is MISSING else {"value": value})}
+                for run, value in self.votes
+            ],
+            "review": None if self.review is None else self.review.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ReviewQueue(ShownRecord):
+    """The first fields of a queue; `total` is how many there are to choose from.
+
+    `attributes` are all attributes with such fields, and `notes` say what was left out.
+    """
+
+    run: str
+    queue: Queue
+    total: int
+    fields: tuple[QueuedField, ...]
+    attributes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    @property
+    def decided(self) -> int:
+        """How many of the fields have a decision."""
+        return sum(each.decided for each in self.fields)
+
+    def to_dict(self) -> JsonObject:
+        """Return the queue as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "queue": self.queue.value,
+            "total": self.total,
+            "decided": self.decided,
+            "attributes": list(self.attributes),
+            "notes": list(self.notes),
+            "fields": [each.to_dict() for each in self.fields],
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the fields in the order in which to review them."""
+        rows: list[Row] = [
+            {
+                "case_id": queued.field.case_id,
+                "path": queued.field.path,
+                "attribute": queued.field.attribute,
+                "outcome": Cell(queued.field.outcome, outcome_text(queued.field.outcome)),
+                "cost": queued.cost,
+                "confidence": queued.field.confidence,
+                "agreement": queued.agreement,
+                "decision": "" if queued.review is None else queued.review.decision.value,
+            }
+            for queued in self.fields
+        ]
+        figure = [] if self.queue is Queue.RANDOM else [_FIGURES[self.queue]]
+        decided = f", {self.decided:,} decided" if self.decided else ""
+        return Document(
+            Line(f"{len(self):,} of {plural(self.total, 'field')} to review{decided}"),
+            *map(note, self.notes),
+            Table(
+                columns=(
+                    Column("Case", "case_id"),
+                    Column("Field", "path", folds=True),
+                    Column("Outcome", "outcome"),
+                    *figure,
+                    Column("Decision", "decision"),
+                ),
+                rows=rows,
+                top=top,
+                noun="field",
+            ),
+            data=Data(list(rows[0]) if rows else (), rows),
+        )
+
+
+_FIGURES: Final = {
+    Queue.COST: Column("Cost", "cost", Format.NUMBER),
+    Queue.CONFIDENCE: Column("Confidence", "confidence", Format.NUMBER),
+    Queue.DISAGREEMENT: Column("Agreement", "agreement", Format.NUMBER),
+}
+
+
+@checked
+def review_queue(
+    run: RunLike,
+    queue: str = "cost",
+    *,
+    number: int = 100,
+    attribute: str | None = None,
+    others: Sequence[RunLike] = (),
+    seed: int = 0,
+) -> ReviewQueue:
+    """Return the fields of a run to review first.
+
+    The `queue` is `cost` for the mistakes that cost most score, `confidence` for the values with
+    the lowest confidence, `disagreement` for the fields on which the run and `others` over the same
+    cases differ most, or `random` for an audit of `number` fields drawn with a `seed`. With an
+    `attribute`, only its fields are returned.
+
+    >>> import fieldmark as fm
+    >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="queued")
+    >>> [each.field.path for each in fm.review_queue(run).fields]
+    ['total']
+    """
+    if queue not in list(Queue):
+        raise ConfigError.of(f"queue must be one of: {', '.join(Queue)}; got {queue!r}")
+    if not 1 <= number <= _MAX_QUEUED:
+        raise ConfigError.of(f"number must be from 1 to {_MAX_QUEUED:,}")
+    if isinstance(others, str):
+        raise TypeError("others must be a list of runs, got str")
+    runs = [_other_run(each) for each in others]
+    return queue_of(
+        stored_run(run), Queue(queue), number=number, attribute=attribute, others=runs, seed=seed
+    )
+
+
+@checked
+def _other_run(others: RunLike) -> StoredRun:
+    return stored_run(others)
+
+
+def queue_of(
+    stored: StoredRun,
+    queue: Queue,
+    *,
+    number: int,
+    attribute: str | None,
+    others: Sequence[StoredRun],
+    seed: int,
+) -> ReviewQueue:
+    """Return a queue of an opened run."""
+    if queue is Queue.DISAGREEMENT and not others:
+        hint = "choose other runs over the same cases"
+        raise ConfigError.of("disagreement needs at least two runs", hint=hint)
+    if queue is Queue.CONFIDENCE and stored.complete_summary.confidence is None:
+        hint = "score again with --confidence (in Python: confidence=True)"
+        raise ConfigError.of("the run has no confidences", hint=hint)
+    found = _Collected(number, attribute)
+    match queue:
+        case Queue.COST:
+            _by_cost(stored, found)
+        case Queue.CONFIDENCE:
+            _by_confidence(stored, found)
+        case Queue.DISAGREEMENT:
+            _by_disagreement(stored, found, others)
+        case Queue.RANDOM:
+            _at_random(stored, found, seed)
+    if found.hidden and not found.total:
+        raise DataError("the run was saved without values", Location(str(stored.path)))
+    reviews = current_reviews(read_reviews(stored.path))
+    fields = (
+        (queued, reviews.get(field_key(queued.field.case_id, queued.field)))
+        for queued in found.fields()
+    )
+    return ReviewQueue(
+        run=stored.path.name,
+        queue=queue,
+        total=found.total,
+        fields=tuple(replace(queued, review=review) for queued, review in fields),
+        attributes=tuple(sorted(found.attributes)),
+        notes=tuple(found.notes()),
+    )
+
+
+_Rank: TypeAlias = tuple[float, float, bytes]
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The first fields by rank, in memory that does not grow with the run."""
+
+    number: int
+    attribute: str | None
+    total: int = 0
+    hidden: int = 0
+    unread: int = 0
+    unpaired: int = 0
+    attributes: set[str] = field(default_factory=set)
+    _kept: list[tuple[_Rank, int, QueuedField]] = field(default_factory=list)
+
+    def readable(self, case: CaseResult) -> bool:
+        """Whether a case has two documents; others are counted."""
+        self.hidden += not case.has_values
+        unread = case.case.input is not CaseInput.OK
+        self.unread += case.has_values and unread
+        return case.has_values and not unread
+
+    def add(self, queued: QueuedField, rank: tuple[float, float], tie: bytes = b"") -> None:
+        """Add a field; the lowest rank comes first."""
+        self.attributes.add(queued.field.attribute)
+        if self.attribute not in (None, queued.field.attribute):
+            return
+        self.total += 1
+        self._kept.append(((*rank, tie), self.total, queued))
+        if len(self._kept) >= 4 * self.number:
+            self._kept = heapq.nsmallest(self.number, self._kept, key=lambda each: each[:2])
+
+    def fields(self) -> Iterator[QueuedField]:
+        for *_, queued in heapq.nsmallest(self.number, self._kept, key=lambda each: each[:2]):
+            yield queued
+
+    def notes(self) -> Iterator[str]:
+        if self.hidden:
+            yield f"{plural(self.hidden, 'case')} saved without values cannot be reviewed"
+        if self.unread:
+            yield f"{plural(self.unread, 'case')} without a readable prediction left out"
+        if self.unpaired:
+            yield f"{plural(self.unpaired, 'case')} not in all runs left out"
+
+
+def _by_cost(stored: StoredRun, found: _Collected) -> None:
+    counted = RecountedRun(stored)
+    counter = CaseCounter(counted.convention, counted.table)
+    for number, case in enumerate(counted.all_cases(), 1):
+        if not found.readable(case) or not case.stats.errors.total:
+            continue
+        for place in truth_fields(case):
+            reviewed = place.field
+            if reviewed.outcome in _MISTAKES:
+                cost = _cost(case, place.positions, counter)
+                queued = QueuedField(case=number, field=reviewed, cost=cost)
+                found.add(queued, (-(cost or 0.0), -reviewed.weight))
+
+
+def _cost(case: CaseResult, positions: tuple[int, ...], counter: CaseCounter) -> float | None:
+    """Return how much higher the score of a case would be if a field were correct."""
+    base, block = case.stats.score, case.outcomes
+    if base is None:
+        return None
+    cells = [*block.cells]
+    for position in positions:
+        cells[position] = cells[position] & ~FACT_MASK | corrected_fact(cells[position] & FACT_MASK)
+    kept = {place: each for place, each in block.comparisons.items() if place not in positions}
+    fixed = Outcomes(cells, kept, block.items, fallback=block.fallback)
+    score = counter.stats(fixed, unreadable=False).score
+    return None if score is None else score - base
+
+
+def _by_confidence(stored: StoredRun, found: _Collected) -> None:
+    for number, case in enumerate(stored.cases(), 1):
+        for reviewed in _fields(case) if found.readable(case) else ():
+            if reviewed.confidence is not None:
+                found.add(
+                    QueuedField(case=number, field=reviewed),
+                    (reviewed.confidence, -reviewed.weight),
+                )
+
+
+def _at_random(stored: StoredRun, found: _Collected, seed: int) -> None:
+    """Draw fields by a hash of the seed and their place, not by the order of the cases."""
+    for number, case in enumerate(stored.cases(), 1):
+        for reviewed in _fields(case) if found.readable(case) else ():
+            key = list(field_key(case.id, reviewed))
+            tie = hashlib.sha256(strict_json([seed, *key])).digest()
+            found.add(QueuedField(case=number, field=reviewed), (0.0, 0.0), tie)
+
+
+def _by_disagreement(stored: StoredRun, found: _Collected, others: Sequence[StoredRun]) -> None:
+    """Compare the values that runs have for each field of the ground truth."""
+    names = [each.path.name for each in (stored, *others)]
+    numbers: dict[str, int] = {}
+
+    def numbered() -> Iterator[CaseResult]:
+        for number, case in enumerate(stored.cases(), 1):
+            numbers[case.id] = number
+            yield case
+
+    for cases in paired_cases([numbered(), *(each.cases() for each in others)]):
+        own = cases[0]
+        if own is None:
+            continue
+        if not found.readable(own):
+            continue
+        if not all(each is not None and each.has_values for each in cases):
+            found.unpaired += 1
+            continue
+        tables = [
+            {each.path: each for each in _fields(case) if each.expected_presence != "absent"}
+            for case in cases
+            if case is not None
+        ]
+        for reviewed in _fields(own):
+            if reviewed.expected_presence == "absent":
+                values: list[FieldResult | None] = [reviewed, *([None] * len(others))]
+            else:
+                values = [table.get(reviewed.path) for table in tables]
+            agreement = _agreement(values)
+            if agreement < 1:
+                queued = QueuedField(
+                    case=numbers[own.id],
+                    field=reviewed,
+                    agreement=agreement,
+                    votes=tuple(
+                        (name, MISSING if each is None else each.candidate)
+                        for name, each in zip(names, values, strict=True)
+                    ),
+                )
+                found.add(queued, (agreement, -reviewed.weight))
+
+
+def _agreement(values: Sequence[FieldResult | None]) -> float:
+    """Return the share of pairs of runs with the same value, or with values that both match."""
+    pairs = same = 0
+    for place, one in enumerate(values):
+        for two in values[:place]:
+            pairs += 1
+            same += _agree(one, two)
+    return same / pairs if pairs else 1.0
+
+
+def _agree(one: FieldResult | None, two: FieldResult | None) -> bool:
+    ours, theirs = (MISSING if each is None else each.candidate for each in (one, two))
+    if one is not None and two is not None and one.outcome == two.outcome == _MATCH:
+        return True
+    if ours is MISSING or theirs is MISSING:
+        return ours is theirs
+    return equal(ours, theirs)
+
+
+def _fields(case: CaseResult) -> Iterable[FieldResult]:
+    return (each.field for each in truth_fields(case))

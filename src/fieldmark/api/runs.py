@@ -13,6 +13,7 @@ from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
+from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
@@ -25,7 +26,6 @@ from fieldmark.wire.manifest import RunEntry
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
     from fieldmark.wire.run_details import RunDetails
 
@@ -125,8 +125,8 @@ class RunList:
         found = summary.intervals.metrics.get(metric.removeprefix("quality."))
         if found is None and metric.startswith("attributes."):
             path, _, rate = metric.removeprefix("attributes.").rpartition(".")
-            rates = summary.intervals.attributes.get(path)
-            found = None if rates is None or rate not in rates._fields else getattr(rates, rate)[0]
+            rates = summary.intervals.attributes.get(path, RateVariations()).interval
+            found = getattr(rates, rate) if rate in rates._fields else None
         return found
 
     def _summary(self, run: str) -> JsonObject:
@@ -227,7 +227,6 @@ def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
     """Return everything about one run: its manifest, metrics with intervals, tags and note."""
     # A list of runs needs none of these, and intervals import numpy.
     from fieldmark.api.recount import stored_intervals
-    from fieldmark.metrics.summary import RunIntervals
     from fieldmark.store.reader import open_run
     from fieldmark.wire.run_details import RunDetails
 

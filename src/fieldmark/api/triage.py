@@ -34,7 +34,7 @@ from fieldmark.values.confidence import least_confidence
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
 from fieldmark.values.text import plural
-from fieldmark.wire.confidence import ThresholdSet
+from fieldmark.wire.confidence import ThresholdScope, ThresholdSet
 from fieldmark.wire.json_fields import read_document
 
 __all__ = ["FieldDecision", "ThresholdsLike", "Triage", "TriageResult", "thresholds", "triage"]
@@ -80,7 +80,7 @@ def thresholds(
     return ThresholdSet(
         precision=float(precision),
         run="" if path is None else path.name,
-        by_attribute=by_attribute,
+        by=ThresholdScope.ATTRIBUTE if by_attribute else ThresholdScope.ALL,
         options=figures.options,
         attributes=chosen,
         note=pooled.note if none else "",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import click
 
-from fieldmark.api.calibrate import Calibration, calibrate
+from fieldmark.api.calibrate import calibrate
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import (
@@ -17,24 +15,17 @@ from fieldmark.cli.options import (
     Number,
     allow_code_option,
     force_option,
-    format_option,
     limit_options,
     offline_option,
     out_option,
+    output_options,
     seed_option,
 )
-from fieldmark.cli.output import check_overwrite, print_message, write_stdout
-from fieldmark.metrics.agreement import JudgeAgreement
-from fieldmark.report.run_text import usage_lines
-from fieldmark.report.tables import gate_text, number
-from fieldmark.values.escape import visible
-from fieldmark.values.json_text import pretty_json
-from fieldmark.values.text import plural, shorten
+from fieldmark.cli.output import OutputOptions, check_overwrite, print_document, print_message
+from fieldmark.report.tables import gate_text
+from fieldmark.values.text import plural
 
 __all__ = ["command"]
-
-_FORMATS: Final = ("text", "json")
-_MAX_EXAMPLE_LENGTH: Final = 60
 
 
 @make_command(
@@ -103,7 +94,7 @@ _MAX_EXAMPLE_LENGTH: Final = 60
 @offline_option
 @out_option("File for the threshold, for rules with threshold: calibrated.", "FILE")
 @force_option
-@format_option(_FORMATS)
+@output_options
 def command(
     labels: str,
     *,
@@ -121,7 +112,7 @@ def command(
     offline: bool,
     out: Path | None,
     force: bool,
-    format: str,  # noqa: A002 - the name of the option
+    output: OutputOptions,
 ) -> int:
     """Measure a comparator or a judge against human verdicts and choose its threshold.
 
@@ -147,11 +138,8 @@ def command(
         at_most=at_most,
         allow_code=allow_code,
     )
-    if format == "json":
-        write_stdout(pretty_json(result.to_dict()))
-    else:
-        write_stdout("\n".join(_lines(result)) + "\n")
-    for warning in result.warnings:
+    print_document(result, output)
+    for warning in result.warnings if output.hides_failures else ():
         print_message(f"warning: {warning}")
     for gate in result.gates:
         if not gate.passed:
@@ -167,47 +155,3 @@ def command(
     if result.errors:
         return ExitCode.TOO_MANY_ERRORS
     return ExitCode.OK if result.passed else ExitCode.GATE_FAILED
-
-
-def _lines(result: Calibration) -> Iterator[str]:
-    unlabeled = f"; {plural(result.unlabeled, 'row')} without a verdict" if result.unlabeled else ""
-    yield f"{result.judge}: {plural(len(result.judged), 'pair')} with human verdicts{unlabeled}"
-    yield _row("current", result.current)
-    if result.best is not None:
-        low, high = result.best.low, result.best.high
-        yield _row("best", result.best.agreement)
-        yield f"within one standard error of the best: {low:g} to {high:g}"
-    if result.target is not None and result.chosen is not None:
-        yield _row(f"for {result.target}", result.chosen)
-    cross = result.cross_validation
-    if cross is not None:
-        limits = "" if cross.low is None else f", thresholds {cross.low:g} to {cross.high:g}"
-        yield f"held out ({cross.folds} folds{limits}): {_agreement(cross.held_out)}"
-    yield f"AUC {number(result.auc)}, base rate {number(result.base_rate)}"
-    if result.spent:
-        yield from map(visible, usage_lines(result.spent, {}))
-    for example in result.examples:
-        verdict = "match" if example["people"] else "no match"
-        pair = " | ".join(_short(example[side]) for side in ("expected", "candidate"))
-        note = f" ({visible(str(example['note']))})" if example["note"] else ""
-        similarity = example["similarity"]
-        yield f"  human verdict {verdict}, similarity {similarity:.3f}: {pair}{note}"
-
-
-def _row(label: str, agreement: JudgeAgreement) -> str:
-    return f"{label:7} threshold {agreement.threshold:g}: {_agreement(agreement)}"
-
-
-def _agreement(agreement: JudgeAgreement) -> str:
-    interval = agreement.kappa_interval
-    bounds = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
-    precision, recall, _ = agreement.rates
-    return (
-        f"agreement {number(agreement.share)}, kappa {number(agreement.kappa)}{bounds}, "
-        f"precision {number(precision)}, recall {number(recall)}, "
-        f"false positives {agreement.judge_only}, false negatives {agreement.people_only}"
-    )
-
-
-def _short(value: object) -> str:
-    return shorten(visible(json.dumps(value, ensure_ascii=False)), _MAX_EXAMPLE_LENGTH)

@@ -20,7 +20,8 @@ from fieldmark.cli.options import (
     root_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message, rethrow_with_options
+from fieldmark.cli.output import OutputOptions, print_document, print_message, rethrow_with_options
+from fieldmark.report.tables import gate_line
 
 __all__ = ["command"]
 
@@ -86,15 +87,7 @@ def command(
         result = diff(
             *runs, rescore=rescore, force=force, by=by or None, max_drop=max_drop, seed=seed
         )
-    from fieldmark.report import diff_view as view
-    from fieldmark.report.tables import gate_line
-
-    OutputViews(
-        json=result.to_dict,
-        table=lambda: view.diff_view(result, top=output.top),
-        markdown=lambda: view.diff_markdown(result, top=output.top),
-        csv=lambda: view.diff_csv(result),
-    ).print(output)
+    print_document(result, output)
     if output.hides_failures and output.format != "json":
         for text in result.warnings:
             print_message(f"fieldmark: warning: {text}")

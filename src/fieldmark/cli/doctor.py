@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from fieldmark.api.doctor import doctor
+from fieldmark.api.doctor import Check, CheckStatus, doctor
 from fieldmark.cli.defaults import Defaults
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
-from fieldmark.cli.options import format_option
-from fieldmark.cli.output import print_message, write_stdout
+from fieldmark.cli.options import output_options
+from fieldmark.cli.output import OutputOptions, print_document, print_message
 from fieldmark.errors import ConfigError
-from fieldmark.values.escape import visible
-from fieldmark.values.json_text import pretty_json
-from fieldmark.wire.checks import Check, CheckStatus
 
 __all__ = ["command"]
 
@@ -35,27 +33,20 @@ __all__ = ["command"]
     metavar="FILE",
     help="Check the judges, models and targets of an eval file too; may contact their endpoints.",
 )
-@format_option(("text", "json"))
-def command(*, eval_file: Path | None, format: str) -> ExitCode:  # noqa: A002 - the name of the option
+@output_options
+def command(*, eval_file: Path | None, output: OutputOptions) -> ExitCode:
     """Check the installation, and say how to fix what is missing.
 
     Shows versions, the compiled kernel, optional features with the command that installs them,
     plug-ins, the run directory, the terminal, and the file with defaults of options. The exit code
     is 2 if something does not work; optional features may be missing.
     """
-    checks = [*doctor(eval_file=eval_file), _defaults()]
-    failed = [check for check in checks if check.status is CheckStatus.ERROR]
-    if format == "json":
-        write_stdout(pretty_json({"checks": [check.to_dict() for check in checks]}))
-    else:
-        width = max(len(check.name) for check in checks)
-        for check in checks:
-            fix = f"; {check.fix}" if check.fix else ""
-            status = f"{check.status:<8}"
-            write_stdout(f"{status}{check.name:<{width}}  {visible(f'{check.found}{fix}')}\n")
-    for check in failed if format == "json" else ():
+    found = doctor(eval_file=eval_file)
+    found = replace(found, checks=(*found.checks, _defaults()))
+    print_document(found, output)
+    for check in found.failed if output.hides_failures else ():
         print_message(f"fieldmark: {check.name}: {check.found}")
-    return ExitCode.BAD_INPUT if failed else ExitCode.OK
+    return ExitCode.BAD_INPUT if found.failed else ExitCode.OK
 
 
 def _defaults() -> Check:

@@ -11,7 +11,7 @@ from fieldmark.cli.options import input_options, output_options, top_option
 from fieldmark.cli.output import (
     OutputFormat,
     OutputOptions,
-    OutputViews,
+    print_document,
     print_message,
     write_stdout,
 )
@@ -65,12 +65,5 @@ def _lint(truth: str, inputs: Inputs, output: OutputOptions, *, name: str) -> Ex
             raise
         print_message(error, prefix="fieldmark: ")
         return ExitCode.BAD_INPUT
-    from fieldmark.report import lint_view as view
-
-    OutputViews(
-        json=result.to_dict,
-        table=lambda: view.lint_view(result, top=output.top),
-        markdown=lambda: view.lint_markdown(result, top=output.top),
-        csv=lambda: view.lint_csv(result),
-    ).print(output)
+    print_document(result, output)
     return ExitCode.GATE_FAILED if result.total else ExitCode.OK

@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, StorageError
 from fieldmark.model.json import JsonObject
+from fieldmark.report.render import (
+    RichDocument,
+    document_csv,
+    document_markdown,
+    document_text,
+)
+from fieldmark.report.shown_record import ShownRecord
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import Opt, OptionGroup
 from fieldmark.values.escape import visible
+from fieldmark.values.json_text import pretty_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +43,7 @@ __all__ = [
     "OutputViews",
     "check_overwrite",
     "in_github_workflow",
+    "print_document",
     "print_failures",
     "print_message",
     "print_run",
@@ -171,8 +180,6 @@ class OutputViews(NamedTuple):
     def print(self, output: OutputOptions) -> None:
         """Print the result in the selected format; with `quiet`, a table is not printed."""
         if output.format is OutputFormat.JSON:
-            from fieldmark.values.json_text import pretty_json
-
             write_stdout(pretty_json(self.json()))
         elif output.format is OutputFormat.CSV:
             write_stdout(self.csv().encode("utf-8", "backslashreplace"))
@@ -183,21 +190,46 @@ class OutputViews(NamedTuple):
         elif self.plain and _is_plain() and (plain := self.plain(_WIDTH)) is not None:
             write_stdout(plain)
         else:
-            from rich.console import Console
+            _print_styled(self.table(), output)
 
-            # Without a color system, text is not bold or dim either.
-            system: Literal["auto"] | None = "auto" if output.allows_color else None
-            console = Console(color_system=system, highlight=False, markup=False, emoji=False)
-            if not console.is_terminal and "COLUMNS" not in os.environ:
-                console.width = _WIDTH
-            if sys.platform == "win32" and output.is_styled:
-                import colorama  # type: ignore[import-untyped] # click requires it on Windows
 
-                colorama.just_fix_windows_console()
-            # The console only renders, with the size and colors of the terminal.
-            console.file = text = io.StringIO()
-            console.print(self.table(), crop=False)
-            write_stdout(text.getvalue())
+def print_document(record: ShownRecord, output: OutputOptions) -> None:
+    """Print the record of an analysis in the selected format; with `quiet`, no table."""
+    if output.format is OutputFormat.JSON:
+        write_stdout(pretty_json(record.to_dict()))
+    elif output.format is OutputFormat.CSV:
+        write_stdout(_encoded(document_csv(record.document())))
+    elif output.format is OutputFormat.MARKDOWN:
+        write_stdout(_encoded(document_markdown(record.document(top=output.top))))
+    elif output.quiet:
+        return
+    elif _is_plain():
+        write_stdout(_encoded(document_text(record.document(top=output.top), width=_WIDTH)))
+    else:
+        _print_styled(RichDocument(record.document(top=output.top)), output)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _print_styled(table: RenderableType, output: OutputOptions) -> None:
+    """Print a table with the size and colors of the terminal."""
+    from rich.console import Console
+
+    # Without a color system, text is not bold or dim either.
+    system: Literal["auto"] | None = "auto" if output.allows_color else None
+    console = Console(color_system=system, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _WIDTH
+    if sys.platform == "win32" and output.is_styled:
+        import colorama  # type: ignore[import-untyped] # click requires it on Windows
+
+        colorama.just_fix_windows_console()
+    # The console only renders.
+    console.file = text = io.StringIO()
+    console.print(table, crop=False)
+    write_stdout(text.getvalue())
 
 
 def _is_plain() -> bool:

@@ -8,8 +8,7 @@ from fieldmark.api.plugins import plugins
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice, output_options
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message
-from fieldmark.model.json import JsonValue
+from fieldmark.cli.output import OutputOptions, print_document, print_message
 from fieldmark.registry import Plugin
 
 __all__ = ["command"]
@@ -35,16 +34,8 @@ def command(kinds: tuple[str, ...], *, installed: bool, output: OutputOptions) -
     aligners, providers, evaluators, targets, safety, readers or exporters.
     """
     found = plugins(kinds, built_in=not installed)
-    failed = [each for each in found if each.error]
-    from fieldmark.report import plugins_view as view
-
-    rows: list[JsonValue] = [each.to_dict() for each in found]
-    OutputViews(
-        json=lambda: {"plugins": rows},
-        table=lambda: view.plugins_view(found),
-        markdown=lambda: view.plugins_markdown(found),
-        csv=lambda: view.plugins_csv(found),
-    ).print(output)
-    for each in failed if output.hides_failures else ():
-        print_message(f"fieldmark: {each.error}")
+    print_document(found, output)
+    failed = [plugin for plugin in found if plugin.error]
+    for plugin in failed if output.hides_failures else ():
+        print_message(f"fieldmark: {plugin.error}")
     return ExitCode.BAD_INPUT if failed else ExitCode.OK

@@ -11,7 +11,7 @@ from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, Number, output_options, root_option
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 
 __all__ = ["command"]
 
@@ -77,12 +77,7 @@ def command(
     computed too, and the smallest drop that the cases of RUN can detect. RUN is a directory, an id
     or the start of an id, a tag, or `latest`.
     """
-    found = required_power(find_run(run, root), drop, metric=metric, alpha=alpha, power=power)
-    from fieldmark.report import power_view as view
-
-    OutputViews(
-        json=found.to_dict,
-        table=lambda: view.power_view(found),
-        markdown=lambda: view.power_markdown(found),
-        csv=lambda: view.power_csv(found),
-    ).print(output)
+    run_directory = find_run(run, root)
+    print_document(
+        required_power(run_directory, drop, metric=metric, alpha=alpha, power=power), output
+    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import click
 
 from fieldmark.api.label import LabelSheet
-from fieldmark.api.review import ReviewResult, review, review_note, rules_path
+from fieldmark.api.review import review, review_note, rules_path
 from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
@@ -17,20 +15,15 @@ from fieldmark.cli.options import (
     COMPARISON,
     OUTPUT,
     allow_code_option,
-    format_option,
+    output_options,
     root_option,
+    top_option,
 )
-from fieldmark.cli.output import check_overwrite, print_message, write_stdout
-from fieldmark.metrics.headline import METRIC_TITLES
-from fieldmark.report.tables import number
+from fieldmark.cli.output import OutputOptions, check_overwrite, print_document, print_message
 from fieldmark.values.escape import visible
-from fieldmark.values.json_text import pretty_json
 from fieldmark.values.text import plural
 
 __all__ = ["command"]
-
-_FORMATS: Final = ("text", "json")
-_MAX_ATTRIBUTES: Final = 20
 
 
 @make_command(
@@ -69,7 +62,8 @@ _MAX_ATTRIBUTES: Final = 20
     help="Write the decisions as labels for `fieldmark calibrate`: .jsonl or .csv.",
 )
 @option("--force", group=OUTPUT, is_flag=True, help="Overwrite existing files.")
-@format_option(_FORMATS)
+@top_option()
+@output_options
 def command(
     run: str,
     *,
@@ -79,7 +73,7 @@ def command(
     export: Path | None,
     labels: Path | None,
     force: bool,
-    format: str,  # noqa: A002 - the name of the option
+    output: OutputOptions,
 ) -> ExitCode:
     """Show the decisions on the fields of RUN, and its metrics with the reviewed truth.
 
@@ -91,10 +85,7 @@ def command(
     for file in (export, labels, None if export is None else rules_path(export)):
         check_overwrite(file, force=force)
     found = review(find_run(run, root), rules=rules, allow_code=allow_code)
-    if format == "json":
-        write_stdout(pretty_json(found.to_dict()))
-    else:
-        write_stdout("\n".join(_lines(found)) + "\n")
+    print_document(found, output)
     if export is not None:
         beside = found.export(export)
         print_message(f"wrote the corrected truth to {export}")
@@ -107,37 +98,3 @@ def command(
         print_message(f"fieldmark: {visible(note)}")
         return ExitCode.GATE_FAILED
     return ExitCode.OK
-
-
-def _lines(found: ReviewResult) -> Iterator[str]:
-    """Yield the number of decisions, then the metrics before and after."""
-    if not found.fields:
-        yield f"{visible(found.run)}: no field was reviewed"
-        return
-    parts = [
-        f"{count} {name.replace('_', ' ')}" for name, count in found.decisions.items() if count
-    ]
-    total = plural(len(found), "reviewed field")
-    yield f"{visible(found.run)}: {total}{': ' if parts else ''}{', '.join(parts)}"
-    comments = sum(bool(each.review.comment) for each in found.fields)
-    if comments:
-        yield plural(comments, "comment")
-    effect = found.effect
-    if effect is None:
-        yield f"the metrics with the reviewed truth are not known: {visible(found.note)}"
-        return
-    yield f"with the reviewed truth ({plural(effect.cases, 'changed case')}):"
-    after = effect.after.metrics
-    names = {name: METRIC_TITLES.get(name, name) for name in effect.before.metrics}
-    width = max(map(len, names.values()))
-    for name, before in effect.before.metrics.items():
-        if before != after[name]:
-            yield f"  {names[name]:{width}}  {number(before)} → {number(after[name])}"
-    for each in effect.attributes[:_MAX_ATTRIBUTES]:
-        change = f"{number(each.f1_before)} → {number(each.f1_after)}"
-        yield f"  {visible(each.attribute)}: F1 {change}"
-    more = len(effect.attributes) - _MAX_ATTRIBUTES
-    if more > 0:
-        yield f"  … and {plural(more, 'more attribute')}"
-    if not effect.cases:
-        yield "  nothing changes"

@@ -14,6 +14,7 @@ from fieldmark.compare.providers import Lexical
 from fieldmark.compare.semantic import Semantic, SimilaritySource
 from fieldmark.model.comparison import Comparator, Comparison, Provider, TextPair
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Share
 from fieldmark.values.dates import is_iso_date, read_day
 
 __all__ = ["Auto", "Detected", "comparator_for", "detect"]
@@ -85,7 +86,7 @@ class Auto:
     # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     provider: Provider = field(default_factory=Lexical)
-    threshold: float = 0.80
+    threshold: Share = 0.80
     guards: Mapping[str, bool] | bool | None = field(default=None, hash=False)
     _semantic: Semantic = field(init=False, repr=False, compare=False)
 

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.compare.options import checked_choice, checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import Ignored, ignoring, normalized
 
 __all__ = ["Container", "Contains"]
@@ -41,9 +41,7 @@ class Contains:
     ignore: tuple[Ignored, ...] = ()
 
     def __post_init__(self) -> None:
-        known = checked_choice("direction", self.direction, Container)
-        object.__setattr__(self, "direction", known)
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings if one contains the other.

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Final, cast
+from typing import Annotated, ClassVar, Final, cast
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Range
 from fieldmark.values.date_words import date_words
 from fieldmark.values.dates import DateOrder, DateReader, DateReading, parse_formats
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["DateMatch"]
 
@@ -50,27 +51,21 @@ class DateMatch:
     )
     order: DateOrder | None = None
     locales: tuple[str, ...] = ()
-    two_digit_years: int | None = None
+    two_digit_years: Annotated[int, Range(ge=1, le=_LAST_WINDOW, noun="a year")] | None = None
     _expected: DateReader = field(init=False, repr=False, compare=False)
     _candidate: DateReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.order is not None:
-            known = checked_choice("order", self.order, DateOrder)
-            object.__setattr__(self, "order", known)
-        object.__setattr__(self, "locales", _checked_locales(self.locales))
+        check_options(self)
+        date_words(self.locales)  # an error for unknown locales
         object.__setattr__(self, "formats", _checked_formats(self.formats))
-        first = self.two_digit_years
-        if first is not None and (type(first) is not int or not 1 <= first <= _LAST_WINDOW):
-            message = f"must be a year from 1 to {_LAST_WINDOW}, got {first!r}"
-            raise OptionError("two_digit_years", message)
         by_side = self.formats if isinstance(self.formats, Mapping) else {}
         both = None if isinstance(self.formats, Mapping) else self.formats
         sides = [by_side.get(side, both) for side in _SIDES]
         if self.order is not None and None not in sides:
             raise OptionError("order", "has no effect with formats; set one of the two")
         for side, formats in zip(_SIDES, sides, strict=True):
-            reader = _reader(formats, self.order, self.locales, first)
+            reader = _reader(formats, self.order, self.locales, self.two_digit_years)
             object.__setattr__(self, f"_{side}", reader)
 
     @property
@@ -105,7 +100,7 @@ class DateMatch:
 
 
 def _checked_formats(
-    formats: object,
+    formats: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None,
 ) -> tuple[str, ...] | Mapping[str, tuple[str, ...]] | None:
     """Return the formats as tuples; raise an error for an invalid format or side."""
     if formats is None:
@@ -116,17 +111,6 @@ def _checked_formats(
         message = f"must be a list, or an object with keys: {', '.join(_SIDES)}"
         raise OptionError("formats", message)
     return {side: tuple(form.text for form in parse_formats(formats[side])) for side in formats}
-
-
-def _checked_locales(locales: object) -> tuple[str, ...]:
-    """Return the locales; raise an error if one is unknown or the data is not installed."""
-    if isinstance(locales, str) or not isinstance(locales, Sequence):
-        raise OptionError("locales", f"expected a list of locales, got {locales!r}")
-    for locale in locales:
-        if not isinstance(locale, str):
-            raise OptionError("locales", f"expected a list of locales, got {locale!r}")
-    date_words(tuple(locales))
-    return tuple(locales)
 
 
 @lru_cache(maxsize=64)

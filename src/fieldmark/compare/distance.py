@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.compare.options import check_scale, checked_amount, checked_choice
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import NonNegativeFloat
+from fieldmark.values.boxes import Scale, as_floats
 from fieldmark.values.points import (
     Metric,
     Point,
@@ -19,6 +20,7 @@ from fieldmark.values.points import (
     distances,
     read_point,
 )
+from fieldmark.values.strategy_options import check_options
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Floats
@@ -49,16 +51,14 @@ class Distance:
     # Equal values that are not points do not match, and a zero vector has no direction.
     reflexive: ClassVar[bool] = False
     metric: Metric = Metric.EUCLIDEAN
-    threshold: float = 0.0
-    expected_scale: tuple[float, ...] | None = None
-    candidate_scale: tuple[float, ...] | None = None
+    threshold: NonNegativeFloat = 0.0
+    expected_scale: Scale | None = None
+    candidate_scale: Scale | None = None
 
     def __post_init__(self) -> None:
-        metric = checked_choice("metric", self.metric, Metric)
-        object.__setattr__(self, "metric", metric)
-        checked_amount("threshold", self.threshold)
-        for option in ("expected_scale", "candidate_scale"):
-            object.__setattr__(self, option, check_scale(option, getattr(self, option)))
+        check_options(self)
+        object.__setattr__(self, "expected_scale", as_floats(self.expected_scale))
+        object.__setattr__(self, "candidate_scale", as_floats(self.candidate_scale))
 
     @property
     def min_similarity(self) -> float:

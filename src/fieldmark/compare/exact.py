@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.compare.options import checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.strict_json import parse_strict
 from fieldmark.values.text import Ignored, exact_text, ignoring, normalized
 
@@ -50,7 +50,7 @@ class ExactText:
     ignore: tuple[Ignored, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match values with the same text.
@@ -92,7 +92,7 @@ class NormalizedText:
     ignore: tuple[Ignored, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match strings that are equal after normalization.

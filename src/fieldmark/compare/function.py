@@ -12,8 +12,7 @@ from numbers import Real
 from typing import ClassVar, cast
 
 from fieldmark.compare.ignore import Ignore
-from fieldmark.compare.options import check_share
-from fieldmark.errors import DataError, OptionError
+from fieldmark.errors import DataError
 from fieldmark.model.comparison import (
     MATCHED,
     BatchComparator,
@@ -23,7 +22,9 @@ from fieldmark.model.comparison import (
 )
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Share
 from fieldmark.values.plain_json import plain_json
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["FunctionMatch", "Normalized", "normalized_by"]
 
@@ -38,12 +39,10 @@ class FunctionMatch:
 
     reflexive: ClassVar[bool] = False
     function: Callable[..., object]
-    threshold: float = 0.8
+    threshold: Share = 0.8
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise OptionError("function", f"must be a function, got {self.function!r}")
-        check_share("threshold", self.threshold)
+        check_options(self)
 
     @property
     def name(self) -> str:

@@ -12,12 +12,13 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.compare.options import check_flag, check_share, checked_choice, checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Share
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import numbers_in
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import Ignored, ignoring, shorten, unified
 
 __all__ = [
@@ -118,21 +119,15 @@ class Fuzzy:
     name: ClassVar[str] = "fuzzy"
     reflexive: ClassVar[bool] = True
     algorithm: Algorithm = Algorithm.LEVENSHTEIN
-    threshold: float = 0.85
+    threshold: Share = 0.85
     case_sensitive: bool = False
     ignore: tuple[Ignored, ...] = ()
     numbers: NumbersInText = NumbersInText.SIMILAR
     _similarity: Callable[[str, str], float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        algorithm = checked_choice("algorithm", self.algorithm, Algorithm)
-        check_share("threshold", self.threshold)
-        check_flag("case_sensitive", self.case_sensitive)
-        object.__setattr__(self, "algorithm", algorithm)
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, Ignored))
-        numbers = checked_choice("numbers", self.numbers, NumbersInText)
-        object.__setattr__(self, "numbers", numbers)
-        object.__setattr__(self, "_similarity", _SIMILARITY[algorithm])
+        check_options(self)
+        object.__setattr__(self, "_similarity", _SIMILARITY[self.algorithm])
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Grade the similarity of two strings.

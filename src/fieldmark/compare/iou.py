@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.boxes import BoxFormat, Shape, read_shape
+from fieldmark.values.annotations import Length, Share
+from fieldmark.values.boxes import BoxFormat, Scale, Shape, as_floats, read_shape
 from fieldmark.values.overlap import PolygonMethod, overlap, overlaps, require_shapely
+from fieldmark.values.strategy_options import check_options
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Floats
 
 __all__ = ["Iou"]
 
-_FLAT: Final = 2
+_FlatScale: TypeAlias = Annotated[Scale, Length(ge=2, le=2, noun="number")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,22 +39,16 @@ class Iou:
     format: BoxFormat = BoxFormat.XYXY
     expected_format: BoxFormat | None = None
     candidate_format: BoxFormat | None = None
-    threshold: float = 0.5
+    threshold: Share = 0.5
     polygon: PolygonMethod = PolygonMethod.EXACT
-    expected_scale: tuple[float, ...] | None = None
-    candidate_scale: tuple[float, ...] | None = None
+    expected_scale: _FlatScale | None = None
+    candidate_scale: _FlatScale | None = None
 
     def __post_init__(self) -> None:
-        for option in ("format", "expected_format", "candidate_format"):
-            named = getattr(self, option)
-            if named is not None or option == "format":
-                object.__setattr__(self, option, checked_choice(option, named, BoxFormat))
-        for option in ("expected_scale", "candidate_scale"):
-            object.__setattr__(self, option, check_scale(option, getattr(self, option), _FLAT))
-        check_share("threshold", self.threshold)
-        polygon = checked_choice("polygon", self.polygon, PolygonMethod)
-        object.__setattr__(self, "polygon", polygon)
-        if polygon is PolygonMethod.EXACT and BoxFormat.POLYGON in self._formats:
+        check_options(self)
+        object.__setattr__(self, "expected_scale", as_floats(self.expected_scale))
+        object.__setattr__(self, "candidate_scale", as_floats(self.candidate_scale))
+        if self.polygon is PolygonMethod.EXACT and BoxFormat.POLYGON in self._formats:
             require_shapely()
 
     @property

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
-from fieldmark.compare.numeric import flag_ambiguous
-from fieldmark.compare.options import checked_amount, checked_choice
+from fieldmark.compare.numeric import Amount, flag_ambiguous
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import Number, NumberFormat, Tolerance, as_number, read_amount
+from fieldmark.values.numbers import (
+    Number,
+    NumberFormat,
+    Tolerance,
+    as_number,
+    exact_fraction,
+    read_amount,
+)
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["Money"]
@@ -38,16 +44,14 @@ class Money:
     # Equal values that are not amounts do not match.
     reflexive: ClassVar[bool] = False
     reflexive_on_numbers: ClassVar[bool] = True
-    tolerance: float | Decimal = 0
+    tolerance: Amount = 0
     currency: str | None = None
     number_format: NumberFormat = NumberFormat.AUTO
     _limits: Tolerance = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        known = checked_choice("number_format", self.number_format, NumberFormat)
-        object.__setattr__(self, "number_format", known)
-        limits = Tolerance(absolute=checked_amount("tolerance", self.tolerance))
-        object.__setattr__(self, "_limits", limits)
+        check_options(self)
+        object.__setattr__(self, "_limits", Tolerance(absolute=exact_fraction(self.tolerance)))
         if self.currency is not None:
             object.__setattr__(self, "currency", _checked_currency(self.currency))
 
@@ -97,12 +101,11 @@ class Money:
         return number, codes
 
 
-def _checked_currency(code: object) -> str:
+def _checked_currency(code: str) -> str:
     """Return the code of a currency; raise an error if it is unknown."""
     from fieldmark.values.currencies import CODES
 
-    if isinstance(code, str) and code.upper() in CODES:
+    if code.upper() in CODES:
         return code.upper()
-    hint = did_you_mean(code.upper(), CODES) if isinstance(code, str) else ""
     message = f"must be the code of a currency, such as EUR; got {code!r}"
-    raise OptionError("currency", with_hint(message, hint))
+    raise OptionError("currency", with_hint(message, did_you_mean(code.upper(), CODES)))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
-from fieldmark.compare.options import check_flag, checked_amount, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, read_amount
+from fieldmark.values.annotations import Range
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, exact_fraction, read_amount
+from fieldmark.values.strategy_options import check_options
 
-__all__ = ["NumericTolerance", "flag_ambiguous"]
+__all__ = ["Amount", "NumericTolerance", "flag_ambiguous"]
+
+Amount: TypeAlias = Annotated[float | Decimal, Range(ge=0)]
 
 _COERCED: Final = MATCHED._replace(coerced=True)
 _OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
@@ -40,39 +43,28 @@ class NumericTolerance:
     # Equal values that are not finite numbers do not match.
     reflexive: ClassVar[bool] = False
     reflexive_on_numbers: ClassVar[bool] = True
-    tolerance: float | Decimal = 0
+    tolerance: Amount = 0
     relative: bool = False
-    absolute: float | Decimal | None = None
-    relative_tolerance: float | Decimal | None = None
+    absolute: Amount | None = None
+    relative_tolerance: Amount | None = None
     number_format: NumberFormat | None = None
-    period: float | Decimal | None = None
+    period: Annotated[float | Decimal, Range(gt=0)] | None = None
     _limits: Tolerance = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_flag("relative", self.relative)
-        if self.number_format is not None:
-            known = checked_choice("number_format", self.number_format, NumberFormat)
-            object.__setattr__(self, "number_format", known)
-        if self.period == 0:
-            raise OptionError("period", "must be greater than 0")
-        object.__setattr__(self, "_limits", self._checked_limits())
-
-    def _checked_limits(self) -> Tolerance:
-        single = checked_amount("tolerance", self.tolerance)
-        period = None if self.period is None else checked_amount("period", self.period)
-        if self.absolute is None and self.relative_tolerance is None:
-            if self.relative:
-                return Tolerance(relative=single, period=period)
-            return Tolerance(absolute=single, period=period)
-        if single or self.relative:
+        check_options(self)
+        absolute, relative = self.absolute, self.relative_tolerance
+        if absolute is None and relative is None:
+            absolute, relative = (None, self.tolerance) if self.relative else (self.tolerance, None)
+        elif self.tolerance or self.relative:
             message = "set either tolerance and relative, or absolute and relative_tolerance"
             raise OptionError("tolerance", message)
-        pair = {"absolute": self.absolute, "relative_tolerance": self.relative_tolerance}
-        absolute, relative = (
-            None if limit is None else checked_amount(option, limit)
-            for option, limit in pair.items()
+        limits = Tolerance(
+            absolute=None if absolute is None else exact_fraction(absolute),
+            relative=None if relative is None else exact_fraction(relative),
+            period=None if self.period is None else exact_fraction(self.period),
         )
-        return Tolerance(absolute=absolute, relative=relative, period=period)
+        object.__setattr__(self, "_limits", limits)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match numbers within the tolerance.

@@ -15,6 +15,7 @@ from fieldmark.values.canonical import integer_text
 
 if TYPE_CHECKING:
     from phonenumbers import PhoneNumber
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Phone"]
 
@@ -47,9 +48,10 @@ class Phone:
             from phonenumbers import SUPPORTED_REGIONS
         except ImportError as error:
             raise MissingExtra("comparing telephone numbers", "phone") from error
+        check_options(self)
         if self.region is None:
             return
-        region = str(self.region).upper()
+        region = self.region.upper()
         if region not in SUPPORTED_REGIONS:
             message = f"must be the code of a country, such as US; got {self.region!r}"
             raise OptionError("region", message)

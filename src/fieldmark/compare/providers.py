@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
 from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH
-from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Share, problem_of
 from fieldmark.values.canonical import canonical_text
 
 __all__ = ["Lexical", "Recorded"]
@@ -92,7 +92,8 @@ class Recorded:
         for pair, similarity in rows:
             match pair:
                 case (str(expected), str(candidate)):
-                    check_share("scores", similarity)
+                    if problem := problem_of(Share, similarity):
+                        raise OptionError("scores", problem)
                 case _:
                     raise OptionError("scores", f"each pair must be two strings, got {pair!r}")
             if by_pair.setdefault((expected, candidate), float(similarity)) != similarity:

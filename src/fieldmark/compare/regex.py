@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Final, Protocol
+from typing import Annotated, ClassVar, Final, Protocol
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.compare.options import check_flag
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Length
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import replace_surrogates
 
 __all__ = ["MAX_PATTERN", "MAX_SUBJECT", "Regex"]
@@ -47,17 +48,13 @@ class Regex:
 
     name: ClassVar[str] = "regex"
     reflexive: ClassVar[bool] = False
-    pattern: str | None = None
+    pattern: Annotated[str, Length(le=MAX_PATTERN)] | None = None
     search: bool = False
 
     def __post_init__(self) -> None:
-        check_flag("search", self.search)
+        check_options(self)
         if self.pattern is None:
             return
-        if not isinstance(self.pattern, str):
-            raise OptionError("pattern", f"expected a string, got {self.pattern!r}")
-        if len(self.pattern) > MAX_PATTERN:
-            raise OptionError("pattern", f"must have at most {MAX_PATTERN:,} characters")
         compiled = _compile(self.pattern)
         if isinstance(compiled, str):
             raise OptionError("pattern", f"invalid pattern {self.pattern!r}: {compiled}")

@@ -12,13 +12,14 @@ from fieldmark.compare.guards import (
     is_name_or_code,
 )
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.compare.options import check_share
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, injection_reason
 from fieldmark.compare.providers import Lexical
 from fieldmark.model.comparison import MATCHED, Comparison, Provider, Similarity, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Share
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Semantic", "SimilaritySource", "ask_provider", "is_guarded", "is_persuadable"]
 
@@ -66,13 +67,13 @@ class Semantic:
     name: ClassVar[str] = "semantic"
     reflexive: ClassVar[bool] = True
     provider: Provider = field(default_factory=Lexical)
-    threshold: float = 0.80
+    threshold: Share = 0.80
     guards: Mapping[str, bool] | bool | None = field(default=None, hash=False)
     _guards: Guards = field(init=False, repr=False, compare=False)
     _memo: SimilaritySource | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        check_share("threshold", self.threshold)
+        check_options(self)
         guards = Guards.of(self.guards, default=is_guarded(self.provider))
         object.__setattr__(self, "_guards", guards)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
-from fieldmark.compare.options import check_flag
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import normalized
 
 __all__ = ["SetMatch"]
@@ -29,7 +29,7 @@ class SetMatch:
     normalize: bool = False
 
     def __post_init__(self) -> None:
-        check_flag("normalize", self.normalize)
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match lists with the same members.

@@ -9,11 +9,12 @@ from typing import ClassVar, Final, TypeAlias
 
 from fieldmark.compare.fuzzy import levenshtein_similarity, with_equal_numbers
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.compare.options import check_share
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import Share
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import Ignored, ignoring, unified
 
 __all__ = ["Address", "Name"]
@@ -142,10 +143,10 @@ class Name:
 
     name: ClassVar[str] = "name"
     reflexive: ClassVar[bool] = True
-    threshold: float = 0.85
+    threshold: Share = 0.85
 
     def __post_init__(self) -> None:
-        check_share("threshold", self.threshold)
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Grade the similarity of two names.
@@ -167,10 +168,10 @@ class Address:
 
     name: ClassVar[str] = "address"
     reflexive: ClassVar[bool] = True
-    threshold: float = 0.85
+    threshold: Share = 0.85
 
     def __post_init__(self) -> None:
-        check_share("threshold", self.threshold)
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Grade the similarity of two addresses.

@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.mismatch import DIFFERENT, mismatch
-from fieldmark.compare.options import checked_choices
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.hosts import is_domain, unified_host
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Url", "UrlPart"]
 
@@ -79,7 +79,7 @@ class Url:
     ignore: tuple[UrlPart, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignore", checked_choices("ignore", self.ignore, UrlPart))
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match equal web addresses.

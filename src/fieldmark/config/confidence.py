@@ -6,11 +6,11 @@ from typing import Final
 
 from fieldmark.config.context import Context
 from fieldmark.config.keys import ConfigKey, KeyTable
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import any_of
+from fieldmark.config.located import Located
 from fieldmark.errors import OptionError
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonObject
+from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.value_types import any_of, describe
 
 __all__ = ["CONFIDENCE", "CONFIDENCE_KEYS", "read_confidence"]
 

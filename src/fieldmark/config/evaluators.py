@@ -10,8 +10,8 @@ from typing import Final, cast
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import element_of, plain, ref
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import ref
 from fieldmark.config.rules_file import (
     CALIBRATION_KEY,
     PROVIDER,
@@ -38,6 +38,7 @@ from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import is_typo
+from fieldmark.values.value_types import describe, element_of, plain
 
 __all__ = [
     "ENTRY_KEYS",

@@ -8,8 +8,9 @@ from typing import Final, TypeVar
 
 from fieldmark.config.context import Context
 from fieldmark.config.json_parser import parse_json
-from fieldmark.config.located import Located, describe
+from fieldmark.config.located import Located
 from fieldmark.errors import ConfigError, Location
+from fieldmark.values.value_types import describe
 
 __all__ = [
     "MAX_BYTES",

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from fieldmark.config.context import Code, Context
-from fieldmark.config.located import Located, describe
+from fieldmark.config.located import Located
 from fieldmark.model.json import JsonObject
 from fieldmark.python_function import REFERENCE, REFERENCE_FORM, PythonFunction
+from fieldmark.values.value_types import describe
 
 __all__ = ["FUNCTION_SCHEMA", "names_function", "read_function"]
 

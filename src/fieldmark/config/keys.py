@@ -12,10 +12,11 @@ from typing import Any, Generic, TypeVar, cast
 
 from fieldmark import registry
 from fieldmark.config.context import Context
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import option_schema, read_option, value_schema
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import option_schema, read_option, type_schema
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe
 
 __all__ = ["ConfigKey", "KeyTable", "expect_object", "option_keys", "refuse_unknown"]
 
@@ -60,7 +61,7 @@ class ConfigKey(Generic[T]):
         schema = self.schema() if callable(self.schema) else self.schema
         shows_default = isinstance(self.default, bool | int | float)
         return {
-            **(value_schema(self.type) if schema is None else schema),
+            **(type_schema(self.type) if schema is None else schema),
             **({} if self.minimum is None else {"minimum": self.minimum}),
             **({"default": cast("JsonValue", self.default)} if shows_default else {}),
             **({"description": self.description} if self.description else {}),

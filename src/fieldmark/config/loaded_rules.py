@@ -14,7 +14,7 @@ from fieldmark.model.rule import Rules
 
 if TYPE_CHECKING:
     from fieldmark.metrics.gates import Gate
-    from fieldmark.model.confidence import ConfidenceOptions
+    from fieldmark.values.confidence import ConfidenceOptions
 
 __all__ = ["LoadedRules"]
 

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, cast
 from fieldmark.config.context import Problems
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
-from fieldmark.python_function import reference_of
 from fieldmark.values.plain_json import plain_json
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "MAX_NODES",
     "Located",
     "constant",
-    "describe",
     "locate",
     "located_list",
     "located_object",
@@ -30,8 +28,6 @@ __all__ = [
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 50
 MAX_DIGITS: Final = 1_000
-_MAX_SHOWN_LENGTH: Final = 40
-_MAX_SHOWN_BITS: Final = 3 * _MAX_SHOWN_LENGTH
 _FUNCTION_KEYS: Final = frozenset({"match", "normalize"})
 """The keys of a rule whose value may be a function."""
 
@@ -193,20 +189,3 @@ def _values_exceed(value: object, limit: int) -> bool:
             inner = item.values() if isinstance(item, Mapping) else item
         pending.extend((each, depth + 1) for each in inner)
     return bool(pending)
-
-
-def describe(value: JsonValue) -> str:
-    """Return a value as messages show it.
-
-    >>> describe([1, 2]), describe("a"), describe(None)
-    ('a list', "'a'", 'null')
-    """
-    given: object = value
-    if callable(given):
-        return f"the function {reference_of(given)}"
-    if isinstance(value, str):
-        return repr(value) if len(value) <= _MAX_SHOWN_LENGTH else "a long string"
-    if type(value) is int and value.bit_length() > _MAX_SHOWN_BITS:
-        return "a long number"
-    names = {list: "a list", dict: "an object", bool: str(value).lower(), type(None): "null"}
-    return names.get(type(value), str(value))

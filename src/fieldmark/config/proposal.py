@@ -8,7 +8,7 @@ from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan.proposals import InferredRule
-from fieldmark.python_function import reference_of
+from fieldmark.values.value_types import reference_of
 
 __all__ = ["proposed_rules", "render_proposal"]
 

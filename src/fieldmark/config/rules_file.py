@@ -27,8 +27,8 @@ from fieldmark.config.files import load_file
 from fieldmark.config.functions import FUNCTION_SCHEMA, names_function, read_function
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.located import Located, describe, locate
-from fieldmark.config.option_types import any_of, read_option, ref, summary_of
+from fieldmark.config.located import Located, locate
+from fieldmark.config.option_types import read_option, ref, summary_of
 from fieldmark.config.scoring import LIMIT_KEYS, read_convention, read_gates
 from fieldmark.config.strategies import (
     STRATEGIES,
@@ -59,6 +59,7 @@ from fieldmark.values.paths import (
     path_key,
 )
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import any_of, describe
 
 __all__ = [
     "AUTO",

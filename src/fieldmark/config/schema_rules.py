@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from fieldmark.config.context import Code, Context
-from fieldmark.config.located import Located, describe, located_list, located_object
+from fieldmark.config.located import Located, located_list, located_object
 from fieldmark.config.rules_file import read_fields
 from fieldmark.config.strategies import STRATEGY_KEYS
 from fieldmark.errors import ConfigError, Location, OptionError, Problem
@@ -42,6 +42,7 @@ from fieldmark.plan.proposals import (
 )
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import exact_text, shorten
+from fieldmark.values.value_types import describe
 
 __all__ = ["OPTIONS_KEY", "is_json_schema", "rules_of_schema"]
 

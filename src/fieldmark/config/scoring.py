@@ -8,8 +8,8 @@ from typing import Final, cast
 
 from fieldmark.config.context import Context
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import enum_schema, read_option
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import read_option
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.evaluators.base import (
     ConfiguredEvaluator,
@@ -32,6 +32,7 @@ from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe, enum_schema
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [

@@ -15,14 +15,16 @@ from fieldmark.config.calibration import CALIBRATION, read_calibration
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.functions import names_function, read_function
-from fieldmark.config.located import Located, describe
+from fieldmark.config.located import Located
 from fieldmark.config.option_types import read_option
 from fieldmark.errors import ConfigError, Location, MissingExtra, OptionError, with_hint
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.registry import Plugin
+from fieldmark.values.annotations import Share
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe
 
 __all__ = [
     "STRATEGIES",
@@ -258,7 +260,7 @@ class _FuzzyStrategy:
     """
 
     provider: Provider | None = None
-    threshold: float = 0.85
+    threshold: Share = 0.85
 
     def comparator(self) -> Comparator:
         """Return the comparator for the provider."""

@@ -8,27 +8,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table, named_path
 from fieldmark.config.keys import expect_object, refuse_unknown
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import (
-    element_of,
-    is_argv,
-    is_json_object,
-    is_union,
-    plain,
-    read_option,
-)
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import read_option
 from fieldmark.config.rules_file import NO_DEFAULTS, FieldDefaults, read_by_path, read_fields
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
+from fieldmark.values.annotations import arms_of, is_command_line, without_metadata
+from fieldmark.values.value_types import describe, element_of, is_json_object, plain
 
 __all__ = ["read_structured_option"]
 
@@ -60,7 +55,7 @@ def read_structured_option(
         return read_fields(given.items, context, defaults)
     if kind is Path:
         return None if given.value is None else named_path(given, name, context)
-    if is_argv(name, kind) and isinstance(given.value, str):
+    if is_command_line(annotation) and isinstance(given.value, str):
         words = ", ".join(given.value.split())
         hint = f"commands run without a shell; write {name}: [{words}]"
         context.add(f"{name}: expected a list, got a string", given.location, hint)
@@ -70,7 +65,7 @@ def read_structured_option(
         return None if contents is None else read_option(contents, name, annotation, context)
     if _is_dataclass(kind):
         return _read_object(given, name, cast("type", kind), context)
-    for part in get_args(element) if is_union(element) else (element,):
+    for part in map(without_metadata, arms_of(element)):
         if _is_dataclass(part):
             return _read_objects(given, name, cast("type", part), context)
     return read_option(given, name, annotation, context)

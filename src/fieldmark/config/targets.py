@@ -13,12 +13,13 @@ from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import Target
 from fieldmark.config.files import load_named, load_text, named_path
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
-from fieldmark.config.located import Located, describe
+from fieldmark.config.located import Located
 from fieldmark.config.option_types import read_option
 from fieldmark.config.strategies import StrategyChoice, build, choose, take_options
 from fieldmark.config.structured_options import read_structured_option
 from fieldmark.errors import Location
 from fieldmark.registry import Plugin
+from fieldmark.values.value_types import describe
 
 __all__ = ["CALL_KEYS", "TARGET_WORDS", "read_target", "read_targets", "target_keys"]
 

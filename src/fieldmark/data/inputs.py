@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias
 from fieldmark.data.json_parser import Duplicates, Role
 from fieldmark.data.model_text import CandidateJson, Parse
 from fieldmark.errors import OptionError
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin, canonical, names
 from fieldmark.values.annotations import Choices, Length
+from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
 from fieldmark.values.json_limits import LIMITS, Limits
 
@@ -110,7 +110,7 @@ class Inputs:
             http=True,
             mcp=True,
         ),
-        Length(ge=1, noun="character"),
+        Length(ge=1),
     ] = None
     candidate_key: Annotated[
         str | None,
@@ -125,7 +125,7 @@ class Inputs:
             http=True,
             mcp=True,
         ),
-        Length(ge=1, noun="character"),
+        Length(ge=1),
     ] = None
     rows: Annotated[
         str | None,
@@ -230,7 +230,7 @@ class Inputs:
             in_file="cases",
             http=True,
         ),
-        Length(ge=1, noun="character"),
+        Length(ge=1),
     ] = None
     group_by: Annotated[
         str | None,
@@ -244,7 +244,7 @@ class Inputs:
             in_file="cases",
             http=True,
         ),
-        Length(ge=1, noun="character"),
+        Length(ge=1),
     ] = None
     limits: Limits = LIMITS
     confidences: ConfidenceOptions | None = None

@@ -18,10 +18,10 @@ from fieldmark.data.json_documents import ValueSource
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, Location, OptionError, with_location
-from fieldmark.model.confidence import CONFIDENCE_KEY
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.reader import ExportReader
 from fieldmark.registry import Plugin
+from fieldmark.values.confidence import CONFIDENCE_KEY
 from fieldmark.values.paths import resolve
 
 __all__ = ["read_preset"]

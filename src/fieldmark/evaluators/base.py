@@ -16,7 +16,9 @@ from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.strict_json import first_repeated, is_finite
+from fieldmark.values.annotations import NonNegativeFloat
+from fieldmark.values.strategy_options import check_options
+from fieldmark.values.strict_json import first_repeated
 
 __all__ = [
     "MAX_EXAMPLES",
@@ -33,9 +35,7 @@ __all__ = [
     "Judge",
     "Score",
     "Status",
-    "check_limit",
     "check_unique",
-    "check_weight",
     "confusion",
     "data_dependent_prefixes",
     "dataset_metrics",
@@ -150,10 +150,10 @@ class ConfiguredEvaluator:
     name: str
     type: str
     evaluator: Evaluator | Judge | Combiner
-    weight: float = 1.0
+    weight: NonNegativeFloat = 1.0
 
     def __post_init__(self) -> None:
-        check_weight("weight", self.weight)
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,23 +192,11 @@ def unreadable_reason(candidate: JsonValue | Missing, *, unreadable: bool) -> st
     return _NO_CANDIDATE if candidate is MISSING else None
 
 
-def check_weight(option: str, weight: float) -> None:
-    """Raise an error for a weight that is negative or not finite."""
-    if not (is_finite(weight) and weight >= 0):
-        raise OptionError(option, f"must be a non-negative number, got {weight}")
-
-
 def check_unique(option: str, names: Sequence[str]) -> None:
     """Raise an error for a duplicate name."""
     name = first_repeated(names)
     if name is not None:
         raise OptionError(option, f"duplicate name {name!r}")
-
-
-def check_limit(option: str, limit: int) -> None:
-    """Raise an error for a negative number of rows."""
-    if limit < 0:
-        raise OptionError(option, f"must be at least 0, got {limit}")
 
 
 def defined(metrics: Mapping[str, JsonValue]) -> JsonObject:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import fsum
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
     ConfiguredEvaluator,
@@ -20,6 +19,8 @@ from fieldmark.evaluators.base import (
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.annotations import Length, Share
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Aggregator", "Composite", "case_score"]
 
@@ -44,26 +45,20 @@ class Composite:
     """
 
     name: ClassVar[str] = "composite"
-    evaluators: tuple[ConfiguredEvaluator, ...]
+    evaluators: Annotated[tuple[ConfiguredEvaluator, ...], Length(ge=1, noun="evaluator")]
     aggregator: Aggregator = Aggregator.WEIGHTED_AVERAGE
-    threshold: float | None = None
-    pass_threshold: float = 0.8
+    threshold: Share | None = None
+    pass_threshold: Share = 0.8
 
     def __post_init__(self) -> None:
-        aggregator = checked_choice("aggregator", self.aggregator, Aggregator)
-        object.__setattr__(self, "aggregator", aggregator)
-        if not self.evaluators:
-            raise OptionError("evaluators", "must contain at least one evaluator")
+        check_options(self)
         check_unique("evaluators", [each.name for each in self.evaluators])
         if not any(each.weight for each in self.evaluators):
             message = "must contain an evaluator with a weight greater than 0"
             raise OptionError("evaluators", message)
-        check_share("pass_threshold", self.pass_threshold)
-        if (aggregator is Aggregator.THRESHOLD) is not (self.threshold is not None):
+        if (self.aggregator is Aggregator.THRESHOLD) is not (self.threshold is not None):
             problem = "is required" if self.threshold is None else "can only be used"
             raise OptionError("threshold", f"{problem} with aggregator: threshold")
-        if self.threshold is not None:
-            check_share("threshold", self.threshold)
 
     def combine(self, results: Sequence[EvaluatorResult]) -> Score:
         """Return one score for the results of all evaluators, in their order."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, check_limit, defined
+from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, defined
 from fieldmark.evaluators.field_evaluator import (
     ComparedCase,
     FieldEvaluator,
-    check_fields,
+    FieldRules,
     metrics_by_attribute,
     mismatches,
 )
@@ -24,6 +24,7 @@ from fieldmark.metrics.conventions import (
 from fieldmark.metrics.verdict import Mark
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rule, Rules, Scope
+from fieldmark.values.annotations import NonNegativeInt
 from fieldmark.values.paths import is_path
 
 __all__ = ["FieldAccuracy", "FieldConfusion"]
@@ -42,17 +43,17 @@ class FieldAccuracy(FieldEvaluator):
     """
 
     name: ClassVar[str] = "field_accuracy"
-    fields: tuple[Rule, ...]
+    fields: FieldRules
     aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
     absent_truth: AbsentTruth = AbsentTruth.SKIP
-    max_rows: int = MAX_ROWS
+    max_rows: NonNegativeInt = MAX_ROWS
 
     def claims(self) -> tuple[Rule, ...]:
         """The configured fields, without those that are absent from the truth if they are skipped.
 
         A missing optional field is a claim, too: it is neutral for the score, but it is missing.
         """
-        truth_only = self.absent_truth == AbsentTruth.SKIP
+        truth_only = self.absent_truth is AbsentTruth.SKIP
         return tuple(replace(rule, truth_only=truth_only) for rule in self.fields)
 
     def _convention(self) -> Convention:
@@ -60,8 +61,6 @@ class FieldAccuracy(FieldEvaluator):
         return find_convention("field_accuracy").with_options(options)
 
     def _make_rules(self) -> Rules:
-        check_fields(self.fields)
-        check_limit("max_rows", self.max_rows)
         return self._rules_for(self.fields, scope=Scope.CONFIGURED)
 
     def _details(self, compared: ComparedCase) -> JsonObject:
@@ -98,9 +97,9 @@ class FieldConfusion(FieldEvaluator):
     """
 
     name: ClassVar[str] = "field_confusion"
-    fields: tuple[Rule, ...]
+    fields: FieldRules
     f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
-    max_examples: int = MAX_EXAMPLES
+    max_examples: NonNegativeInt = MAX_EXAMPLES
     example_values: bool = True
 
     def claims(self) -> tuple[Rule, ...]:
@@ -112,8 +111,6 @@ class FieldConfusion(FieldEvaluator):
         return find_convention("confusion").with_options(options)
 
     def _make_rules(self) -> Rules:
-        check_fields(self.fields)
-        check_limit("max_examples", self.max_examples)
         fields = tuple(rule for rule in self.fields if not _is_skipped(rule))
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 

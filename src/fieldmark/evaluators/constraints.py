@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import chain
 from math import fsum
-from typing import ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
-from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
     Score,
     check_unique,
-    check_weight,
     defined,
     unreadable_reason,
     verdict_for,
@@ -27,6 +25,8 @@ from fieldmark.evaluators.expressions import (
 )
 from fieldmark.evaluators.expressions.values import value_to_json
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.annotations import Length, NonNegativeFloat, Share
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Constraint", "Constraints"]
 
@@ -40,13 +40,11 @@ class Constraint:
 
     check: str
     name: str = ""
-    weight: float = 1.0
+    weight: NonNegativeFloat = 1.0
     _expression: Expression = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.check, str):
-            raise OptionError("check", f"expected a string, got {self.check!r}")
-        check_weight("weight", self.weight)
+        check_options(self)
         object.__setattr__(self, "_expression", parse_expression(self.check))
 
     @property
@@ -115,14 +113,12 @@ class Constraints:
     """
 
     name: ClassVar[str] = "constraints"
-    rules: tuple[Constraint | str, ...]
-    pass_threshold: float | None = None
+    rules: Annotated[tuple[Constraint | str, ...], Length(ge=1, le=MAX_RULES, noun="rule")]
+    pass_threshold: Share | None = None
     _constraints: tuple[Constraint, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.rules) <= MAX_RULES:
-            message = f"must contain 1 to {MAX_RULES:,} rules, got {len(self.rules):,}"
-            raise OptionError("rules", message)
+        check_options(self)
         constraints: list[Constraint] = []
         for place, rule in enumerate(self.rules):
             if isinstance(rule, Constraint):
@@ -137,8 +133,6 @@ class Constraints:
         check_unique("rules", [constraint.title for constraint in constraints])
         if not any(constraint.weight for constraint in constraints):
             raise OptionError("rules", "must contain a rule with a weight greater than 0")
-        if self.pass_threshold is not None:
-            check_share("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "_constraints", tuple(constraints))
 
     @property

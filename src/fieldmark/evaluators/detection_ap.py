@@ -6,23 +6,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
-from fieldmark.compare.options import check_share, checked_choice
-from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import MAX_ROWS, Score, check_limit, confusion, unreadable_reason
+from fieldmark.evaluators.base import MAX_ROWS, Score, confusion, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import pair_label
-from fieldmark.evaluators.path_values import check_value_path, find_values, values_at
-from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_metrics
-from fieldmark.metrics.detection.matching import match_image
+from fieldmark.evaluators.path_values import ValuePath, find_values, values_at
+from fieldmark.metrics.detection.coco import (
+    AREAS,
+    MAX_DETECTIONS,
+    CocoSettings,
+    IouThresholds,
+    coco_metrics,
+)
+from fieldmark.metrics.detection.matching import IouThreshold, match_image
 from fieldmark.metrics.detection.pascal import pascal_metrics
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, Regions, TruthRegion
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.annotations import NonNegativeInt, Share
 from fieldmark.values.boxes import BoxFormat, read_shape
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import ROOT
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["DetectionAp", "DetectionTally"]
 
@@ -118,37 +124,23 @@ class DetectionAp:
     """
 
     name: ClassVar[str] = "detection_ap"
-    boxes: str = "regions[].bbox"
-    class_: str | None = "regions[].class"
-    score: str | None = "regions[].score"
-    area: str | None = None
-    crowd: str | None = None
+    boxes: ValuePath = "regions[].bbox"
+    class_: ValuePath | None = "regions[].class"
+    score: ValuePath | None = "regions[].score"
+    area: ValuePath | None = None
+    crowd: ValuePath | None = None
     format: BoxFormat = BoxFormat.XYXY
-    iou_thresholds: tuple[float, ...] | None = None
+    iou_thresholds: IouThresholds | None = None
     max_detections: tuple[int, ...] = MAX_DETECTIONS
     areas: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: dict(AREAS))
-    iou_threshold: float = 0.5
+    iou_threshold: IouThreshold = 0.5
     pixels: bool = False
-    pass_threshold: float = 0.8
-    max_rows: int = MAX_ROWS
+    pass_threshold: Share = 0.8
+    max_rows: NonNegativeInt = MAX_ROWS
     _settings: CocoSettings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        paths = {
-            "boxes": self.boxes,
-            "class": self.class_,
-            "score": self.score,
-            "area": self.area,
-            "crowd": self.crowd,
-        }
-        for option, path in paths.items():
-            if path is not None:
-                check_value_path(option, path)
-        object.__setattr__(self, "format", checked_choice("format", self.format, BoxFormat))
-        if not 0 < self.iou_threshold <= 1:
-            raise OptionError("iou_threshold", "must be greater than 0 and at most 1")
-        check_share("pass_threshold", self.pass_threshold)
-        check_limit("max_rows", self.max_rows)
+        check_options(self)
         settings = CocoSettings(
             iou_thresholds=self.iou_thresholds,
             max_detections=self.max_detections,

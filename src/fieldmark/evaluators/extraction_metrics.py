@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from fieldmark.compare.options import checked_choice
-from fieldmark.evaluators.base import MAX_EXAMPLES, check_limit
+from fieldmark.evaluators.base import MAX_EXAMPLES
 from fieldmark.evaluators.field_evaluator import (
     ComparedCase,
+    DistinctRules,
     FieldEvaluator,
-    check_rules,
     mismatches,
 )
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.taxonomy import truth_fields
 from fieldmark.model.json import JsonObject
-from fieldmark.model.rule import Rule, Rules, Scope
+from fieldmark.model.rule import Rules, Scope
+from fieldmark.values.annotations import NonNegativeInt
 
 __all__ = ["ExtractionMetrics", "Variant"]
 
@@ -39,22 +39,16 @@ class ExtractionMetrics(FieldEvaluator):
 
     name: ClassVar[str] = "extraction_metrics"
     variant: Variant = Variant.TAXONOMY
-    fields: tuple[Rule, ...] = ()
+    fields: DistinctRules = ()
     scope: Scope | None = None
-    max_examples: int = MAX_EXAMPLES
+    max_examples: NonNegativeInt = MAX_EXAMPLES
     example_values: bool = True
 
     def _convention(self) -> Convention:
         return find_convention(self.variant)
 
     def _make_rules(self) -> Rules:
-        checked_choice("variant", self.variant, Variant)
-        if self.scope is not None:
-            checked_choice("scope", self.scope, Scope)
-        check_rules("fields", self.fields)
-        check_limit("max_examples", self.max_examples)
-        scope = None if self.scope is None else Scope(self.scope)
-        return self._rules_for(self.fields, scope=scope)
+        return self._rules_for(self.fields, scope=self.scope)
 
     def _details(self, compared: ComparedCase) -> JsonObject:
         stats = compared.stats

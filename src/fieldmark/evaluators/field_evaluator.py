@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, cast
 
-from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Score, Status, confusion, defined, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
     MarkedField,
@@ -30,17 +29,18 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fac
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
+from fieldmark.values.annotations import Length, NonNegativeFloat, Share, problem_of
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.paths import path_key
 from fieldmark.values.plain_json import plain_json
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import shorten
 
 __all__ = [
     "ComparedCase",
+    "DistinctRules",
     "FieldEvaluator",
-    "check_fields",
-    "check_rules",
+    "FieldRules",
     "make_case",
     "metrics_by_attribute",
     "mismatches",
@@ -121,11 +121,12 @@ class FieldEvaluator(ABC):
     default: Comparator | None = None
     empty_tokens: frozenset[str] = frozenset()
     empty_containers: bool = False
-    pass_threshold: float | None = None
+    pass_threshold: Share | None = None
     on_error: OnError = OnError.UNDEFINED
     _workspace: _Workspace = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_options(self)
         rules = self._make_rules()
         options = {"pass_threshold": self.pass_threshold, "on_error": self.on_error}
         convention = self._convention().with_options(options)
@@ -252,24 +253,31 @@ def _absence(case: Case) -> str | None:
 # --- options --------------------------------------------------------------------------------------
 
 
-def check_rules(option: str, rules: Iterable[Rule]) -> None:
-    """Raise an error for duplicate paths and invalid weights."""
-    seen: set[Hashable] = set()
-    for rule in rules:
-        key = path_key(rule.path)
-        if key in seen:
-            raise OptionError(option, f"duplicate path {rule.path!r}")
-        seen.add(key)
-        if not (is_finite(rule.weight) and rule.weight >= 0):
-            message = f"the weight of {rule.path} must be a non-negative number"
-            raise OptionError(option, message)
+@dataclass(frozen=True, slots=True)
+class _RulesByPath:
+    """Rules with different paths and valid weights."""
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a list of rules, or an empty string."""
+        seen: set[Hashable] = set()
+        for rule in cast("tuple[Rule, ...]", value):
+            key = path_key(rule.path)
+            if key in seen:
+                return f"duplicate path {rule.path!r}"
+            seen.add(key)
+            if problem := problem_of(NonNegativeFloat, rule.weight):
+                return f"the weight of {rule.path} {problem}"
+        return ""
+
+    def to_schema(self) -> JsonObject:
+        """Return no keywords, because paths have several spellings."""
+        return {}
 
 
-def check_fields(fields: tuple[Rule, ...]) -> None:
-    """Raise an error unless there are fields with valid rules."""
-    if not fields:
-        raise OptionError("fields", "must contain at least one field")
-    check_rules("fields", fields)
+DistinctRules: TypeAlias = Annotated[tuple[Rule, ...], _RulesByPath()]
+"""Rules, at most one for each path."""
+FieldRules: TypeAlias = Annotated[DistinctRules, Length(ge=1, noun="field")]
+"""At least one rule."""
 
 
 # --- details: JSON of bounded size ----------------------------------------------------------------

@@ -13,13 +13,12 @@ from fieldmark.align.index import Index
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.distance import Distance, is_near
 from fieldmark.compare.iou import Iou
-from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.evaluators.base import MAX_ROWS, Score, check_limit, confusion, unreadable_reason
+from fieldmark.evaluators.base import MAX_ROWS, Score, confusion, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import EMPTY_REASONS, REASON_TEXTS, pair_label
 from fieldmark.evaluators.path_values import (
     PathValue,
-    check_value_path,
+    ValuePath,
     find_values,
     is_pattern,
     value_at,
@@ -29,15 +28,18 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence, Reason
-from fieldmark.values.boxes import BoxFormat, Scale, Shape
+from fieldmark.values.annotations import NonNegativeFloat, NonNegativeInt, Share, problem_of
+from fieldmark.values.boxes import BoxFormat, Scale, Shape, as_floats
 from fieldmark.values.overlap import PolygonMethod, overlap
 from fieldmark.values.paths import ROOT, is_path
 from fieldmark.values.points import Metric, Point, distance, distance_similarity
 from fieldmark.values.presence import is_present, presence
+from fieldmark.values.strategy_options import check_options
+from fieldmark.values.value_types import InvalidValueError, read_value
 
 __all__ = ["CoordinateDistance", "IouScore", "Matching", "ShapeEvaluator"]
 
-ScaleOption: TypeAlias = tuple[float, ...] | str | None
+ScaleOption: TypeAlias = Scale | str | None
 """Factors, or the path of the page size in the expected document."""
 
 _MISSING: Final = REASON_TEXTS[Reason.MISSING]
@@ -97,25 +99,21 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
     unmeasured: ClassVar[JsonObject]
     path: str = ROOT
     matching: Matching = Matching.INDEX
-    pass_threshold: float | None = None
+    pass_threshold: Share | None = None
     expected_scale: ScaleOption = None
     candidate_scale: ScaleOption = None
-    max_rows: int = MAX_ROWS
+    max_rows: NonNegativeInt = MAX_ROWS
     _fixed: Iou | Distance | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        if is_path(self.path):
-            check_value_path("path", self.path)
-        matching = checked_choice("matching", self.matching, Matching)
-        object.__setattr__(self, "matching", matching)
-        if self.pass_threshold is not None:
-            check_share("pass_threshold", self.pass_threshold)
-        check_limit("max_rows", self.max_rows)
+        check_options(self)
+        if is_path(self.path) and (problem := problem_of(ValuePath, self.path)):
+            raise OptionError("path", problem)
         fixed: list[Scale | None] = []
         for option in ("expected_scale", "candidate_scale"):
             scale = getattr(self, option)
             if not isinstance(scale, str):
-                object.__setattr__(self, option, check_scale(option, scale))
+                object.__setattr__(self, option, as_floats(scale))
             fixed.append(None if isinstance(scale, str) else getattr(self, option))
         # Created even if each page has its own scale, to report invalid options here.
         comparator = self._comparator(*fixed)
@@ -330,7 +328,7 @@ class IouScore(ShapeEvaluator[Shape]):
     format: BoxFormat = BoxFormat.XYXY
     expected_format: BoxFormat | None = None
     candidate_format: BoxFormat | None = None
-    threshold: float = 0.5
+    threshold: Share = 0.5
     polygon: PolygonMethod = PolygonMethod.EXACT
 
     @property
@@ -382,7 +380,7 @@ class CoordinateDistance(ShapeEvaluator[Point]):
     noun: ClassVar[str] = "points"
     unmeasured: ClassVar[JsonObject] = {"distance": None}
     metric: Metric = Metric.EUCLIDEAN
-    threshold: float | None = None
+    threshold: NonNegativeFloat | None = None
 
     @property
     def _pass_score(self) -> float:
@@ -401,7 +399,7 @@ class CoordinateDistance(ShapeEvaluator[Point]):
         )
 
     def _measure(self, expected: Point, candidate: Point) -> Measurement | str:
-        apart = distance(expected, candidate, Metric(self.metric))
+        apart = distance(expected, candidate, self.metric)
         if isinstance(apart, str):
             return apart
         text = f"distance {apart:.6g}"
@@ -450,6 +448,6 @@ def _page_scale(option: ScaleOption, document: JsonValue) -> Scale | None:
     if isinstance(size, dict):
         size = [size.get("width"), size.get("height")]
     try:
-        return check_scale(option, size)
-    except OptionError:
+        return as_floats(cast("Scale | None", read_value(Scale | None, size)))
+    except InvalidValueError:
         raise _NoPageSizeError(option) from None

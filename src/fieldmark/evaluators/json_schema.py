@@ -10,19 +10,18 @@ from functools import partial
 from math import isfinite
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
     MAX_EXAMPLES,
     Score,
-    check_limit,
     unreadable_reason,
     verdict_for,
 )
 from fieldmark.evaluators.schema_cost import SchemaCost, check_schema, pattern_bytes
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, Share
 from fieldmark.values.paths import ROOT, join
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import plural, replace_surrogates
 
 __all__ = ["Draft", "JsonSchema", "SchemaError", "SchemaErrors", "SchemaRunner"]
@@ -103,24 +102,16 @@ class JsonSchema:
     schema: Schema
     draft: Draft | None = None
     formats: bool = True
-    max_errors: int = MAX_EXAMPLES
-    pass_threshold: float | None = None
-    timeout: float = 30.0
+    max_errors: NonNegativeInt = MAX_EXAMPLES
+    pass_threshold: Share | None = None
+    timeout: PositiveFloat = 30.0
     _find_errors: Callable[[JsonValue], SchemaErrors] = field(init=False, repr=False, compare=False)
     _cost: SchemaCost = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_flag("formats", self.formats)
-        check_limit("max_errors", self.max_errors)
-        if self.pass_threshold is not None:
-            check_share("pass_threshold", self.pass_threshold)
-        if not (is_finite(self.timeout) and self.timeout > 0):
-            raise OptionError("timeout", f"must be greater than 0, got {self.timeout:g}")
-        draft = None if self.draft is None else checked_choice("draft", self.draft, Draft)
-        if not isinstance(self.schema, dict | bool):
-            raise OptionError("schema", "must be an object, true or false")
+        check_options(self)
         cost = check_schema(self.schema)
-        find_errors, linear = _compile(self.schema, draft, formats=self.formats)
+        find_errors, linear = _compile(self.schema, self.draft, formats=self.formats)
         if not linear:
             cost = check_schema(self.schema, backtracking=True)
         object.__setattr__(self, "_find_errors", find_errors)

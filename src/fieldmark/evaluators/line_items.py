@@ -12,16 +12,14 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, check_threshold
-from fieldmark.align.options import check_fields as check_paths
+from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, FieldPaths
 from fieldmark.align.sets import SetAlign
-from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, check_limit, defined
+from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, defined
 from fieldmark.evaluators.field_evaluator import (
     ComparedCase,
+    DistinctRules,
     FieldEvaluator,
-    check_rules,
     metrics_by_attribute,
     mismatches,
 )
@@ -33,6 +31,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rule, Rules, Scope
+from fieldmark.values.annotations import NonNegativeInt, Share
 from fieldmark.values.paths import ROOT, append_path, is_path, resolve
 
 __all__ = ["ItemAggregation", "ItemMethod", "LineItems"]
@@ -80,15 +79,15 @@ class LineItems(FieldEvaluator):
 
     name: ClassVar[str] = "line_items"
     path: str = "line_items"
-    match_fields: tuple[str, ...] = ("description",)
-    score_fields: tuple[str, ...] | None = None
-    threshold: float = THRESHOLD_MATCH_FIELDS
+    match_fields: FieldPaths = ("description",)
+    score_fields: FieldPaths | None = None
+    threshold: Share = THRESHOLD_MATCH_FIELDS
     align: ItemMethod = ItemMethod.GREEDY
     aggregation: ItemAggregation = ItemAggregation.MEAN_F1
-    fields: tuple[Rule, ...] = ()
+    fields: DistinctRules = ()
     f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
-    max_rows: int = MAX_ROWS
-    max_examples: int = MAX_EXAMPLES
+    max_rows: NonNegativeInt = MAX_ROWS
+    max_examples: NonNegativeInt = MAX_EXAMPLES
     example_values: bool = True
 
     @property
@@ -107,7 +106,7 @@ class LineItems(FieldEvaluator):
 
     def _finish(self, score: Score) -> Score:
         similarity = cast(JsonObject, score.details["summary"]).get("item_similarity")
-        by_similarity = self.aggregation == ItemAggregation.SIMILARITY and score.score is not None
+        by_similarity = self.aggregation is ItemAggregation.SIMILARITY and score.score is not None
         if by_similarity and isinstance(similarity, float):  # there are items
             score = replace(score, score=similarity)
             if self.pass_threshold is not None:
@@ -144,23 +143,14 @@ class LineItems(FieldEvaluator):
         return find_convention("confusion").with_options(options)
 
     def _make_rules(self) -> Rules:
-        check_paths("match_fields", self.match_fields)
-        if self.score_fields is not None:
-            check_paths("score_fields", self.score_fields)
-        check_threshold(self.threshold)
-        checked_choice("align", self.align, ItemMethod)
-        checked_choice("aggregation", self.aggregation, ItemAggregation)
-        if self.aggregation == ItemAggregation.SIMILARITY and self.align == ItemMethod.INDEX:
+        if self.aggregation is ItemAggregation.SIMILARITY and self.align is ItemMethod.INDEX:
             raise OptionError("aggregation", "similarity requires another align than index")
-        check_rules("fields", self.fields)
-        check_limit("max_rows", self.max_rows)
-        check_limit("max_examples", self.max_examples)
         fields = self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),)
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _item_rules(self, place: str) -> tuple[Rule, ...]:
         """Return the rules for the list at a path and for its items; `$` is the item itself."""
-        aligner = _ALIGNERS[ItemMethod(self.align)](self)
+        aligner = _ALIGNERS[self.align](self)
         scored = (Rule(path="**"), *self.fields)
         if self.score_fields is not None:
             own = {rule.path: rule for rule in self.fields}

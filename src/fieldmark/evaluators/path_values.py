@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
-from fieldmark.errors import OptionError
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import (
     ANY_DEPTH,
     ANY_ITEM,
@@ -19,7 +19,7 @@ from fieldmark.values.paths import (
 
 __all__ = [
     "PathValue",
-    "check_value_path",
+    "ValuePath",
     "find_values",
     "is_pattern",
     "split_at_items",
@@ -35,14 +35,25 @@ class PathValue(NamedTuple):
     value: JsonValue | Missing
 
 
-def check_value_path(option: str, path: str) -> None:
-    """Raise an error for a path that cannot select a list of values."""
-    try:
-        parsed = parse_path(path)
-    except PathError as error:
-        raise OptionError(option, error.message) from None
-    if ANY_DEPTH in parsed.segments:
-        raise OptionError(option, "must not contain **")
+@dataclass(frozen=True, slots=True)
+class _Selects:
+    """A path that can select a list of values."""
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a path, or an empty string."""
+        try:
+            parsed = parse_path(str(value))
+        except PathError as error:
+            return error.message
+        return "must not contain **" if ANY_DEPTH in parsed.segments else ""
+
+    def to_schema(self) -> JsonObject:
+        """Return no keywords."""
+        return {}
+
+
+ValuePath: TypeAlias = Annotated[str, _Selects()]
+"""The path of a value; with `[]`, it selects the values of list items."""
 
 
 def is_pattern(path: str) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar
 
-from fieldmark.compare.options import check_share, checked_choice
+from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import (
     ComparedCase,
+    DistinctRules,
     FieldEvaluator,
-    check_rules,
     make_case,
 )
 from fieldmark.metrics.conventions import (
@@ -23,7 +23,8 @@ from fieldmark.metrics.conventions import (
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import fact
-from fieldmark.model.rule import Depth, Rule, Rules
+from fieldmark.model.rule import Depth, Rules
+from fieldmark.values.annotations import Share, problem_of
 
 __all__ = ["ResponseQuality"]
 
@@ -42,8 +43,8 @@ class ResponseQuality(FieldEvaluator):
     """
 
     name: ClassVar[str] = "response_quality"
-    pass_threshold: float | None = 0.8
-    strategies: tuple[Rule, ...] = ()
+    pass_threshold: Share | None = 0.8
+    strategies: DistinctRules = ()
     weights: RqsWeights = field(default_factory=RqsWeights)
     rqs_form: RqsForm = RqsForm.SUBTRACT
     ignore_scope: IgnoreScope = IgnoreScope.ACCURACY
@@ -58,8 +59,8 @@ class ResponseQuality(FieldEvaluator):
         safety: float | None = None,
     ) -> Score:
         """Score a candidate, with the score of a safety judge if there is one."""
-        if safety is not None:
-            check_share("safety", safety)
+        if problem := problem_of(Share | None, safety):
+            raise OptionError("safety", problem)
         case = make_case(expected, candidate, unreadable=unreadable)
         outcomes, table = self._workspace.compare(*self._documents(case))
         return self.score_outcomes(outcomes, table, case, safety=safety)
@@ -73,9 +74,7 @@ class ResponseQuality(FieldEvaluator):
         return find_convention("four_phase").with_options(options)
 
     def _make_rules(self) -> Rules:
-        check_rules("strategies", self.strategies)
-        checked_choice("depth", self.depth, Depth)
-        return self._rules_for(self.strategies, depth=Depth(self.depth))
+        return self._rules_for(self.strategies, depth=self.depth)
 
     def _details(self, compared: ComparedCase) -> JsonObject:
         stats, counting = compared.stats, compared.convention.counting

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
-from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score
 from fieldmark.judges.judge_protocol import (
@@ -37,7 +36,8 @@ from fieldmark.judges.redaction import Redactor
 from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.annotations import CommandLine, PositiveFloat, PositiveInt, Share
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["CodeJudge", "JudgeProtocol"]
 
@@ -62,39 +62,22 @@ class CodeJudge:
     name: ClassVar[str] = "code_judge"
     collects_unknown: ClassVar[str] = "config"
 
-    script: tuple[str, ...]
+    script: Annotated[tuple[str, ...], CommandLine()]
     cwd: Path | None = None
-    timeout: float = 30.0
+    timeout: PositiveFloat = 30.0
     env: Mapping[str, str] | tuple[str, ...] = ()
     protocol: JudgeProtocol = JudgeProtocol.PROCESS
-    workers: int = 1
-    pass_threshold: float = 0.8
-    max_output: int = MEGABYTE
-    memory: int | None = None
+    workers: PositiveInt = 1
+    pass_threshold: Share = 0.8
+    max_output: PositiveInt = MEGABYTE
+    memory: PositiveInt | None = None
     on_error: OnError = OnError.UNDEFINED
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.script or not self.script[0]:
-            raise OptionError("script", "must name a program")
-        if any("\0" in word for word in self.script):
-            raise OptionError("script", "must not contain NUL characters")
-        if not (is_finite(self.timeout) and self.timeout > 0):
-            raise OptionError("timeout", f"must be greater than 0, got {self.timeout:g}")
-        if not 0 <= self.pass_threshold <= 1:
-            message = f"must be a number from 0 to 1, got {self.pass_threshold:g}"
-            raise OptionError("pass_threshold", message)
-        for option, number in (("workers", self.workers), ("max_output", self.max_output)):
-            if number < 1:
-                raise OptionError(option, f"must be at least 1, got {number}")
-        if self.memory is not None and self.memory < 1:
-            raise OptionError("memory", f"must be at least 1, got {self.memory}")
-        if self.protocol not in tuple(JudgeProtocol):
-            message = f"must be one of: {', '.join(JudgeProtocol)}; got {str(self.protocol)!r}"
-            raise OptionError("protocol", message)
-        if self.workers > 1 and self.protocol != JudgeProtocol.LINES:
+        check_options(self)
+        if self.workers > 1 and self.protocol is not JudgeProtocol.LINES:
             raise OptionError("workers", "requires protocol: lines")
-        object.__setattr__(self, "on_error", checked_choice("on_error", self.on_error, OnError))
         check_environment(self.env)
 
     def unready(self) -> str | None:
@@ -104,7 +87,7 @@ class CodeJudge:
     @contextmanager
     def opened(self) -> Iterator[CaseScorer]:
         """Open the judge for one run; leaving the context ends all its processes."""
-        by_lines = self.protocol == JudgeProtocol.LINES
+        by_lines = self.protocol is JudgeProtocol.LINES
         limits = ProcessLimits(
             seconds=self.timeout,
             output_bytes=self.max_output,
@@ -127,7 +110,7 @@ class CodeJudge:
         if result.failure is not None:
             return Score.error(result.reason)
         try:
-            case_id = case.id if self.protocol == JudgeProtocol.LINES else None
+            case_id = case.id if self.protocol is JudgeProtocol.LINES else None
             score = parse_response(result.stdout, self.pass_threshold, case_id)
         except InvalidResponseError as error:
             problem = redactor.redact(str(error))

@@ -12,13 +12,12 @@ from pathlib import Path
 from statistics import fmean, median, pstdev
 from typing import ClassVar, Final, NamedTuple, cast
 
-from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import GradingConnection, check_number
+from fieldmark.judges.llm.connection import GradingConnection
 from fieldmark.judges.llm.images import (
     Image,
     ImageError,
@@ -38,6 +37,7 @@ from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.metrics.identity import describe
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
+from fieldmark.values.annotations import PositiveInt, Share
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
@@ -123,7 +123,7 @@ class LlmJudge(GradingConnection):
     choices: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
     examples: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
     template: str | None = None
-    samples: int = 1
+    samples: PositiveInt = 1
     aggregate: SampleAggregation = SampleAggregation.MEAN
     per: JudgedUnit = JudgedUnit.CASE
     fields: tuple[str, ...] = ()
@@ -133,23 +133,13 @@ class LlmJudge(GradingConnection):
     images: tuple[str, ...] = ()
     cwd: Path | None = None
     ask_equal: bool = False
-    pass_threshold: float = 0.8
+    pass_threshold: Share = 0.8
     _criteria: tuple[Criterion, ...] = field(init=False, repr=False, compare=False)
     _prompt: Prompt = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         GradingConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
-        object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
-        aggregate = checked_choice("aggregate", self.aggregate, SampleAggregation)
-        object.__setattr__(self, "aggregate", aggregate)
-        object.__setattr__(self, "fields", tuple(self.fields))
-        object.__setattr__(self, "images", tuple(self.images))
-        check_number("samples", self.samples, minimum=1)
-        check_share("pass_threshold", self.pass_threshold)
-        check_flag("with_input", self.with_input)
-        check_flag("ask_equal", self.ask_equal)
-        check_flag("ground_truth", self.ground_truth)
         if self.prompt_version == 1:
             for option in _VERSION_2:
                 if getattr(self, option):

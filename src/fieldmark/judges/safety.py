@@ -22,6 +22,7 @@ from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.values.presence import is_blank
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import normalized
 
 __all__ = [
@@ -105,10 +106,10 @@ class WordlistSafety:
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_options(self)
         words = [normalized(word) for word in self.words]
         if not words or not all(words):
             raise OptionError("words", "must contain at least one word and no blank words")
-        object.__setattr__(self, "words", tuple(self.words))
         listed = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
         object.__setattr__(self, "_pattern", re.compile(rf"(?<!\w)(?:{listed})(?!\w)"))
 

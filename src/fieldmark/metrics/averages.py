@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import fsum
 from operator import add
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.rates import rates
 from fieldmark.model.counts import Counts
+from fieldmark.values.records import OMIT_DEFAULT
 
 __all__ = ["ExactSum", "MacroMean", "exact", "macro_mean"]
 
@@ -61,7 +62,7 @@ class MacroMean(NamedTuple):
     precision: float | None
     recall: float | None
     f1: float | None
-    vacuous: bool = False
+    vacuous: Annotated[bool, OMIT_DEFAULT] = False
 
 
 def macro_mean(groups: Iterable[Counts], counting: CountingOptions) -> MacroMean:

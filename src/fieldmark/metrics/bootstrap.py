@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
+
+import numpy as np
 
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
 from fieldmark.metrics.conventions import CountingOptions, ZeroRule
@@ -23,14 +25,17 @@ from fieldmark.metrics.quality import (
     quality_score,
 )
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
-from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, Variation
+from fieldmark.metrics.summary import (
+    RateIntervals,
+    RateVariations,
+    RunIntervals,
+    Summary,
+    Variation,
+)
 from fieldmark.metrics.worst_first import sortable
-from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Bytes, Floats, Integers, Signs
+from fieldmark.values.arrays import Bytes, Floats, Integers, Signs
 
 __all__ = [
     "GROUPS",
@@ -48,8 +53,6 @@ __all__ = [
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
 
-_MAX_SEED: Final = (1 << 32) - 1
-"""The greatest seed that the kernel accepts."""
 _LIMITS: Final = (0.0, 1.0)
 _COUNTED_IN: Final = {"precision": (0, 2), "recall": (0, 3), "f1": (0, 2, 3)}
 """The counts in the denominator of each rate, by their position."""
@@ -77,8 +80,6 @@ def run_intervals(
 
     If the sample is a part of the run, its variation is scaled to the number of all cases.
     """
-    import numpy as np
-
     rows = sample.rows()
     scored = summary.cases.scored
     shares = {
@@ -114,7 +115,10 @@ def run_intervals(
             counted = np.nan_to_num(values.T, nan=undefined)
             by_rate.append(variations(estimates, counted, cases, scale))
         for path in columns.paths:
-            attributes[path] = RateVariations(*(found[path] for found in by_rate))
+            attributes[path] = RateVariations(
+                RateIntervals(*(found[path].interval for found in by_rate)),
+                Rates(*(found[path].deviation for found in by_rate)),
+            )
     attributes = {path: each for path, each in sorted(attributes.items()) if each != _UNKNOWN}
     resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {
@@ -146,8 +150,6 @@ def variations(
     estimate that does not vary has none. The standard deviation is that of the defined resamples;
     an undefined estimate and a single case have none.
     """
-    import numpy as np
-
     found: dict[str, Variation] = {}
     offsets = interval_offsets(values, cases)
     resamples = values[:, 1:]
@@ -167,12 +169,7 @@ def variations(
 
 def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
     """Return how often each resample draws each case; the first row draws every case once."""
-    import numpy as np
-
-    if COMPILED and cases and 0 <= seed <= _MAX_SEED:
-        counted = kernel.resample(cases, resamples, seed)
-        return np.frombuffer(counted, np.uint8).reshape(-1, cases)
-    generator = np.random.default_rng(seed)  # slow to load
+    generator = np.random.default_rng(seed)
     weights = np.ones((resamples + 1, cases), np.uint8)
     offsets = np.arange(_ROW_BLOCK)[:, None] * cases
     for top in range(1, resamples + 1, _ROW_BLOCK):
@@ -184,8 +181,6 @@ def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
 
 def product(rows: Floats | Bytes | Signs, columns: Floats) -> Floats:
     """Return the product of two integer matrices: exact in any order, computed on this thread."""
-    import numpy as np
-
     width = columns.shape[1]
     step = max(1, _PRODUCT // (_ROW_BLOCK * max(1, width)))
     total = np.zeros((len(rows), width))
@@ -215,8 +210,6 @@ def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | No
     of few cases vary too little, so the tails are narrowed until the interval of a mean is as wide
     as Student's t requires. A single case has no interval.
     """
-    import numpy as np
-
     resamples = np.sort(values[:, 1:], axis=1)  # NaN sorts last
     defined = (~np.isnan(resamples)).sum(axis=1).tolist()
     estimates = values[:, 0].tolist()
@@ -257,15 +250,11 @@ class ResampledMetrics:
     """The metrics of many resamples, computed from blocks of attribute counts and from sums."""
 
     def __init__(self, resamples: int) -> None:
-        import numpy as np
-
         self._tp, self._fp, self._fn = (np.zeros(resamples) for _ in range(3))
         self._f1s, self._number = np.zeros(resamples), np.zeros(resamples)
 
     def add_attributes(self, tp: Floats, fp: Floats, fn: Floats) -> Floats:
         """Return the F1 of each attribute in each resample; NaN if there was nothing to count."""
-        import numpy as np
-
         f1s = f1(tp, fp, fn)
         self._tp += tp.sum(1)
         self._fp += fp.sum(1)
@@ -283,8 +272,6 @@ class ResampledMetrics:
         The quality metrics are those of all keys, or `by_case` the means of those of an evaluator.
         The accuracy of no compared value and a safety that was not judged are undefined.
         """
-        import numpy as np
-
         own: Mapping[str, Floats] = dict(zip(CaseSums._fields, sums.T, strict=True))
         headline = (
             ratio(own["score"] / STEP, own["scored"]),
@@ -333,8 +320,6 @@ class CaseMatrix:
         *,
         together: int = 1,
     ) -> None:
-        import numpy as np
-
         self.rows = -(-len(cases) // together)
         cell, times = (
             np.frombuffer(b"".join([array("q", each) for each in columns]), np.int64)
@@ -368,8 +353,6 @@ class CaseMatrix:
 
     def blocks(self) -> Iterator[_AttributeColumns]:
         """Yield the counts of all attributes in blocks."""
-        import numpy as np
-
         for start in range(0, len(self.paths), _ATTRIBUTE_BLOCK):
             paths = self.paths[start : start + _ATTRIBUTE_BLOCK]
             cells = np.flatnonzero((self._path >= start) & (self._path < start + len(paths)))
@@ -386,8 +369,6 @@ class CaseMatrix:
         `columns` are the counts that matter: true positives (0), false positives (2) and false
         negatives (3).
         """
-        import numpy as np
-
         counts = (self._costs[:, list(columns)] > 0).any(axis=1)
         here = counts[self._cell]
         size = int(self._case[-1]) + 1 if len(self._case) else 1
@@ -398,8 +379,6 @@ class CaseMatrix:
 
     def _counted(self, cells: Integers) -> Floats:
         """Return how often each of the given cells occurs in each row."""
-        import numpy as np
-
         place = np.full(len(self._cells), -1)
         place[cells] = np.arange(len(cells))
         column = place[self._cell]

@@ -11,15 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, fsum, log10
-from typing import Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.rates import Interval, ratio, wilson
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.records import ARRAY, INLINE, OMIT_DEFAULT, Inline, Key
 
 __all__ = [
+    "AcceptedDocuments",
     "ConfidenceCounts",
     "ConfidenceFigures",
     "ConfidenceSummary",
@@ -180,6 +182,23 @@ class _Accepted(NamedTuple):
     correct: int
 
 
+def precision_key(target: float) -> str:
+    """Return the key of a target precision.
+
+    >>> precision_key(0.990)
+    '0.99'
+    """
+    return repr(float(target))
+
+
+def _is_precision(key: str) -> bool:
+    try:
+        target = float(key)
+    except ValueError:
+        return False
+    return 0 < target < 1 and precision_key(target) == key
+
+
 class CurvePoint(NamedTuple):
     """The share of values that a threshold accepts, and the share of these that is correct."""
 
@@ -197,27 +216,31 @@ class ReliabilityBin(NamedTuple):
     interval: Interval | None
 
 
+class AcceptedDocuments(NamedTuple):
+    """The documents of which every value is accepted, and how many of them are `perfect`."""
+
+    documents: int | None = None
+    document_share: float | None = None
+    perfect: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StraightThrough:
-    """What a threshold accepts without review, if one reaches the `target` precision.
+    """What a threshold accepts without review, if one reaches a precision.
 
     Without a threshold, `note` says why. `lower_bound` is the lower limit of the precision at a
     confidence of 95%, corrected for the search over thresholds. `coverage` is the share of all
-    values, also of those without a confidence. `documents` are those of which every value is
-    accepted, and `perfect` those of them without any mistake.
+    values, also of those without a confidence. One attribute accepts no documents.
     """
 
-    target: float
     threshold: float | None = None
     lower_bound: float | None = None
     precision: float | None = None
     coverage: float | None = None
     accepted: int | None = None
     wrong: int | None = None
-    documents: int | None = None
-    document_share: float | None = None
-    perfect: int | None = None
-    note: str = ""
+    documents: Annotated[AcceptedDocuments | None, INLINE, OMIT_DEFAULT] = None
+    note: Annotated[str, OMIT_DEFAULT] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,9 +259,9 @@ class ConfidenceFigures:
     auroc: float | None
     ece: float | None
     brier: float | None
+    targets: Annotated[Mapping[str, StraightThrough], Inline(_is_precision)]
     bins: tuple[ReliabilityBin, ...] = ()
-    curve: tuple[CurvePoint, ...] = ()
-    targets: Mapping[str, StraightThrough] = field(default_factory=dict)
+    curve: tuple[Annotated[CurvePoint, ARRAY], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,19 +271,10 @@ class ConfidenceSummary:
     `options` say how they were read.
     """
 
-    options: ConfidenceOptions
-    pooled: ConfidenceFigures
+    pooled: Annotated[ConfidenceFigures, INLINE]
     documents: int
+    options: Annotated[ConfidenceOptions, Key("read")]
     attributes: Mapping[str, ConfidenceFigures] = field(default_factory=dict)
-
-
-def precision_key(target: float) -> str:
-    """Return the key of a target precision.
-
-    >>> precision_key(0.990)
-    '0.99'
-    """
-    return repr(float(target))
 
 
 def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> ConfidenceSummary:
@@ -271,18 +285,13 @@ def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> 
     figures = confidence_figures(tally.pooled, targets)
     pooled: dict[str, StraightThrough] = {}
     for key, each in figures.targets.items():
-        passed = [level for level in documents if level.confidence >= (each.threshold or 0)]
-        number = sum(level.number for level in passed)
-        pooled[key] = (
-            each
-            if each.threshold is None
-            else replace(
-                each,
-                documents=number,
-                document_share=ratio(number, total),
-                perfect=sum(level.correct for level in passed),
-            )
-        )
+        accepted = AcceptedDocuments()
+        if each.threshold is not None:
+            levels = [level for level in documents if level.confidence >= each.threshold]
+            number = sum(level.number for level in levels)
+            perfect = sum(level.correct for level in levels)
+            accepted = AcceptedDocuments(number, ratio(number, total), perfect)
+        pooled[key] = replace(each, documents=accepted)
     return ConfidenceSummary(
         options=options,
         pooled=replace(figures, targets=pooled),
@@ -442,10 +451,9 @@ def _straight_through(levels: Sequence[_Level], fields: int, target: float) -> S
     if best is None:
         possible = any(each.correct >= target * each.number for each in grid)
         few = not grid or target**total > _ALPHA or possible
-        return StraightThrough(target=target, note=TOO_FEW if few else NOT_REACHED)
+        return StraightThrough(note=TOO_FEW if few else NOT_REACHED)
     number, correct = best.number, best.correct
     return StraightThrough(
-        target=target,
         threshold=best.threshold,
         lower_bound=float(betaincinv(correct, number - correct + 1, best_level)),
         precision=correct / number,

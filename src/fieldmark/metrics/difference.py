@@ -42,6 +42,7 @@ from fieldmark.metrics.significance import (
 from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import Verdict
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
@@ -141,6 +142,20 @@ class CaseChange(NamedTuple):
     def gain(self) -> float:
         """The increase of the score."""
         return self.after - self.before
+
+    def to_dict(self, max_fields: int | None = None) -> JsonObject:
+        """Return the case as JSON, with all of its changed fields or the first of them."""
+        fields: list[JsonValue] = [field._asdict() for field in self.fields[:max_fields]]
+        return {
+            "case_id": self.case_id,
+            "before": self.before,
+            "after": self.after,
+            "verdict_before": self.verdict_before,
+            "verdict_after": self.verdict_after,
+            "attributes": dict(self.attributes),
+            "fields": fields,
+            "field_count": len(self.fields),
+        }
 
 
 _field_change = lru_cache(maxsize=4_096)(FieldChange)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.records import OMIT_DEFAULT
 from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
@@ -91,12 +92,12 @@ class GateResult(NamedTuple):
     """The result of a gate; `known` is false if the run does not have the metric."""
 
     name: str
-    limit: float
     kind: GateKind
+    limit: float
     value: MetricValue
     passed: bool
-    note: str = ""
-    known: bool = True
+    note: Annotated[str, OMIT_DEFAULT] = ""
+    known: Annotated[bool, OMIT_DEFAULT] = True
 
 
 class RunFailure(StrEnum):

@@ -21,7 +21,7 @@ from fieldmark.metrics.case_score import count_cells
 from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, MistakeReader, value_at
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.case import Case
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.equality import equal
@@ -90,6 +90,18 @@ class RepeatedError:
         if self.kind is RepeatedKind.EXCHANGED:
             return f"{' and '.join(names)}: exchanged in {of}"
         return f"{names[0]}: value of {names[1]} in {of}"
+
+    def to_dict(self) -> JsonObject:
+        """Return the error as JSON."""
+        return {
+            "kind": self.kind.value,
+            "text": self.text,
+            "attributes": list(self.attributes),
+            "values": self.values,
+            "wrong": self.wrong,
+            "compared": self.compared,
+            "factor": None if self.factor is None else float(self.factor),
+        }
 
 
 _Pair: TypeAlias = tuple[str, str, JsonValue | Missing, JsonValue | Missing]

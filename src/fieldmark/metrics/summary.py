@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
+from fieldmark.metrics.confidence import (
+    ConfidenceSummary,
+    ConfidenceTally,
+    summarize_confidence,
+)
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure
@@ -19,17 +24,24 @@ from fieldmark.metrics.headline import (
 )
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
-from fieldmark.metrics.rates import Interval, accuracy, rates
+from fieldmark.metrics.rates import Interval, Rates, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
-
-if TYPE_CHECKING:
-    from fieldmark.metrics.confidence import ConfidenceSummary, ConfidenceTally
-    from fieldmark.model.confidence import ConfidenceOptions
+from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.records import (
+    EXCLUDED,
+    INLINE,
+    OMIT_DEFAULT,
+    OPTIONAL,
+    InvalidRecord,
+    Key,
+    computed_field,
+)
+from fieldmark.version import RUN_FORMAT
 
 __all__ = [
     "BY_CASE_EVALUATOR",
@@ -43,6 +55,7 @@ __all__ = [
     "Macro",
     "Micro",
     "QualitySummary",
+    "RateIntervals",
     "RateVariations",
     "RunIntervals",
     "Summary",
@@ -71,6 +84,11 @@ class AppliedConvention:
     options: JsonObject
     comparison_sha256: str
     counting_sha256: str
+
+    def __post_init__(self) -> None:
+        for name in (QUALITY_DEPTH, "depth"):
+            if self.options.get(name, Depth.LEAF) not in {*Depth}:
+                raise InvalidRecord(f"must be one of: {', '.join(Depth)}", "options", name)
 
     @property
     def quality_depth(self) -> Depth:
@@ -154,10 +172,10 @@ class EvaluatorSummary:
     mean_score: float | None
     scored: int
     errors: int
-    verdicts: VerdictCounts
-    metrics: JsonObject = field(default_factory=dict)
-    error: str = ""
     vacuous: int = 0
+    verdicts: VerdictCounts
+    metrics: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
+    error: Annotated[str, OMIT_DEFAULT] = ""
 
     @property
     def is_vacuous(self) -> bool:
@@ -172,21 +190,28 @@ class Variation(NamedTuple):
     deviation: float | None = None
 
 
-class RateVariations(NamedTuple):
-    """The variation of precision, recall and F1."""
+class RateIntervals(NamedTuple):
+    """The intervals of precision, recall and F1."""
 
-    precision: Variation = Variation()
-    recall: Variation = Variation()
-    f1: Variation = Variation()
+    precision: Interval | None = None
+    recall: Interval | None = None
+    f1: Interval | None = None
+
+
+class RateVariations(NamedTuple):
+    """The intervals and the standard deviations of precision, recall and F1."""
+
+    interval: RateIntervals = RateIntervals()
+    deviation: Rates = Rates(None, None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIntervals:
     """Confidence intervals and standard deviations by metric, and of the rates by attribute."""
 
-    metrics: Mapping[str, Interval] = field(default_factory=dict)
-    attributes: Mapping[str, RateVariations] = field(default_factory=dict)
-    deviations: Mapping[str, float] = field(default_factory=dict)
+    metrics: Annotated[Mapping[str, Interval], Key("intervals")] = field(default_factory=dict)
+    attributes: Annotated[Mapping[str, RateVariations], EXCLUDED] = field(default_factory=dict)
+    deviations: Annotated[Mapping[str, float], OPTIONAL] = field(default_factory=dict)
 
 
 class GroupMeans(NamedTuple):
@@ -207,6 +232,8 @@ class Summary:
     of groups of cases, by name (`vendor=Acme`), for each key in `by`.
     """
 
+    FORMAT: ClassVar[int] = RUN_FORMAT
+
     convention: AppliedConvention
     cases: CaseTotals
     verdicts: VerdictCounts
@@ -216,19 +243,19 @@ class Summary:
     attributes: Mapping[str, AttributeSummary]
     errors_by_type: ErrorCounts
     quality: QualitySummary
+    confidence: Annotated[ConfidenceSummary | None, OMIT_DEFAULT] = None
     evaluators: Mapping[str, EvaluatorSummary] = field(default_factory=dict)
-    detection: JsonObject = field(default_factory=dict)
-    intervals: RunIntervals | None = None
-    usage: JsonObject = field(default_factory=dict)
-    spent: JsonObject = field(default_factory=dict)
-    confidence: ConfidenceSummary | None = None
+    detection: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
+    usage: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
+    spent: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
-    failures: tuple[RunFailure, ...] = ()
+    failures: Annotated[tuple[RunFailure, ...], OPTIONAL] = ()
     warnings: tuple[str, ...] = ()
-    structural_warnings: tuple[str, ...] = ()
-    input_warnings: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    slices: Mapping[str, Summary] = field(default_factory=dict)
+    structural_warnings: Annotated[tuple[str, ...], OPTIONAL] = ()
+    input_warnings: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    intervals: Annotated[RunIntervals | None, INLINE, OMIT_DEFAULT] = None
+    by: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    slices: Annotated[Mapping[str, Summary], EXCLUDED] = field(default_factory=dict)
 
     def without_classes(self) -> Summary:
         """Return the summary without the metrics of classes and slices whose names are values."""
@@ -273,6 +300,7 @@ class Summary:
         return found
 
     @property
+    @computed_field(after="gates")
     def passed(self) -> bool:
         """Whether the run passed: its command exits with code 0."""
         return not self.failures
@@ -349,11 +377,13 @@ class Summary:
         return {name: value for name, value in self.metrics.items() if name not in omitted}
 
     @property
+    @computed_field(after="macro")
     def macro_f1_by_attribute(self) -> float | None:
         """The mean F1 over attributes."""
         return self.macro.by_attribute.f1
 
     @property
+    @computed_field(after="macro_f1_by_attribute")
     def macro_f1_by_case(self) -> float | None:
         """The mean F1 over cases."""
         return self.macro.by_case.f1
@@ -433,8 +463,6 @@ def with_confidence(
     summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
 ) -> Summary:
     """Return the summary with the confidences of a run, and a warning if there are none."""
-    from fieldmark.metrics.confidence import summarize_confidence  # not needed by most runs
-
     confidence = summarize_confidence(tally, options)
     fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
     if not fields or without < fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum, MacroMean
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
@@ -13,6 +13,7 @@ from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
+from fieldmark.values.records import Key
 
 __all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts"]
 
@@ -50,9 +51,9 @@ _INPUT_TOTALS: Final = {
 class VerdictCounts(NamedTuple):
     """The number of cases by verdict."""
 
-    passed: int = 0
+    passed: Annotated[int, Key("pass")] = 0
     partial: int = 0
-    failed: int = 0
+    failed: Annotated[int, Key("fail")] = 0
 
     def __add__(self, other: object) -> VerdictCounts:
         if not isinstance(other, VerdictCounts):

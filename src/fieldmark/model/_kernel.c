@@ -15,8 +15,7 @@
    9. Lists        `Walk._compare_lists`
    10. Counting    `count_cells` and `_sum_cells`
    11. Rows        `CaseEncoder` and `CaseDecoder` for common cases
-   12. Resamples   `resampling_weights`
-   13. The module
+   12. The module
 
    Functions return 1 if they are done, 0 to leave the work to Python, and -1 for an error. Bytes
    are never read at or beyond `end`. Offsets have 32 bits: longer lines are refused. */
@@ -198,7 +197,8 @@ typedef struct {
 #define MOST_WHOLE_DIGITS 18 /* of an integer that always fits into 64 bits */
 #define MOST_DIGITS 40
 #define EXACT_DIGITS 15 /* decimals with so many digits and their floats are one to one */
-#define PER_VALUE 256   /* as in values/json_limits.py */
+#define MAX_DEPTH 200   /* as in values/json_limits.py, like the next */
+#define PER_VALUE 256
 #define LONGEST_LINE 0x7FFFFFFF
 
 typedef struct {
@@ -1419,7 +1419,7 @@ PyDoc_STRVAR(document_doc, "document(raw) -> Document, or None if it is left to 
 static PyObject *
 document(PyObject *module, PyObject *raw)
 {
-    Reader reader = {.limits = {200, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
+    Reader reader = {.limits = {MAX_DEPTH, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
     PyObject *made = NULL;
     const Byte *begin;
     int done;
@@ -2481,9 +2481,11 @@ pair_equal(Alignment *alignment)
 #define LEAF_COST 400.0                  /* as in align/item_similarity.py, like the next two */
 #define COLUMN_COST 500000.0
 #define CALL_COST 50000.0
-#define SLACK 0x1p-48 /* as in values/numbers.py, like the next */
+#define MOST_SIMILARITIES 1000000.0 /* _BLOCK there: similarities held in memory at once */
+#define SLACK 0x1p-48               /* as in values/numbers.py, like the next two */
 #define TINY 1e-300
-#define FIRST_WIDE 128 /* the number of the first character beyond ASCII */
+#define LIMIT_MARGIN (1 + 0x1p-20) /* _MARGIN there */
+#define FIRST_WIDE 128             /* the number of the first character beyond ASCII */
 #define MOST_WIDE 128
 #define MOST_PATHS 64    /* distinct keys of the rest; more are left to Python */
 #define WEIGHT_UNIT 1e12 /* as in align/item_similarity.py, like the next two */
@@ -2991,9 +2993,6 @@ are_normalized(const Search *search, size_t path, int *only_odd)
     return normalized;
 }
 
-#define LIMIT_MARGIN (1 + 0x1p-20) /* as in values/numbers.py */
-#define SMALLEST_LIMIT 1e-300
-
 /* Whether a rule with a tolerance matches two numbers (`Tolerance.admits`); negative for an
    error. The comparator decides if floats are too close to the limit. */
 static int
@@ -3082,7 +3081,7 @@ group_numbers(Search *search, size_t path)
     }
     qsort(leaves, count, sizeof *leaves, by_size);
     limit = fmax(1.0, fmax(fabs(leaves[0]->number), fabs(leaves[count - 1]->number)));
-    limit = fmax(fmax(rule->relative * limit, rule->absolute), SMALLEST_LIMIT) * LIMIT_MARGIN;
+    limit = fmax(fmax(rule->relative * limit, rule->absolute), TINY) * LIMIT_MARGIN;
     for (size_t i = 1; distant && i < count; i++) {
         double gap = leaves[i]->number - leaves[i - 1]->number;
         distant = gap == 0.0 || gap > limit;
@@ -3228,7 +3227,7 @@ is_within_work(const Search *search)
 {
     double pairs = (double)search->alignment->expected.rest_number
                    * (double)search->alignment->candidate.rest_number;
-    double blocks = pairs / 500000.0 + 1.0, work = search->character_pairs;
+    double blocks = pairs / (MOST_SIMILARITIES / 2) + 1.0, work = search->character_pairs;
     for (size_t i = 0; i < search->path_number; i++) {
         work += COLUMN_COST * blocks + LEAF_COST * pairs;
         work += search->paths[i].rule != NULL ? CALL_COST * pairs : 0.0;
@@ -5209,7 +5208,7 @@ PyDoc_STRVAR(
 static PyObject *
 divide_row(PyObject *module, PyObject *const *args, Py_ssize_t number)
 {
-    Reader reader = {.limits = {200, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
+    Reader reader = {.limits = {MAX_DEPTH, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX}};
     const char *id, *record;
     Py_ssize_t id_length, record_length;
     PyObject *expected = NULL, *candidate = NULL, *parts = NULL;
@@ -5252,143 +5251,7 @@ divide_row(PyObject *module, PyObject *const *args, Py_ssize_t number)
     return parts;
 }
 
-/* ---- 12. Resamples ---- */
-
-/* The generator of `numpy.random.default_rng`, PCG64 (O'Neill, PCG: A Family of Simple Fast
-   Space-Efficient Statistically Good Algorithms for Random Number Generation). Loading its module
-   takes ten times as long as drawing the resamples of a run. */
-typedef struct {
-    uint64_t high, low; /* the state, 128 bits */
-    uint64_t step_high, step_low;
-    uint32_t held; /* the second half of the last number */
-    int holds;
-} Generator;
-
-static uint64_t
-next_64(Generator *generator)
-{
-    const uint64_t factor_high = 0x2360ed051fc65da4, factor_low = 0x4385df649fccf645;
-    uint64_t low = generator->low * factor_low;
-    uint64_t high = high_product(generator->low, factor_low) + generator->high * factor_low
-                    + generator->low * factor_high;
-    uint64_t mixed;
-    int turn;
-    generator->low = low + generator->step_low;
-    generator->high = high + generator->step_high + (generator->low < low);
-    mixed = generator->high ^ generator->low;
-    turn = (int)(generator->high >> 58);
-    return mixed >> turn | mixed << (-turn & 63);
-}
-
-static uint32_t
-next_32(Generator *generator)
-{
-    uint64_t both;
-    generator->holds = !generator->holds;
-    if (!generator->holds) {
-        return generator->held;
-    }
-    both = next_64(generator);
-    generator->held = (uint32_t)(both >> 32);
-    return (uint32_t)both;
-}
-
-/* A number below `limit`, by Lemire's method. */
-static uint32_t
-next_below(Generator *generator, uint32_t limit)
-{
-    uint64_t product = (uint64_t)next_32(generator) * limit;
-    if ((uint32_t)product < limit) {
-        uint32_t least = (0 - limit) % limit;
-        while ((uint32_t)product < least) {
-            product = (uint64_t)next_32(generator) * limit;
-        }
-    }
-    return (uint32_t)(product >> 32);
-}
-
-static uint32_t
-hashed(uint32_t value, uint32_t *hash, uint32_t factor)
-{
-    value ^= *hash;
-    *hash *= factor;
-    value *= *hash;
-    return value ^ value >> 16;
-}
-
-/* The state that `numpy.random.SeedSequence` derives from a seed. */
-static Generator
-new_generator(uint32_t entropy)
-{
-    uint32_t pool[4], hash = 0x43b0d7e5;
-    uint64_t words[4] = {0}, start_low;
-    Generator generator = {0};
-    int i, j;
-    for (i = 0; i < 4; i++) {
-        pool[i] = hashed(i ? 0 : entropy, &hash, 0x931e8875);
-    }
-    for (i = 0; i < 4; i++) {
-        for (j = 0; j < 4; j++) {
-            if (i != j) {
-                uint32_t other = hashed(pool[i], &hash, 0x931e8875);
-                uint32_t mixed = pool[j] * 0xca01f9dd - other * 0x4973f715;
-                pool[j] = mixed ^ mixed >> 16;
-            }
-        }
-    }
-    hash = 0x8b51f9dd;
-    for (i = 0; i < 8; i++) {
-        words[i / 2] |= (uint64_t)hashed(pool[i % 4], &hash, 0x58f38ded) << i % 2 * 32;
-    }
-    generator.step_high = words[2] << 1 | words[3] >> 63;
-    generator.step_low = words[3] << 1 | 1;
-    next_64(&generator);
-    start_low = generator.low;
-    generator.low += words[1];
-    generator.high += words[0] + (generator.low < start_low);
-    next_64(&generator);
-    return generator;
-}
-
-PyDoc_STRVAR(resample_doc,
-             "resample(cases, resamples, seed) -> how often each resample draws each case,"
-             " after a row that draws every case once");
-
-static PyObject *
-resample(PyObject *module, PyObject *args)
-{
-    Py_ssize_t cases, resamples, row_number, drawn;
-    unsigned int entropy;
-    Generator generator;
-    PyObject *weights;
-    Byte *row_start;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "nnI", &cases, &resamples, &entropy)) {
-        return NULL;
-    }
-    if (cases < 1 || cases > UINT32_MAX / 2 || resamples < 0
-        || resamples >= PY_SSIZE_T_MAX / cases - 1) {
-        PyErr_SetString(PyExc_ValueError, "too few or too many cases");
-        return NULL;
-    }
-    weights = PyByteArray_FromStringAndSize(NULL, (resamples + 1) * cases);
-    if (weights == NULL) {
-        return NULL;
-    }
-    row_start = (Byte *)PyByteArray_AS_STRING(weights);
-    memset(row_start, 1, (size_t)cases);
-    memset(row_start + cases, 0, (size_t)(resamples * cases));
-    generator = new_generator(entropy);
-    for (row_number = 0; row_number < resamples; row_number++) {
-        row_start += cases;
-        for (drawn = 0; drawn < cases; drawn++) {
-            row_start[next_below(&generator, (uint32_t)cases)]++;
-        }
-    }
-    return weights;
-}
-
-/* ---- 13. The module ---- */
+/* ---- 12. The module ---- */
 
 static void
 walker_dealloc(Walker *walker)
@@ -5593,6 +5456,75 @@ static PyTypeObject WalkerType = {
     .tp_methods = walker_methods,
 };
 
+/* The constants that the Python code has too, or that must not exceed one of its limits. */
+static const struct {
+    const char *name;
+    double value;
+} constants[] = {
+#define CONSTANT(name) {#name, name}
+    CONSTANT(MAX_DEPTH),
+    CONSTANT(PER_VALUE),
+    CONSTANT(LARGEST_PLAIN),
+    CONSTANT(LONGEST_TEXT),
+    CONSTANT(MOST_PAIRS),
+    CONSTANT(MOST_CHARACTER_PAIRS),
+    CONSTANT(MOST_WORK),
+    CONSTANT(LEAF_COST),
+    CONSTANT(COLUMN_COST),
+    CONSTANT(CALL_COST),
+    CONSTANT(MOST_SIMILARITIES),
+    CONSTANT(SLACK),
+    CONSTANT(TINY),
+    CONSTANT(LIMIT_MARGIN),
+    CONSTANT(WEIGHT_UNIT),
+    CONSTANT(SHORT_DECIMALS),
+    CONSTANT(MARGIN),
+    CONSTANT(TO_WHOLE),
+    CONSTANT(CELL_BITS),
+    CONSTANT(LANES),
+    CONSTANT(SMALL_CASE),
+    /* flags of attributes */
+    CONSTANT(WALKS),
+    CONSTANT(ALIGNS),
+    CONSTANT(IS_LEAF),
+    CONSTANT(TRUTH_ONLY),
+    CONSTANT(SKIPPED),
+    CONSTANT(WHOLE_RULE),
+    CONSTANT(RULED),
+    CONSTANT(GREEDY),
+    CONSTANT(EXACT),
+    /* presences */
+    CONSTANT(ABSENT),
+    CONSTANT(NULL_VALUE),
+    CONSTANT(BLANK),
+    CONSTANT(VALUE),
+    /* fields of comparisons */
+    CONSTANT(SCORE),
+    CONSTANT(SIMILARITY),
+    CONSTANT(REASON),
+    CONSTANT(COERCED),
+    CONSTANT(AMBIGUOUS),
+    CONSTANT(APPROXIMATE),
+    CONSTANT(NOTE),
+    CONSTANT(COMPARISON_SIZE),
+#undef CONSTANT
+};
+
+/* `CONSTANTS`, by which a test compares them with those of the Python code. */
+static PyObject *
+constants_by_name(void)
+{
+    PyObject *by_name = PyDict_New();
+    for (size_t i = 0; by_name != NULL && i < sizeof constants / sizeof constants[0]; i++) {
+        PyObject *value = PyFloat_FromDouble(constants[i].value);
+        if (value == NULL || PyDict_SetItemString(by_name, constants[i].name, value) < 0) {
+            Py_CLEAR(by_name);
+        }
+        Py_XDECREF(value);
+    }
+    return by_name;
+}
+
 static PyMethodDef functions[] = {
     {"read", read_block, METH_VARARGS, read_doc},
     {"is_strict", is_strict, METH_VARARGS, is_strict_doc},
@@ -5604,7 +5536,6 @@ static PyMethodDef functions[] = {
     {"sum_cells", sum_cells, METH_VARARGS, sum_cells_doc},
     {"row", row, METH_VARARGS, row_doc},
     {"divide_row", (PyCFunction)(void (*)(void))divide_row, METH_FASTCALL, divide_row_doc},
-    {"resample", resample, METH_VARARGS, resample_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -5633,7 +5564,7 @@ PyMODINIT_FUNC
 PyInit__kernel(void)
 {
     const char *pure = getenv("FIELDMARK_PURE");
-    PyObject *module;
+    PyObject *module, *by_name;
     if (pure != NULL && strcmp(pure, "1") == 0) {
         PyErr_SetString(PyExc_ImportError, "FIELDMARK_PURE=1 selects the Python code");
         return NULL;
@@ -5642,10 +5573,13 @@ PyInit__kernel(void)
         return NULL;
     }
     module = PyModule_Create(&definition);
+    by_name = constants_by_name();
     if (module != NULL
         && (PyModule_AddObjectRef(module, "Document", (PyObject *)&DocumentType) < 0
-            || PyModule_AddObjectRef(module, "Walker", (PyObject *)&WalkerType) < 0)) {
+            || PyModule_AddObjectRef(module, "Walker", (PyObject *)&WalkerType) < 0
+            || PyModule_AddObjectRef(module, "CONSTANTS", by_name) < 0)) {
         Py_CLEAR(module);
     }
+    Py_XDECREF(by_name);
     return module;
 }

@@ -1,11 +1,14 @@
 from array import array
 from collections.abc import Callable
-from typing import final
+from typing import Final, final
 
 from fieldmark.model.case import UnparsedDocuments
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcomes import ItemMark, Outcomes
+
+CONSTANTS: Final[dict[str, float]]
+"""The constants that the kernel has in common with the Python code."""
 
 @final
 class Document:
@@ -76,4 +79,3 @@ def row(
 def divide_row(
     line: bytes, missing: Missing, /
 ) -> tuple[str, bytes, tuple[Document, Document | Missing]] | None: ...
-def resample(cases: int, resamples: int, seed: int, /) -> bytearray: ...

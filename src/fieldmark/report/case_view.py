@@ -17,6 +17,7 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.exports.common import (
     CASE_LIST_COLUMNS,
     field_columns,
@@ -37,7 +38,6 @@ from fieldmark.report.tables import (
     outcome_text,
     score_text,
 )
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult, FieldResult

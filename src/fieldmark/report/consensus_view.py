@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.leaderboard_view import (
     leaderboard_markdown,
     leaderboard_view,
@@ -15,7 +16,6 @@ from fieldmark.report.leaderboard_view import (
 )
 from fieldmark.report.tables import more_text, number
 from fieldmark.report.terminal import one_line, plain_table
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import plural, shorten

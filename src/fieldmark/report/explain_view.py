@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.report.text_tables import csv_text
+from fieldmark.report.csv_text import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.wire.explanation import Explanation
 

@@ -29,9 +29,9 @@ from fieldmark.report.tables import (
     number,
 )
 from fieldmark.values.escape import for_html, html_table, visible
+from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.wire.case_result import CaseResult, FieldResult
-from fieldmark.wire.summary import attribute_to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -319,7 +319,7 @@ class AttributeFrame(_Frame, Mapping[str, AttributeSummary]):
 
     def to_dict(self) -> JsonObject:
         """Return all metrics as JSON, by path."""
-        return {path: attribute_to_json(each) for path, each in self.items()}
+        return {path: to_json(each) for path, each in self.items()}
 
     def __rich__(self) -> RenderableType:
         from fieldmark.report.terminal import attribute_table

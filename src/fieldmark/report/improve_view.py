@@ -12,9 +12,9 @@ from rich.text import Text
 from fieldmark.metrics.clusters import MistakeCluster, MistakeExample
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.model.json import JsonValue, Missing
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.tables import DASH, more_text, number, outcome_text
 from fieldmark.report.terminal import one_line, plain_table
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.improvement import AttributeGain, Improvement

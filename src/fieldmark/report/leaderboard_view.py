@@ -13,10 +13,10 @@ from rich.text import Text
 from fieldmark.metrics.leaderboard import AttributeRanking
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.model.json import JsonValue
-from fieldmark.report.diff_words import change_text, p_value
+from fieldmark.report.csv_text import csv_text
+from fieldmark.report.difference_text import change_text, p_value
 from fieldmark.report.tables import DASH, more_text, number, score_text
 from fieldmark.report.terminal import one_line, plain_table
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.text import plural
 from fieldmark.wire.leaderboard import Leaderboard, RankedRun, metric_title

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rich.console import Group
 
 from fieldmark.metrics.headline import METRIC_TITLES
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.tables import outcome_text
 from fieldmark.report.terminal import one_line
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import DASH, for_markdown
 from fieldmark.values.text import plural
 from fieldmark.wire.rules_preview import FieldChange, RulesPreview

@@ -250,11 +250,12 @@ def confidence_tables(
         ]
         titles = (f"Precision {key}", "Threshold", "Coverage", "Precision", "Lower bound", "")
         tables.append(ScoreTable(titles, rows, has_notes=True))
-        if pooled.documents is not None:
+        accepted = pooled.documents
+        if accepted is not None and accepted.documents is not None:
             lines.append(
-                f"precision {key}: {pooled.documents:,} of "
+                f"precision {key}: {accepted.documents:,} of "
                 f"{plural(confidence.documents, 'document')} need no review, "
-                f"{pooled.perfect or 0:,} of them perfect"
+                f"{accepted.perfect or 0:,} of them perfect"
             )
     if without := confidence.pooled.without_confidence:
         of = plural(confidence.pooled.fields, "value")

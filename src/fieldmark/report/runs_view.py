@@ -114,7 +114,7 @@ def runs_markdown(runs: Sequence[RunEntry]) -> str:
 
 def runs_csv(runs: Sequence[RunEntry]) -> str:
     """Return the list with full precision."""
-    from fieldmark.report.text_tables import csv_text
+    from fieldmark.report.csv_text import csv_text
 
     columns = ("id", "status", "started_at", "finished_at", "convention", "cases")
     rows = (
@@ -206,7 +206,7 @@ def run_markdown(run: RunDetails) -> str:
 
 def run_csv(run: RunDetails) -> str:
     """Return the metrics of one run with full precision."""
-    from fieldmark.report.text_tables import csv_text
+    from fieldmark.report.csv_text import csv_text
 
     flags = {} if run.summary is None else run.summary.flags
     rows = ((*row, _note(flags, row[0]), run.manifest.convention.name) for row in _metric_rows(run))
@@ -292,7 +292,7 @@ def trend_markdown(found: Trend, metric: str, convention: str, excluded: int) ->
 
 def trend_csv(found: Trend) -> str:
     """Return the trend with full precision."""
-    from fieldmark.report.text_tables import csv_text
+    from fieldmark.report.csv_text import csv_text
 
     rows: list[list[JsonValue]] = [
         [step.name, step.value, step.gain, step.best, str(step.progress)] for step in found.steps

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import Group
 
 from fieldmark.metrics.slices import slice_text
+from fieldmark.report.csv_text import csv_text
 from fieldmark.report.terminal import one_line
-from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown
 from fieldmark.values.text import plural
 from fieldmark.wire.slice_search import SliceSearch, weak_slice_text

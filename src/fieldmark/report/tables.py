@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.worst_first import sortable, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
@@ -163,16 +164,18 @@ ALL_FIELDS: Final = "(all fields)"
 
 def confidence_rows(confidence: ConfidenceSummary) -> list[tuple[JsonValue, ...]]:
     """Return one row for all fields and one per attribute, for each target precision."""
-    return [
-        tuple(
-            path
-            if name == CONFIDENCE_COLUMNS[0]
-            else getattr(figures if place < _TARGET_COLUMN else target, name)
-            for place, name in enumerate(CONFIDENCE_COLUMNS)
-        )
-        for path, figures in ((ALL_FIELDS, confidence.pooled), *confidence.attributes.items())
-        for target in figures.targets.values()
-    ]
+    rows: list[tuple[JsonValue, ...]] = []
+    for path, figures in ((ALL_FIELDS, confidence.pooled), *confidence.attributes.items()):
+        for precision, target in figures.targets.items():
+            of_target = {"target": float(precision), "note": "", **to_json(target)}
+            rows.append(
+                (
+                    path,
+                    *(getattr(figures, name) for name in CONFIDENCE_COLUMNS[1:_TARGET_COLUMN]),
+                    *(of_target.get(name) for name in CONFIDENCE_COLUMNS[_TARGET_COLUMN:]),
+                )
+            )
+    return rows
 
 
 _TARGET_COLUMN: Final = CONFIDENCE_COLUMNS.index("target")

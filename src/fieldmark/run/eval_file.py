@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -22,8 +21,8 @@ from fieldmark.config.files import (
 )
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import any_of, read_option, ref, value_schema
+from fieldmark.config.located import Located
+from fieldmark.config.option_types import read_option, ref, type_schema
 from fieldmark.config.rules_file import (
     AUTO,
     CONVENTION,
@@ -42,12 +41,12 @@ from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
-from fieldmark.model.confidence import ConfidenceOptions
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
 from fieldmark.run.run_options import EvalOptions
-from fieldmark.values.annotations import Choices
+from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.declared_options import DeclaredOption, declared_options
+from fieldmark.values.value_types import any_of, describe
 
 __all__ = [
     "CASE_KEYS",
@@ -118,32 +117,18 @@ def _option_key(option: DeclaredOption) -> ConfigKey[object]:
         option.alias,
         description=option.meaning,
         default=option.default,
-        schema=partial(_option_schema, option),
-        reader=partial(_read_option, option),
+        schema=lambda: type_schema(_type_in_file(option)),
+        reader=lambda given, context: read_option(
+            given, option.alias, _type_in_file(option), context
+        ),
     )
 
 
 def _type_in_file(option: DeclaredOption) -> object:
     """Return the type of an option, with the names that it may have at the moment."""
     if option.choices is None:
-        return option.type
+        return option.annotation
     return Literal[tuple(option.choices.names())]
-
-
-def _option_schema(option: DeclaredOption) -> JsonObject:
-    schema = value_schema(_type_in_file(option))
-    for constraint in option.constraints:
-        if not isinstance(constraint, Choices):
-            schema |= constraint.to_schema()
-    return schema
-
-
-def _read_option(option: DeclaredOption, given: Located, context: Context) -> object | None:
-    value = read_option(given, option.alias, _type_in_file(option), context)
-    if value is not None and (problem := option.problem(value)):
-        context.add(f"{option.alias}: {problem}", given.location)
-        return None
-    return value
 
 
 def _options_in(kind: type, place: str) -> tuple[DeclaredOption, ...]:

@@ -33,6 +33,7 @@ from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.run.run_options import RunOptions, restored_options, strings
 from fieldmark.run.settings import Settings
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
+from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.manifest import Manifest, RunEntry
 
@@ -176,7 +177,7 @@ class RunGates:
         if known:
             from fieldmark.evaluators.base import data_dependent_prefixes
             from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
-            from fieldmark.wire.summary import evaluator_to_json, summary_to_json
+            from fieldmark.wire.summary import summary_to_json
 
             empty = summarize(
                 Tally(AttributeTable()),
@@ -189,7 +190,7 @@ class RunGates:
                 from fieldmark.metrics.confidence import ConfidenceTally
 
                 empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
-            metrics = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
+            metrics = {name: to_json(each) for name, each in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]
             known_metrics = summary_to_json(empty)

@@ -21,8 +21,9 @@ from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock, directory_lock
 from fieldmark.store.notes import NOTES
 from fieldmark.store.writer import ATTRIBUTES, MANIFEST, RESULTS, SPENT_LOG, SUMMARY, TARGET_CACHE
+from fieldmark.values.records import from_json
 from fieldmark.wire.json_fields import read_document
-from fieldmark.wire.manifest import Manifest, manifest_from_json
+from fieldmark.wire.manifest import Manifest
 
 __all__ = ["RunUpload", "fetch_manifest", "fetch_run", "local_copy"]
 
@@ -146,7 +147,7 @@ def _read_manifest(remote: RemoteDirectory) -> tuple[bytes, Manifest]:
     if content is None:
         raise DataError(f"run not found; there is no {MANIFEST}", Location(remote.name))
     try:
-        return content, manifest_from_json(read_document(content))
+        return content, from_json(Manifest, read_document(content))
     except ValueError as error:
         raise DataError(str(error), Location(f"{remote.name}/{MANIFEST}")) from error
 
@@ -155,7 +156,7 @@ def _check_sizes(name: str, path: Path, manifest: Manifest) -> None:
     """Raise an error if files are not those that the manifest describes."""
     sizes = _size(path / SUMMARY), _size(path / RESULTS)
     headline = manifest.headline
-    if headline and sizes != (headline.summary_bytes, headline.results_bytes):
+    if headline and sizes != headline.sizes:
         message = f"{SUMMARY} and {RESULTS} do not have the sizes recorded in {MANIFEST}"
         raise DataError(message, Location(name))
 

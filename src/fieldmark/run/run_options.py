@@ -22,7 +22,7 @@ from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Scope
-from fieldmark.python_function import PythonFunction, reference_of
+from fieldmark.python_function import PythonFunction
 from fieldmark.run.settings import ConfidenceLike, RulesLike
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import (
@@ -32,6 +32,7 @@ from fieldmark.values.declared_options import (
     declared_options,
 )
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import reference_of
 
 __all__ = [
     "AUTO",
@@ -41,7 +42,9 @@ __all__ = [
     "CodeOptions",
     "CompareOptions",
     "EvalOptions",
+    "GateOptions",
     "InputsLike",
+    "RuleOptions",
     "RunOptions",
     "ScoreOptions",
     "complete_options",
@@ -286,8 +289,8 @@ class SelectionOptions(TypedDict, total=False):
     ]
 
 
-class SharedOptions(TypedDict, total=False):
-    """The options of every run: its gates, its slices, where it is saved and what executes it."""
+class GateOptions(TypedDict, total=False):
+    """Limits on metrics."""
 
     at_least: Annotated[
         Mapping[str, float] | None,
@@ -315,6 +318,11 @@ class SharedOptions(TypedDict, total=False):
             mcp=True,
         ),
     ]
+
+
+class SharedOptions(GateOptions, total=False):
+    """The options of every run: its gates, its slices, where it is saved and what executes it."""
+
     out: Annotated[
         str | Path | None,
         Opt(

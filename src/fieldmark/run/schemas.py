@@ -15,13 +15,10 @@ from fieldmark.config.evaluators import ENTRY_KEYS, evaluator_keys
 from fieldmark.config.functions import FUNCTION_SCHEMA
 from fieldmark.config.keys import KeyTable
 from fieldmark.config.option_types import (
-    any_of,
-    enum_schema,
     option_schemas,
     options_schema,
     ref,
     required_options,
-    spellings,
     summary_of,
 )
 from fieldmark.config.rules_file import FIELD_KEYS, SAFETY, SHARED_KEYS, rules_schema
@@ -35,6 +32,7 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS
+from fieldmark.values.value_types import any_of, enum_schema, spellings
 
 __all__ = ["SCHEMAS", "file_name", "schema_of"]
 

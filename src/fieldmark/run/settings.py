@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from fieldmark.judges.safety import SafetyJudge
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
-    from fieldmark.model.confidence import ConfidenceOptions
     from fieldmark.run.run_options import RunOptions
+    from fieldmark.values.confidence import ConfidenceOptions
 
 __all__ = ["ConfidenceLike", "RulesLike", "Settings", "resolve_confidence", "resolve_settings"]
 
@@ -148,7 +148,7 @@ def resolve_confidence(
     """Return how confidences are read: given options replace those of the rules."""
     if given is None:
         return own
-    from fieldmark.model.confidence import ConfidenceOptions  # not needed by most runs
+    from fieldmark.values.confidence import ConfidenceOptions  # not needed by most runs
 
     if isinstance(given, bool):
         return (own or ConfidenceOptions()) if given else None

@@ -24,7 +24,7 @@ from fieldmark.store.disk import write_atomic
 from fieldmark.store.reader import open_run
 from fieldmark.store.writer import MANIFEST
 from fieldmark.values.json_text import pretty_json
-from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.values.records import to_json
 
 __all__ = ["InputSource", "Uploads", "record_input_sources"]
 
@@ -132,7 +132,7 @@ def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) 
             candidate = files[1] if len(files) > 1 else None
             options = {**options, "truth": files[0], "candidate": candidate}
         changed = replace(manifest, inputs=inputs, options=options, pages=pages)
-        write_atomic(run / MANIFEST, pretty_json(manifest_to_json(changed)))
+        write_atomic(run / MANIFEST, pretty_json(to_json(changed)))
     except FieldmarkError:
         # Only the names of the inputs are affected: the manifest still refers to the copies.
         return

@@ -35,8 +35,9 @@ from fieldmark.server.app_state import AppState
 from fieldmark.store.index import COMPLETE
 from fieldmark.store.notes import read_notes, title_of
 from fieldmark.store.reader import StoredRun
+from fieldmark.values.records import to_json
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import RunEntry, manifest_to_json
+from fieldmark.wire.manifest import RunEntry
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
@@ -93,7 +94,7 @@ def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
     """Return all data of a run except its cases and attributes."""
     notes = read_notes(stored.path)
     # Long lists and file locations are not part of responses.
-    manifest = manifest_to_json(replace(stored.manifest, lists={}, options=None))
+    manifest = to_json(replace(stored.manifest, lists={}, options=None))
     summary = None if stored.summary is None else summary_to_json(stored.summary)
     return {
         "id": stored.path.name,
@@ -158,7 +159,7 @@ def review_view(state: AppState, run: str) -> JsonObject:
     stored = state.catalog.open(run)
     summary = stored.summary
     listed = [each.entry for each in reversed(state.catalog.entries())]
-    own = next((each for each in listed if each.id == run), RunEntry(run, ""))
+    own = next((each for each in listed if each.id == run), RunEntry(run, stored.status))
     complete = [each for each in listed if each.id != run and each.status == COMPLETE]
     others = [each for each in complete if _has_cases_of(each, own)]
     others.sort(key=lambda each: each.comparable != own.comparable)

@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Annotated, ClassVar, Final, TypeAlias, TypeVar
 
 from fieldmark.errors import ConfigError, StorageError
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, is_locked
-from fieldmark.store.notes import NOTES, RunNotes, parse_notes
+from fieldmark.store.notes import NOTES, RunNotes
 from fieldmark.store.writer import MANIFEST, RESULTS, SUMMARY
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.records import ARRAY, from_json, to_json
 from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import (
     Manifest,
     RunEntry,
     RunStatus,
-    entry_from_json,
     headline_of,
-    manifest_from_json,
 )
 from fieldmark.wire.summary import summary_from_json
 
@@ -44,7 +45,6 @@ COMPLETE: Final = RunStatus.COMPLETE
 LATEST: Final = "latest"
 _BACK: Final = re.compile(r"[0-9]{0,9}")
 
-_FORMAT: Final = 7
 _Parsed = TypeVar("_Parsed")
 _ORDER: Final = attrgetter("sequence", "started_at")
 _State: TypeAlias = list[int]
@@ -53,13 +53,22 @@ _ABSENT: Final = (-1, -1)
 _MAX_NAMED: Final = 5
 
 
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The cached entries by id, each with the state of the files that it was read from."""
+
+    FORMAT: ClassVar[int] = 7
+
+    runs: Mapping[str, tuple[_State, Annotated[RunEntry, ARRAY]]]
+
+
 def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
     """Return all runs in a directory, oldest first; a corrupt run has the status `corrupt`.
 
     Without `update_cache`, nothing is written.
     """
     directory = str(root)
-    known = _read_cache(directory)
+    known = _read_cache(directory).runs
     entries: list[RunEntry] = []
     fresh: dict[str, tuple[_State, RunEntry]] = {}
     changed = False
@@ -76,10 +85,9 @@ def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
         entry = old[1]
         entries.append(entry if entry.status != "running" else _running(path, entry))
     if update_cache and (changed or len(fresh) != len(known)):
-        runs = {name: (state, tuple(entry)) for name, (state, entry) in fresh.items()}
         # Without the cache, the next listing is slower.
         with suppress(StorageError):
-            write_atomic(Path(directory) / INDEX, strict_json({"format": _FORMAT, "runs": runs}))
+            write_atomic(Path(directory) / INDEX, strict_json(to_json(_Index(fresh))))
     # Copies of runs from elsewhere may have the same number; then by time, then by name.
     return sorted(entries, key=_ORDER)
 
@@ -164,15 +172,15 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
     if manifest_size < 0 and results_size < 0:
         return None
     try:
-        manifest = _parse(manifest_from_json, path, MANIFEST)
+        manifest = _parse(partial(from_json, Manifest), path, MANIFEST)
         headline = manifest.headline if manifest.status == "complete" else None
         sizes = (summary_size, results_size)
-        stale = headline is None or sizes != (headline.summary_bytes, headline.results_bytes)
+        stale = headline is None or not headline.verdict or sizes != headline.sizes
         if manifest.status == "complete" and (stale or max(summary_time, results_time) > written):
             summary = _parse(summary_from_json, path, SUMMARY)
             _check_complete_rows(f"{path}/{RESULTS}")
             headline = headline_of(summary, summary_bytes=summary_size, results_bytes=results_size)
-        noted = _parse(parse_notes, path, NOTES) if notes >= 0 else RunNotes()
+        noted = _parse(partial(from_json, RunNotes), path, NOTES) if notes >= 0 else RunNotes()
     except ValueError as error:
         return RunEntry(id=name, status=CORRUPT, problem=str(error))
     return RunEntry(
@@ -248,17 +256,13 @@ def _running(path: str, entry: RunEntry) -> RunEntry:
         with suppress(StorageError):
             if is_locked(Path(path)):
                 return entry
-    return entry._replace(status="interrupted")
+    return entry._replace(status=RunStatus.INTERRUPTED)
 
 
-def _read_cache(directory: str) -> dict[str, tuple[_State, RunEntry]]:
+def _read_cache(directory: str) -> _Index:
     """Return the cached entries, or none if the cache cannot be used."""
     try:
         with open(f"{directory}/{INDEX}", "rb") as file:  # noqa: PTH123 - no Path is needed
-            stored = read_document(file.read())
-        if stored["format"] != _FORMAT:
-            return {}
-        runs = cast("dict[str, tuple[_State, JsonValue]]", stored["runs"])
-        return {name: (state, entry_from_json(entry)) for name, (state, entry) in runs.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}
+            return from_json(_Index, read_document(file.read()))
+    except (OSError, ValueError):
+        return _Index({})

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final
 
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import MANIFEST, RESULTS
 from fieldmark.values.json_text import pretty_json
-from fieldmark.wire.json_fields import JsonFields, read_document
+from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, from_json, to_json
+from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import GENERATED_ID, run_title
 
 __all__ = [
     "NOTES",
     "RunNotes",
     "delete_run",
-    "parse_notes",
     "read_notes",
     "title_of",
     "titles_of",
@@ -40,13 +41,14 @@ _RUN_FILES: Final = (
 """Patterns of all files that fieldmark writes into a run directory."""
 
 
-class RunNotes(NamedTuple):
-    """The tags, the note and the name of a run, and whether it is archived."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNotes:
+    """The name, tags and note of a run, and whether it is archived."""
 
-    tags: tuple[str, ...] = ()
-    note: str = ""
-    name: str = ""
-    archived: bool = False
+    name: Annotated[str, OMIT_DEFAULT] = ""
+    archived: Annotated[bool, OMIT_DEFAULT] = False
+    tags: Annotated[tuple[str, ...], OPTIONAL] = ()
+    note: Annotated[str, OPTIONAL] = ""
 
     def changed(
         self,
@@ -69,10 +71,7 @@ class RunNotes(NamedTuple):
 
     def to_dict(self) -> JsonObject:
         """Return the notes as JSON, without a name and `archived` if they are not set."""
-        own: JsonObject = {"name": self.name} if self.name else {}
-        if self.archived:
-            own["archived"] = True
-        return {"format": 1, **own, "tags": list(self.tags), "note": self.note}
+        return {"format": 1, **to_json(self)}
 
 
 def title_of(run: StoredRun) -> str:
@@ -108,20 +107,9 @@ def read_notes(run: Path) -> RunNotes:
     except OSError as error:
         raise DataError(f"cannot read {NOTES}: {error.strerror}", Location(str(run))) from error
     try:
-        return parse_notes(read_document(content))
+        return from_json(RunNotes, read_document(content))
     except ValueError as error:
         raise DataError(f"{NOTES}: {error}", Location(str(run))) from error
-
-
-def parse_notes(document: JsonValue) -> RunNotes:
-    """Return the notes in a JSON document; raise `ValueError` if it has another structure."""
-    fields = JsonFields(document)
-    return RunNotes(
-        fields.optional(fields.texts, "tags", ()),
-        fields.optional(fields.text, "note", ""),
-        fields.optional(fields.text, "name", ""),
-        fields.optional(fields.boolean, "archived", default=False),
-    )
 
 
 def write_notes(run: Path, notes: RunNotes) -> None:

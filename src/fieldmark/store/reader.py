@@ -16,11 +16,12 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, SUMMARY
 from fieldmark.values.json_text import read_json, strict_json
+from fieldmark.values.records import from_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import PLAIN_START, CaseDecoder, case_from_json, segment_of
 from fieldmark.wire.json_fields import read_document
-from fieldmark.wire.manifest import Manifest, manifest_from_json
+from fieldmark.wire.manifest import Manifest, RunStatus
 from fieldmark.wire.summary import summary_from_json
 
 __all__ = ["ResultRows", "StoredRun", "is_older", "open_run", "parse_row", "read_row"]
@@ -125,7 +126,7 @@ class StoredRun(ResultRows):
         return str(self.path / RESULTS)
 
     @property
-    def status(self) -> str:
+    def status(self) -> RunStatus:
         """The status of the run: `running`, `complete`, `interrupted` or `failed`."""
         return self.manifest.status
 
@@ -232,7 +233,7 @@ def open_run(path: Path | str) -> StoredRun:
         )
         raise DataError(reason, Location(str(directory)))
     try:
-        return StoredRun(directory, manifest_from_json(manifest))
+        return StoredRun(directory, from_json(Manifest, manifest))
     except ValueError as error:
         raise DataError(str(error), Location(str(directory / MANIFEST))) from error
 

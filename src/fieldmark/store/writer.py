@@ -19,9 +19,10 @@ from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, PART, Disk, write_atomic
 from fieldmark.store.lock import LOCK, RunLock, directory_lock
 from fieldmark.values.json_text import pretty_json, read_json, strict_json
+from fieldmark.values.records import to_json
 from fieldmark.wire.attributes import AttributeTreeWriter, NumberedAttribute
 from fieldmark.wire.cases import segment_of
-from fieldmark.wire.manifest import Manifest, headline_of, manifest_to_json
+from fieldmark.wire.manifest import Manifest, RunStatus, headline_of
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
@@ -99,7 +100,7 @@ class RunDirectory:
     ) -> None:
         self.path = path
         self.manifest = replace(
-            manifest, status="running", started_at=manifest.started_at or _now()
+            manifest, status=RunStatus.RUNNING, started_at=manifest.started_at or _now()
         )
         self.whole = WholeResults()
         self.after_rows: Callable[[], None] | None = None
@@ -271,7 +272,7 @@ class RunDirectory:
         headline = headline_of(summary, summary_bytes=len(content), results_bytes=self._size)
         self.manifest = replace(
             self.manifest,
-            status="complete",
+            status=RunStatus.COMPLETE,
             finished_at=_now(),
             headline=headline,
             lists=lists,
@@ -294,7 +295,7 @@ class RunDirectory:
             if kind is None or not self._ours:
                 return
             interrupted = issubclass(kind, KeyboardInterrupt | RunStopped)
-            status = "interrupted" if interrupted else "failed"
+            status = RunStatus.INTERRUPTED if interrupted else RunStatus.FAILED
             self.manifest = replace(self.manifest, status=status)
             # The original error is more important than a manifest that cannot be written.
             with suppress(StorageError):
@@ -336,10 +337,10 @@ class RunDirectory:
         self._synced = time.monotonic()
 
     def _write_manifest(self) -> None:
-        content = pretty_json(manifest_to_json(self.manifest))
+        content = pretty_json(to_json(self.manifest))
         write_atomic(self.path / MANIFEST, content, self._disk)
         if self._copy is not None:
-            self._copy.write_manifest(content, complete=self.manifest.status == "complete")
+            self._copy.write_manifest(content, complete=self.manifest.status is RunStatus.COMPLETE)
 
 
 def _joined(rows: Iterable[bytes]) -> Iterator[bytes]:

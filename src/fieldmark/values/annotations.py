@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated, Protocol, Union, get_args, get_origin, runtime_checkable
+from typing import Annotated, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
 
 from fieldmark.errors import with_hint
 from fieldmark.model.json import JsonObject
@@ -23,12 +23,23 @@ from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "Choices",
+    "CommandLine",
     "Constraint",
+    "Description",
+    "Distinct",
     "Length",
+    "NonNegativeFloat",
+    "NonNegativeInt",
+    "PositiveFloat",
+    "PositiveInt",
     "Range",
+    "Share",
     "arms_of",
     "constraints_of",
+    "description_of",
+    "is_command_line",
     "is_union",
+    "metadata_of",
     "problem_of",
     "without_metadata",
 ]
@@ -83,10 +94,10 @@ class Range:
             yield f"from {self.ge:g} to {self.le:g}"
         elif self.ge is not None:
             yield f"of at least {self.ge:g}"
-        elif self.le is not None:
-            yield f"of at most {self.le:g}"
         if self.gt is not None:
             yield f"greater than {self.gt:g}"
+        if self.le is not None and self.ge is None:
+            yield f"at most {self.le:g}" if self.gt is not None else f"of at most {self.le:g}"
         if self.lt is not None:
             yield f"less than {self.lt:g}"
 
@@ -118,6 +129,8 @@ class Length:
         if not isinstance(value, Sized):
             return ""
         nouns = "characters" if isinstance(value, str) else f"{self.noun}s"
+        if self.ge is not None and self.ge == self.le != len(value):
+            return f"must have exactly {self.ge:,} {nouns}"
         if self.ge is not None and len(value) < self.ge:
             if isinstance(value, str) and self.ge == 1:
                 return "must not be empty"
@@ -128,9 +141,8 @@ class Length:
         return ""
 
     def to_schema(self) -> JsonObject:
-        """Return the keywords of JSON Schema: for lists, or for strings, which have characters."""
-        counted = "Length" if self.noun == "character" else "Items"
-        limits = {f"min{counted}": self.ge, f"max{counted}": self.le}
+        """Return the keywords of JSON Schema, for lists."""
+        limits = {"minItems": self.ge, "maxItems": self.le}
         return {name: limit for name, limit in limits.items() if limit is not None}
 
 
@@ -166,6 +178,67 @@ class Choices:
         return {"enum": [*self.names()]}
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a value means, as a JSON Schema says it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A program and its arguments, which are not passed to a shell.
+
+    >>> CommandLine().problem([""])
+    'must name a program'
+    """
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        words = value if isinstance(value, list | tuple) else []
+        if not words or not words[0]:
+            return "must name a program"
+        if any("\0" in word for word in words):
+            return "must not contain NUL characters"
+        return ""
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        return {"minItems": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distinct:
+    """A list without duplicates.
+
+    >>> Distinct(noun="field").problem(["a", "b", "a"])
+    'must not contain duplicate fields'
+    """
+
+    noun: str = "item"
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        items = value if isinstance(value, list | tuple) else ()
+        return "" if len(set(items)) == len(items) else f"must not contain duplicate {self.noun}s"
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        return {"uniqueItems": True}
+
+
+Share: TypeAlias = Annotated[float, Range(ge=0, le=1)]
+NonNegativeFloat: TypeAlias = Annotated[float, Range(ge=0)]
+PositiveFloat: TypeAlias = Annotated[float, Range(gt=0)]
+NonNegativeInt: TypeAlias = Annotated[int, Range(ge=0)]
+PositiveInt: TypeAlias = Annotated[int, Range(ge=1)]
+
+
+def is_command_line(annotation: object) -> bool:
+    """Whether values are a program and its arguments."""
+    return any(isinstance(each, CommandLine) for each in constraints_of(annotation))
+
+
 def without_metadata(annotation: object) -> object:
     """Return a type without what `Annotated` adds to it.
 
@@ -177,14 +250,24 @@ def without_metadata(annotation: object) -> object:
     return annotation
 
 
+def metadata_of(annotation: object) -> tuple[object, ...]:
+    """Return what `Annotated` adds to a type."""
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def description_of(annotation: object) -> str:
+    """Return the description of a type, which may be empty."""
+    texts = [each.text for each in metadata_of(annotation) if isinstance(each, Description)]
+    return texts[-1] if texts else ""
+
+
 def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     """Return the constraints of a type.
 
     >>> constraints_of(Annotated[float, Range(ge=0)])
     (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
     """
-    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return tuple(each for each in metadata if isinstance(each, Constraint))
+    return tuple(each for each in metadata_of(annotation) if isinstance(each, Constraint))
 
 
 def is_union(annotation: object) -> bool:
@@ -205,8 +288,15 @@ def problem_of(annotation: object, value: object) -> str:
 
     >>> problem_of(Annotated[float | None, Range(ge=0)], None)
     ''
+    >>> problem_of(Annotated[float, Range(ge=0)] | None, -1)
+    'must be a number of at least 0, got -1'
     """
-    if value is None and type(None) in arms_of(annotation):
+    arms = arms_of(annotation)
+    if value is None and type(None) in arms:
         return ""
     problems = (each.problem(value) for each in constraints_of(annotation))
-    return next(filter(None, problems), "")
+    problem = next(filter(None, problems), "")
+    if problem or not is_union(without_metadata(annotation)):
+        return problem
+    by_arm = [problem_of(arm, value) for arm in arms if arm is not type(None)]
+    return by_arm[0] if all(by_arm) else ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Length, Range
 
 __all__ = [
     "MAX_COORDINATE",
@@ -16,6 +17,7 @@ __all__ = [
     "Outline",
     "Scale",
     "Shape",
+    "as_floats",
     "coordinates_of",
     "read_numbers",
     "read_shape",
@@ -24,7 +26,9 @@ __all__ = [
 MAX_COORDINATE: Final = 1e12
 """The largest valid coordinate, for which areas neither overflow nor lose precision."""
 
-Scale: TypeAlias = tuple[float, ...]
+Scale: TypeAlias = Annotated[
+    tuple[Annotated[float, Range(gt=0, le=MAX_COORDINATE)], ...], Length(ge=1, noun="number")
+]
 """Factors for the coordinates of a point: (width, height) for fractions of a page."""
 Outline: TypeAlias = tuple[tuple[float, float], ...]
 """The corners of a polygon in order."""
@@ -33,6 +37,11 @@ NOT_A_BOX: Final = "invalid bounding box"
 _CORNERS: Final = 4
 _FEWEST: Final = 3
 _NUMBERS: Final = frozenset((int, float))
+
+
+def as_floats(scale: Scale | None) -> Scale | None:
+    """Return a scale without integers, which would be written differently."""
+    return None if scale is None else tuple(map(float, scale))
 
 
 class BoxFormat(StrEnum):

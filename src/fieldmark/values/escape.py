@@ -15,7 +15,8 @@ _FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=+\-@\t\r])")
 """Where a formula may start: a program that splits cells at line ends reads each line as a cell."""
 _ESCAPED_FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))'(?=[=+\-@\t\r])")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&-])")
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]#!|~$&]|<(?!\d)|\A>|\A[-+](?=[\s-]|\Z))")
+"""Brackets that are escaped make no links, so parentheses need not be escaped too."""
 
 
 def visible(text: str) -> str:
@@ -54,7 +55,7 @@ def from_csv(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """Return a cell of a Markdown table with all Markdown syntax escaped."""
+    """Return a line or a cell of a Markdown table with all Markdown syntax escaped."""
     return _MARKDOWN.sub(r"\\\1", visible(text))
 
 

@@ -11,7 +11,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject
 
-__all__ = ["AttributeGain", "Improvement", "repeated_error_to_json"]
+__all__ = ["AttributeGain", "Improvement"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,22 +86,9 @@ class Improvement:
                 }
                 for each in self.clusters
             ],
-            "repeated": [repeated_error_to_json(each) for each in self.repeated],
+            "repeated": [each.to_dict() for each in self.repeated],
             "notes": list(self.notes),
         }
-
-
-def repeated_error_to_json(error: RepeatedError) -> JsonObject:
-    """Return an error that several values have in common as JSON."""
-    return {
-        "kind": error.kind.value,
-        "text": error.text,
-        "attributes": list(error.attributes),
-        "values": error.values,
-        "wrong": error.wrong,
-        "compared": error.compared,
-        "factor": None if error.factor is None else float(error.factor),
-    }
 
 
 def _example_to_json(example: MistakeExample) -> JsonObject:

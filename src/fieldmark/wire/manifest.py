@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple, cast
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 from fieldmark.metrics.headline import HEADLINE_METRICS, QUALITY_METRICS
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.json_text import strict_json
-from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
-from fieldmark.wire.summary import convention_from_json, convention_to_json
+from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, Inline, Key, to_json
+from fieldmark.version import RUN_FORMAT
 
 __all__ = [
     "GENERATED_ID",
@@ -22,10 +22,7 @@ __all__ = [
     "ManifestInput",
     "RunEntry",
     "RunStatus",
-    "entry_from_json",
     "headline_of",
-    "manifest_from_json",
-    "manifest_to_json",
     "run_title",
     "target_change",
 ]
@@ -48,9 +45,9 @@ class ManifestInput(NamedTuple):
     """
 
     name: str
-    bytes: int | None = None
-    sha256: str | None = None
-    version: str | None = None
+    bytes: Annotated[int | None, OMIT_DEFAULT] = None
+    sha256: Annotated[str | None, OMIT_DEFAULT] = None
+    version: Annotated[str | None, OMIT_DEFAULT] = None
 
     def has_same_content(self, other: ManifestInput) -> bool | None:
         """Return whether two inputs have the same content; `None` if it is unknown."""
@@ -60,19 +57,22 @@ class ManifestInput(NamedTuple):
         return None
 
 
+_METRICS: Final = (*HEADLINE_METRICS, *QUALITY_METRICS)
+
+
 class Headline(NamedTuple):
-    """What a list of runs shows, and the sizes of the files it was computed from.
+    """What a list of runs shows, and the files that it was computed from.
 
     `vacuous` names the metrics with nothing behind them. `verdict` is that of the gates: `pass`,
-    `fail`, or `none` without gates.
+    `fail`, or `none` without gates; earlier versions stored none. `sizes` are those of the summary
+    and the results.
     """
 
     cases: int
-    metrics: Mapping[str, float | None]
-    vacuous: tuple[str, ...]
-    verdict: str
-    summary_bytes: int
-    results_bytes: int
+    metrics: Annotated[Mapping[str, float | None], Inline(_METRICS.__contains__)]
+    verdict: Annotated[str, OPTIONAL] = ""
+    vacuous: Annotated[tuple[str, ...], OPTIONAL] = ()
+    sizes: Annotated[tuple[int, int], Key("bytes"), OPTIONAL] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,29 +89,31 @@ class Manifest:
     orders the runs of a directory; the clock does not.
     """
 
+    FORMAT: ClassVar[int] = RUN_FORMAT
+
+    sequence: Annotated[int, OPTIONAL] = 0
     command: str
+    eval: Annotated[str, OMIT_DEFAULT] = ""
+    status: RunStatus = RunStatus.RUNNING
+    started_at: Annotated[str, OMIT_DEFAULT] = ""
+    finished_at: Annotated[str, OMIT_DEFAULT] = ""
     fieldmark: str
     python: str
     convention: AppliedConvention
-    eval: str = ""
-    providers: tuple[JsonObject, ...] = ()
-    inputs: tuple[ManifestInput, ...] = ()
-    limits: JsonObject = field(default_factory=dict)
-    weights: tuple[tuple[str, float, bool], ...] = ()
-    evaluators: Mapping[str, str] = field(default_factory=dict)
-    target: JsonObject | None = None
-    pages: str = ""
-    options: JsonObject | None = None
+    providers: Annotated[tuple[JsonObject, ...], OPTIONAL] = ()
+    inputs: Annotated[tuple[ManifestInput, ...], OPTIONAL] = ()
+    limits: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
+    weights: Annotated[tuple[tuple[str, float, bool], ...], OMIT_DEFAULT] = ()
+    evaluators: Annotated[Mapping[str, str], OMIT_DEFAULT] = field(default_factory=dict)
+    target: Annotated[JsonObject | None, OMIT_DEFAULT] = None
+    pages: Annotated[str, OMIT_DEFAULT] = ""
+    options: Annotated[JsonObject | None, OMIT_DEFAULT] = None
     segment_size: int = 1
-    sequence: int = 0
-    status: str = "running"
-    started_at: str = ""
-    finished_at: str = ""
-    accepted_changes: tuple[str, ...] = ()
-    rescored_from: JsonObject | None = None
-    rules: JsonObject | None = None
-    lists: JsonObject = field(default_factory=dict)
-    headline: Headline | None = None
+    accepted_changes: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    rescored_from: Annotated[JsonObject | None, OMIT_DEFAULT] = None
+    rules: Annotated[JsonObject | None, OMIT_DEFAULT] = None
+    headline: Annotated[Headline | None, OMIT_DEFAULT] = None
+    lists: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
 
     @property
     def parent(self) -> str:
@@ -131,12 +133,6 @@ class Manifest:
 
 GENERATED_ID: Final = re.compile(r"\d{8}T\d{12}-[0-9a-f]{32}")
 """The id of a run that was saved without `out`."""
-_MAX_WEIGHT: Final = 1e300
-_ENTRY_TEXTS: Final = (
-    "id", "status", "started_at", "finished_at", "convention", "comparable", "note", "problem",
-    "eval", "rescored_from", "verdict", "name",
-)  # fmt: skip
-_ENTRY_LISTS: Final = ("inputs", "vacuous", "tags")
 
 
 class RunEntry(NamedTuple):
@@ -149,7 +145,7 @@ class RunEntry(NamedTuple):
     """
 
     id: str
-    status: str
+    status: RunStatus
     started_at: str = ""
     finished_at: str = ""
     convention: str = ""
@@ -181,10 +177,7 @@ class RunEntry(NamedTuple):
 
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""
-        entry = self._asdict()
-        for name in _ENTRY_LISTS:
-            entry[name] = list(getattr(self, name))
-        return cast("JsonObject", entry)
+        return to_json(self)
 
 
 def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> str:
@@ -207,33 +200,10 @@ def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> st
     return " · ".join(filter(None, names)) or run
 
 
-def entry_from_json(values: JsonValue) -> RunEntry:
-    """Return the entry in a list of the values of a `RunEntry`; raise `ValueError` for others."""
-    names = RunEntry._fields
-    if not isinstance(values, list) or len(values) != len(names):
-        raise ValueError("not the values of an entry")
-    fields = JsonFields(dict(zip(names, values, strict=True)))
-    metrics = None
-    if fields.value["metrics"] is not None:
-        stored = fields.object("metrics")
-        metrics = {name: stored.optional_number(name) for name in stored.value}
-    inputs, vacuous, tags = map(fields.texts, _ENTRY_LISTS)
-    return RunEntry(
-        **{name: fields.text(name) for name in _ENTRY_TEXTS},
-        inputs=inputs,
-        vacuous=vacuous,
-        tags=tags,
-        cases=None if fields.value["cases"] is None else fields.integer("cases"),
-        metrics=metrics,
-        sequence=fields.integer("sequence"),
-        archived=fields.boolean("archived"),
-    )
-
-
 def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> Headline:
     """Return the headline of a finished run; safety that was not judged is unknown."""
     shown = summary.evaluated
-    metrics = {name: shown.get(name) for name in (*HEADLINE_METRICS, *QUALITY_METRICS)}
+    metrics = {name: shown.get(name) for name in _METRICS}
     if "safety" in summary.flags:
         metrics["safety"] = None
     return Headline(
@@ -245,122 +215,8 @@ def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> 
             if any(flag.endswith("vacuous") for flag in summary.flags.get(name, ()))
         ),
         verdict=summary.verdict,
-        summary_bytes=summary_bytes,
-        results_bytes=results_bytes,
+        sizes=(summary_bytes, results_bytes),
     )
-
-
-def manifest_to_json(manifest: Manifest) -> JsonObject:
-    """Return the manifest as `manifest.json` stores it, without what does not apply."""
-    headline = manifest.headline
-    document: dict[str, JsonValue] = {
-        "format": FORMAT,
-        "sequence": manifest.sequence,
-        "command": manifest.command,
-        "eval": manifest.eval,
-        "status": manifest.status,
-        "started_at": manifest.started_at,
-        "finished_at": manifest.finished_at,
-        "fieldmark": manifest.fieldmark,
-        "python": manifest.python,
-        "convention": convention_to_json(manifest.convention),
-        "providers": list(manifest.providers),
-        "inputs": [
-            {key: value for key, value in each._asdict().items() if value is not None}
-            for each in manifest.inputs
-        ],
-        "limits": manifest.limits,
-        "weights": [list(each) for each in manifest.weights],
-        "evaluators": dict(manifest.evaluators),
-        "target": manifest.target,
-        "pages": manifest.pages,
-        "options": manifest.options,
-        "segment_size": manifest.segment_size,
-        "accepted_changes": list(manifest.accepted_changes),
-        "rescored_from": manifest.rescored_from,
-        "rules": manifest.rules,
-        "headline": None
-        if headline is None
-        else {
-            "cases": headline.cases,
-            **headline.metrics,
-            "verdict": headline.verdict,
-            "vacuous": list(headline.vacuous),
-            "bytes": [headline.summary_bytes, headline.results_bytes],
-        },
-        "lists": manifest.lists,
-    }
-    always = ("providers", "inputs")
-    return {k: v for k, v in document.items() if k in always or v not in ("", None, [], {})}
-
-
-def manifest_from_json(document: JsonValue) -> Manifest:
-    """Parse a stored manifest; an invalid one or another format raises `ValueError`."""
-    fields = JsonFields(document)
-    check_format(fields.value)
-    optional, json_object = fields.optional, fields.json_object
-    providers: list[JsonFields] = optional(fields.array_of_objects, "providers", [])
-    inputs: list[JsonFields] = optional(fields.array_of_objects, "inputs", [])
-    weights: list[JsonValue] = optional(fields.array, "weights", [])
-    evaluators: JsonFields = optional(fields.object, "evaluators", JsonFields({}))
-    return Manifest(
-        command=fields.text("command"),
-        fieldmark=fields.text("fieldmark"),
-        python=fields.text("python"),
-        convention=convention_from_json(fields.object("convention")),
-        eval=optional(fields.text, "eval", ""),
-        providers=tuple(each.value for each in providers),
-        inputs=tuple(
-            ManifestInput(
-                name=each.text("name"),
-                bytes=each.optional(each.integer, "bytes", None),
-                sha256=each.optional(each.text, "sha256", None),
-                version=each.optional(each.text, "version", None),
-            )
-            for each in inputs
-        ),
-        limits=optional(json_object, "limits", {}),
-        weights=tuple(map(_weight, weights)),
-        evaluators={name: evaluators.text(name) for name in evaluators.value},
-        target=optional(json_object, "target", None),
-        pages=optional(fields.text, "pages", ""),
-        options=optional(json_object, "options", None),
-        segment_size=fields.integer("segment_size"),
-        sequence=optional(fields.integer, "sequence", 0),
-        status=fields.choice("status", RunStatus).value,
-        started_at=optional(fields.text, "started_at", ""),
-        finished_at=optional(fields.text, "finished_at", ""),
-        accepted_changes=optional(fields.texts, "accepted_changes", ()),
-        rescored_from=optional(json_object, "rescored_from", None),
-        rules=optional(json_object, "rules", None),
-        lists=optional(json_object, "lists", {}),
-        headline=_headline_from_json(optional(fields.object, "headline", None)),
-    )
-
-
-def _headline_from_json(fields: JsonFields | None) -> Headline | None:
-    if fields is None or "verdict" not in fields.value:
-        # Earlier versions stored fewer metrics; they are read from the summary.
-        return None
-    summary_bytes, results_bytes = fields.interval("bytes")
-    return Headline(
-        cases=fields.integer("cases"),
-        metrics={
-            name: fields.optional_number(name) for name in (*HEADLINE_METRICS, *QUALITY_METRICS)
-        },
-        verdict=fields.text("verdict"),
-        vacuous=fields.optional(fields.texts, "vacuous", ()),
-        summary_bytes=int(summary_bytes),
-        results_bytes=int(results_bytes),
-    )
-
-
-def _weight(stored: JsonValue) -> tuple[str, float, bool]:
-    match stored:
-        case [str(path), float() | int() as weight, bool(required)] if abs(weight) < _MAX_WEIGHT:
-            return path, float(weight), required
-        case _:
-            raise ValueError("a weight must have a path, a number and a required flag")
 
 
 def target_change(before: JsonObject | None, after: JsonObject | None) -> str:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from fieldmark.metrics.summary import RunIntervals, Summary
 from fieldmark.model.json import JsonObject
-from fieldmark.wire.manifest import Manifest, manifest_to_json
-from fieldmark.wire.summary import intervals_to_json, summary_to_json
+from fieldmark.values.records import to_json
+from fieldmark.wire.manifest import Manifest
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["RunDetails"]
 
@@ -34,9 +35,9 @@ class RunDetails:
             "id": self.id,
             "name": self.name,
             "path": self.path,
-            "manifest": manifest_to_json(replace(self.manifest, lists={})),
+            "manifest": to_json(replace(self.manifest, lists={})),
             "summary": {key: value for key, value in summary.items() if key != "attributes"},
-            "intervals": intervals_to_json(self.intervals),
+            "intervals": to_json(self.intervals)["intervals"],
             "tags": list(self.tags),
             "note": self.note,
             "archived": self.archived,

@@ -137,6 +137,20 @@ def test_set_aligns_only_deeply_equal_items(expected, candidate, pairs):
             id="ties-by-number-of-equal-leaves",
         ),
         pytest.param(
+            [{"a": 1, "d": "x", "n": 1}],
+            [{"a": 2, "d": "x", "n": 2}, {"a": 3, "d": "x", "n": 1}],
+            {"match_fields": ("d",)},
+            [(0, 1)],
+            id="ties-of-one-expected-item-by-number-of-equal-leaves",
+        ),
+        pytest.param(
+            [{"a": 2, "d": "x", "n": 2}, {"a": 3, "d": "x", "n": 1}],
+            [{"a": 1, "d": "x", "n": 1}],
+            {"match_fields": ("d",)},
+            [(1, 0)],
+            id="ties-of-one-candidate-by-number-of-equal-leaves",
+        ),
+        pytest.param(
             [{"d": "X", "n": 1}, {"d": "x", "n": 2}],
             [{"d": "x", "n": 8}, {"d": "X", "n": 9}],
             {"match_fields": ("d",)},

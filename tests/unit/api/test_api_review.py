@@ -391,6 +391,15 @@ def test_most_costly_errors_come_first(tmp_path):
     assert len(fm.review_queue(run, number=2)) == 2
 
 
+def test_queue_prints_its_fields_without_values(tmp_path):
+    lines = repr(fm.review_queue(scored(tmp_path), number=2)).splitlines()
+    assert lines[0] == "2 of 7 fields to review"
+    assert [line.split()[:2] for line in lines[2:]] == [
+        ["Case", "Field"], ["c", "vendor"], ["b", "total"],
+    ]  # fmt: skip
+    assert "Bolt" not in str(lines)
+
+
 def test_text_whose_words_are_counted_is_one_field(tmp_path):
     truth, candidates = [{"id": "a", "text": "one two"}], [{"id": "a", "text": "one three four"}]
     rules = [{"path": "text", "match": "exact", "count": "tokens"}]

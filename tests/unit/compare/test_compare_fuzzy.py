@@ -153,7 +153,7 @@ def test_strings_up_to_the_limit_are_compared():
         pytest.param({"threshold": 1.1}, "threshold", id="threshold-above-one"),
         pytest.param({"case_sensitive": 1}, "case_sensitive", id="number-for-flag"),
         pytest.param({"ignore": ["case"]}, "ignore", id="unknown-part"),
-        pytest.param({"ignore": "accents"}, "ignore", id="text-for-a-list"),
+        pytest.param({"ignore": 1}, "ignore", id="number-for-a-list"),
         pytest.param({"ignore": None}, "ignore", id="null-for-a-list"),
         pytest.param({"numbers": "all"}, "numbers", id="unknown-word-for-numbers"),
     ],
@@ -162,3 +162,18 @@ def test_invalid_options_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         Fuzzy(**options)
     assert caught.value.option == option
+
+
+@pytest.mark.parametrize(
+    ("leaves", "replaced"),
+    [
+        pytest.param(["blue", "light-red"], ["blue", "light-red"], id="normalized-text"),
+        pytest.param(["dark  blue", "\ufb01re"], ["dark blue", "fire"], id="text-to-normalize"),
+        pytest.param(["blue", "2024-01-31"], None, id="text-and-a-date"),
+        pytest.param(["2024-01-31", "2024-01-30"], None, id="dates-without-any-similarity"),
+        pytest.param(["blue", 1], None, id="text-and-a-number"),
+        pytest.param([], [], id="nothing"),
+    ],
+)
+def test_leaves_of_items_are_text_whose_edit_distance_is_that_of_the_comparator(leaves, replaced):
+    assert Fuzzy().item_leaves(leaves) == replaced

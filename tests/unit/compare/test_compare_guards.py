@@ -166,7 +166,7 @@ def test_lexical_provider_is_guarded():
     [
         pytest.param({"number": False}, "unknown guard 'number'", id="unknown-guard"),
         pytest.param({"numbers": "no"}, "expected true or false", id="word-as-flag"),
-        pytest.param("none", "must be true, false", id="word"),
+        pytest.param("none", "expected an object, got 'none'", id="word"),
     ],
 )
 def test_invalid_guards_are_rejected(guards, message):

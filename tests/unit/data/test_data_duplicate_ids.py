@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 
 from fieldmark.data import duplicate_ids as module
-from fieldmark.data.duplicate_ids import DuplicateIds
+from fieldmark.data.duplicate_ids import DuplicateIds, first_duplicate
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,9 @@ from fieldmark.data.duplicate_ids import DuplicateIds
         pytest.param(["ab", "zy", "x", "a"], True, id="first-again-at-the-end"),
         pytest.param(["aa"], True, id="twice-in-a-group"),
         pytest.param(["ba", "dc", "", "fe"], False, id="group-without-names"),
+        pytest.param([["b", None, None, "a"]], False, id="rows-without-an-id"),
+        pytest.param([["b", None], [None, None], ["a"]], False, id="groups-of-rows-without-an-id"),
+        pytest.param([["b", None, "a", "b"]], True, id="twice-around-a-row-without-an-id"),
     ],
 )
 def test_duplicate_ids(groups, repeats):
@@ -42,3 +47,23 @@ def test_ascending_ids(groups, repeats, monkeypatch):
         names.add(list(group))
     assert names.may_repeat() is repeats
     assert len(names.hashes) <= 4
+
+
+@pytest.mark.parametrize("by_sorting", [False, True], ids=["with-a-table", "by-sorting"])
+@pytest.mark.parametrize(
+    ("hashes", "rows"),
+    [
+        pytest.param([], None, id="nothing"),
+        pytest.param([3, 1, 2], None, id="all-different"),
+        pytest.param([5, 7, 5], (0, 2), id="one"),
+        pytest.param([1, 3, 3, 1], (1, 2), id="earliest-duplicate-is-of-a-greater-number"),
+        pytest.param([3, 1, 1, 3], (1, 2), id="earliest-duplicate-is-of-a-smaller-number"),
+        pytest.param([1, 3, 1, 3], (0, 2), id="first-occurrence-and-duplicate-are-earlier"),
+        pytest.param([-4, 9, 9, 9, -4], (1, 2), id="three-times"),
+        pytest.param([8] * 1000, (0, 1), id="always-the-same"),
+        pytest.param([*range(500), *range(499, -1, -1)], (499, 500), id="many-duplicates"),
+    ],
+)
+def test_first_duplicate_is_that_of_the_earliest_line(hashes, rows, by_sorting, monkeypatch):
+    monkeypatch.setattr(module, "_BY_SORTING", 0 if by_sorting else len(hashes) + 1)
+    assert first_duplicate(array("q", hashes)) == rows

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import closing
+from functools import partial
+from itertools import accumulate, pairwise
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -10,13 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.data import line_offsets
+from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
     nth_line_offsets,
     nth_lines,
 )
 from fieldmark.data.pairing import open_pairs
-from fieldmark.data.partitions import partition
+from fieldmark.data.partitions import (
+    JoinedLine,
+    PartitionReader,
+    joined_partitions,
+    partition,
+    partition_opener,
+)
+from fieldmark.errors import DataError
 
 LINES = [b'{"id":"%d"}\n' % (number * 10**number) for number in range(12)]
 
@@ -128,3 +141,90 @@ def test_all_but_the_last_partition_have_a_number_of_cases(tmp_path):
     stream.close()
     found = partition(stream, 2)
     assert [part.cases for part in found] == [2, 2, 0]
+
+
+def joined(stream, size):
+    """Return partitions of lines that were joined by id, and are in the same order on both sides."""
+    sides = []
+    for side in stream.sides:
+        lines = Path(side.source.name).read_bytes().splitlines(keepends=True)
+        sides.append(pairwise([0, *accumulate(map(len, lines))]))
+    pairs = enumerate(zip(*sides, strict=True), 1)
+    lines = [JoinedLine(number, *own, number, *other) for number, (own, other) in pairs]
+    return joined_partitions(lines, size)
+
+
+DIVISIONS = [
+    pytest.param(partition, id="ranges-of-bytes"),
+    pytest.param(partial(partition, search_map=map), id="ranges-of-blocks"),
+    pytest.param(joined, id="single-lines"),
+]
+CHANGED = r"found\.jsonl: the file has changed while it was read"
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two files with the same ids, which were opened and closed again."""
+    paths = tmp_path / "truth.jsonl", tmp_path / "found.jsonl"
+    for path, name in zip(paths, ("expected", "candidate"), strict=True):
+        path.write_text("".join(f"{row}\n" for row in rows(name, range(6))))
+    stream = open_pairs(*paths)
+    stream.close()
+    return stream
+
+
+def read(stream, parts):
+    """Return the ids of the cases of partitions."""
+    with closing(PartitionReader(partition_opener(stream))) as reader:
+        return [
+            case.id for part in parts for batch in reader.open(part).batches() for case in batch
+        ]
+
+
+@pytest.mark.parametrize("divide", DIVISIONS)
+@pytest.mark.parametrize("size", [2, 6])
+def test_partitions_contain_all_cases(pair, divide, size):
+    assert read(pair, list(divide(pair, size))) == [*"012345"]
+
+
+@pytest.mark.parametrize("divide", DIVISIONS)
+@pytest.mark.parametrize("more", [b"{}\n", None], ids=["longer", "shorter"])
+def test_file_of_another_size_has_changed(tmp_path, pair, divide, more):
+    parts = list(divide(pair, 2))
+    path = tmp_path / "found.jsonl"
+    content = path.read_bytes()
+    path.write_bytes(content + more if more else content[:-1])
+    with pytest.raises(DataError, match=CHANGED):
+        read(pair, parts[:1])
+
+
+@pytest.mark.parametrize("divide", DIVISIONS)
+@pytest.mark.parametrize(
+    "removed", [1, 1.5, 6], ids=["last-line", "last-line-and-a-half", "everything"]
+)
+def test_file_that_is_truncated_after_it_was_opened_has_changed(
+    tmp_path, pair, divide, removed, monkeypatch
+):
+    parts = list(divide(pair, 6))
+    path, opened = tmp_path / "found.jsonl", JsonlSource.open_unchanged
+
+    def opened_and_truncated(source):
+        file = opened(source)
+        if source.name == str(path):
+            size = path.stat().st_size
+            os.truncate(path, size - int(size * removed / 6))
+        return file
+
+    monkeypatch.setattr(JsonlSource, "open_unchanged", opened_and_truncated)
+    with pytest.raises(DataError, match=CHANGED):
+        read(pair, parts)
+
+
+def test_files_of_another_machine_must_have_the_same_size(tmp_path, pair):
+    opener = partition_opener(pair)
+    opener.check_readable()
+    path = tmp_path / "found.jsonl"
+    size = path.stat().st_size
+    os.truncate(path, size - 1)
+    with pytest.raises(DataError, match=f"the file has {size - 1} bytes, expected {size}"):
+        opener.check_readable()

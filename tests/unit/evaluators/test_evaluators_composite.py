@@ -292,7 +292,7 @@ def test_no_counted_evaluator_gives_no_score() -> None:
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
 def test_weight_must_be_a_non_negative_number(weight: float) -> None:
-    with pytest.raises(OptionError, match="non-negative number"):
+    with pytest.raises(OptionError, match="must be a number of at least 0"):
         _result(_PASS, weight=weight)
 
 

@@ -134,7 +134,7 @@ def test_every_interval_contains_its_estimate_and_stays_within_limits(estimate, 
 
 def intervals_of(run):
     found = run.intervals()
-    f1s = {path: each.f1.interval for path, each in found.attributes.items()}
+    f1s = {path: each.interval.f1 for path, each in found.attributes.items()}
     return found.metrics, {path: each for path, each in f1s.items() if each is not None}
 
 
@@ -153,10 +153,10 @@ def test_interval_contains_its_metric(convention):
     summary = summarize(run.tally, run.convention)
     found = run.intervals()
     for path, each in found.attributes.items():
-        for rate, variation in each._asdict().items():
-            low, high = variation.interval
+        for rate, (low, high) in each.interval._asdict().items():
             assert 0 <= low < getattr(summary.attributes[path], rate) < high <= 1
-            assert (high - low) / variation.deviation == pytest.approx(2 * 1.96, rel=0.35)
+            deviation = getattr(each.deviation, rate)
+            assert (high - low) / deviation == pytest.approx(2 * 1.96, rel=0.35)
     assert found.deviations["mean_score"] > 0
     low, high = found.metrics["mean_score"]
     assert low < summary.mean_score < high
@@ -192,7 +192,7 @@ def test_equal_cases_have_an_interval_only_for_metrics_of_0_or_1(cases):
     metrics, attributes = intervals_of(Run([(str(n), half) for n in range(cases)]))
     assert attributes == {"total": wilson(0, cases), "vendor": wilson(cases, cases)}
     found = Run([(str(n), half) for n in range(cases)]).intervals().attributes
-    assert {each.f1.deviation for each in found.values()} == {None if cases == 1 else 0}
+    assert {each.deviation.f1 for each in found.values()} == {None if cases == 1 else 0}
     estimates = {"completeness": 1.0, "hallucination": 0.0}
     assert {name for name in metrics if name not in ("passed", "perfect")} == set(estimates)
 
@@ -202,11 +202,11 @@ def test_interval_of_a_perfect_rate_counts_only_its_own_cases():
     cases = [(str(n), [("total", "match")]) for n in range(2)]
     missing = Run(cases + [(str(n), [("total", "omission")]) for n in range(2, 10)])
     [found] = missing.intervals().attributes.values()
-    assert found.precision.interval == wilson(2, 2)
-    assert found.recall.interval[1] < 1
+    assert found.interval.precision == wilson(2, 2)
+    assert found.interval.recall[1] < 1
     extra = Run(cases + [(str(n), [("total", "extra-key")]) for n in range(2, 10)])
     [found] = extra.intervals().attributes.values()
-    assert found.recall.interval == wilson(2, 2)
+    assert found.interval.recall == wilson(2, 2)
 
 
 def test_empty_run_has_no_intervals():

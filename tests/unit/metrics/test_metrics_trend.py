@@ -23,6 +23,15 @@ def steps(*values):
             [0.5, 0.90], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached-exactly"
         ),
         pytest.param(
+            [0.5, 0.9 - 1e-16],
+            "run-1",
+            TrendConclusion.TARGET_REACHED,
+            id="target-reached-despite-rounding",
+        ),
+        pytest.param(
+            [0.5, 0.899999], "run-1", TrendConclusion.CONTINUE, id="just-below-the-target"
+        ),
+        pytest.param(
             [0.95, 0.5], "run-0", TrendConclusion.TARGET_REACHED, id="best-run-reached-the-target"
         ),
         pytest.param(
@@ -45,6 +54,18 @@ def steps(*values):
         ),
         pytest.param(
             [0.7, 0.71, 0.71, 0.71], "run-1", TrendConclusion.CONTINUE, id="smallest-gain-counts"
+        ),
+        pytest.param(
+            [0.28, 0.29, 0.29, 0.29],
+            "run-1",
+            TrendConclusion.CONTINUE,
+            id="smallest-gain-counts-despite-rounding",
+        ),
+        pytest.param(
+            [0.7, 0.709999, 0.7, 0.7],
+            "run-1",
+            TrendConclusion.PLATEAU,
+            id="less-than-the-smallest-gain",
         ),
         pytest.param(
             [0.7, 0.6, 0.6, 0.72], "run-3", TrendConclusion.CONTINUE, id="gain-after-losses"

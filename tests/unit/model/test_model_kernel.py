@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,13 +13,18 @@ import tracemalloc
 import orjson
 import pytest
 
+from fieldmark.align import item_similarity, leaves, limits
+from fieldmark.metrics import case_score
 from fieldmark.model import _kernel
 from fieldmark.model._kernel import Document
+from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import DOCUMENTS, kernel, parsed, unparsed
+from fieldmark.model.outcome import CELL_BITS, Presence
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Rules
-from fieldmark.plan import compile_plan
+from fieldmark.plan import compile_plan, kernel_walk
+from fieldmark.values import json_limits, numbers
 
 LIMITS = (200, 4000, 250_000, 1_000_000)
 FACTS = b"x" * 18
@@ -70,6 +76,70 @@ def test_without_the_kernel_the_run_is_the_same(tmp_path):
     assert printed["0"][1].replace("run0", "run1") == printed["1"][1]
     ours, pure = ((tmp_path / name / "results.jsonl").read_bytes() for name in ("run0", "run1"))
     assert ours == pure
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+COMMON = {
+    "MAX_DEPTH": json_limits._MAX_DEPTH,
+    "PER_VALUE": json_limits._PER_VALUE,
+    "LARGEST_PLAIN": leaves._PLAIN,
+    "LONGEST_TEXT": limits.MAX_TEXT,
+    "MOST_WORK": limits.MAX_CHARACTER_PAIRS,
+    "LEAF_COST": item_similarity._LEAF_COST,
+    "COLUMN_COST": item_similarity._COLUMN_COST,
+    "CALL_COST": item_similarity._CALL_COST,
+    "MOST_SIMILARITIES": item_similarity._BLOCK,
+    "SLACK": numbers._SLACK,
+    "TINY": numbers._TINY,
+    "LIMIT_MARGIN": numbers._MARGIN,
+    "WEIGHT_UNIT": item_similarity.WEIGHT_UNIT,
+    "SHORT_DECIMALS": math.log10(item_similarity.WEIGHT_UNIT),
+    "MARGIN": item_similarity._MARGIN,
+    "TO_WHOLE": item_similarity._WHOLE,
+    "CELL_BITS": CELL_BITS,
+    "LANES": case_score._LANES.size / 4,
+    "SMALL_CASE": case_score.SMALL_CASE,
+    "WALKS": kernel_walk._WALKS,
+    "ALIGNS": kernel_walk._ALIGNS,
+    "IS_LEAF": kernel_walk._LEAF,
+    "TRUTH_ONLY": kernel_walk._TRUTH_ONLY,
+    "SKIPPED": kernel_walk._SKIPPED,
+    "WHOLE_RULE": kernel_walk._WHOLE_RULE,
+    "RULED": kernel_walk._RULED,
+    "GREEDY": kernel_walk._GREEDY,
+    "EXACT": kernel_walk._EXACT,
+    "ABSENT": Presence.ABSENT,
+    "NULL_VALUE": Presence.NULL,
+    "BLANK": Presence.BLANK,
+    "VALUE": Presence.VALUE,
+    "SCORE": Comparison._fields.index("score"),
+    "SIMILARITY": Comparison._fields.index("similarity"),
+    "REASON": Comparison._fields.index("reason"),
+    "COERCED": Comparison._fields.index("coerced"),
+    "AMBIGUOUS": Comparison._fields.index("ambiguous"),
+    "APPROXIMATE": Comparison._fields.index("approximate"),
+    "NOTE": Comparison._fields.index("note"),
+    "COMPARISON_SIZE": len(Comparison._fields),
+}
+LIMITED = {
+    "MOST_PAIRS": limits.MAX_PAIRS,
+    "MOST_CHARACTER_PAIRS": limits.MAX_CHARACTER_PAIRS,
+}
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_constant_is_that_of_the_python_code(name):
+    assert kernel.CONSTANTS[name] == COMMON[name]
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_constant_is_within_the_limit_of_the_python_code(name):
+    assert 0 < kernel.CONSTANTS[name] <= LIMITED[name]
+
+
+def test_all_constants_are_compared():
+    assert kernel.CONSTANTS.keys() == {*COMMON, *LIMITED}
 
 
 # --- one line -------------------------------------------------------------------------------------

@@ -38,6 +38,11 @@ NESTED = {"a": {"b": 1, "c": 2}}
             {"a.b": "wrong_value", "a.c": "ignored"},
             id="later-pattern-wins-over-an-earlier-one",
         ),
+        pytest.param(
+            {"a.b": EXACT, "a.**": IGNORE},
+            {"a.b": "wrong_value", "a.c": "ignored"},
+            id="exact-path-wins-over-a-later-pattern",
+        ),
         pytest.param({"a": IGNORE}, {"a": "ignored"}, id="named-container-is-ignored-whole"),
         pytest.param(
             {"**": IGNORE}, {"a.b": "ignored", "a.c": "ignored"}, id="every-leaf-is-ignored"

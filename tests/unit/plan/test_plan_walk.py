@@ -17,9 +17,10 @@ from fieldmark.compare.exact import Exact, ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.tokens import Tokens
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.case import Case
-from fieldmark.model.comparison import MATCHED
+from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import Outcome, Reason
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
@@ -477,3 +478,58 @@ def test_exception_leaves_no_deferred_comparison():
     batch.calls.clear()
     plan.compare({"a": "new"}, {"a": "new"})
     assert batch.calls == [[("new", "new")]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A comparator that matches all values with a note."""
+
+    name: ClassVar[str] = "noted"
+    reflexive: ClassVar[bool] = False
+    note: str
+
+    def compare(self, expected, candidate):  # noqa: ARG002 - a comparator's signature
+        return Comparison(matched=True, score=1.0, note=self.note)
+
+
+TEXT = Rule(path="**.text", comparator=Tokens(inner=Exact()))
+WORDS = [f"word{number:02}" for number in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected", "candidate", "notes"),
+    [
+        pytest.param(
+            Rules(depth=Depth.TOP, default=Noted(note="its own"), fields=(Rule(path="a.b", comparator=Exact()),)),
+            {"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, ["", "its own"],
+            id="note-of-the-comparator-for-the-rest-of-a-key",
+        ),
+        pytest.param(
+            Rules(depth=Depth.TOP, default=Noted(note=""), fields=(Rule(path="a.b", comparator=Exact()),)),
+            {"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, ["", "compared without b"],
+            id="parts-that-the-rest-of-a-key-is-compared-without",
+        ),
+        pytest.param(
+            Rules(depth=Depth.TOP, fields=(Rule(path="a." + "b" * 300, comparator=Exact()),)),
+            {"a": {"b" * 300: 1, "c": 2}}, {"a": {"b" * 300: 1, "c": 2}}, ["", f"compared without {'b' * 199}…"],
+            id="long-name-of-a-part",
+        ),
+        pytest.param(
+            Rules(fields=(TEXT,)),
+            {"text": " ".join(WORDS)}, {"text": ""}, [*(f"word {word!r}" for word in WORDS[:20]), *[""] * 10],
+            id="first-twenty-words-that-differ",
+        ),
+        pytest.param(
+            Rules(fields=(TEXT,)), {"text": "x" * 100}, {}, [f"word '{'x' * 59}…'"], id="long-word",
+        ),
+        pytest.param(
+            Rules(fields=(TEXT,)),
+            {"a": {"text": "word", "n": 1}}, {"a": 7}, ["word 'word'", "number where an object belongs", ""],
+            id="words-in-a-container-that-has-another-type",
+        ),
+    ],
+)  # fmt: skip
+def test_notes_say_what_was_compared(rules, expected, candidate, notes):
+    found = compile_plan(rules).compare(expected, candidate)
+    places = range(len(found.cells))
+    assert [found.comparisons.get(place, MATCHED).note for place in places] == notes

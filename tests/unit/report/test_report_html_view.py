@@ -10,7 +10,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.metrics.summary import RateVariations, RunIntervals, Variation
+from fieldmark.metrics.summary import RateIntervals, RateVariations, RunIntervals
 from fieldmark.report.exports.markdown import markdown
 from fieldmark.report.html.cases import MAX_CASE_BYTES, ReportLimits, case_documents
 from fieldmark.report.html.metrics import EarlierRun, domain_lines, trends
@@ -67,7 +67,7 @@ def test_domain_of_a_root_list_is_the_first_key_of_its_items():
 
 def test_intervals_are_shown_if_the_summary_has_them(run):
     shown = run(worse_by(4))
-    rates = RateVariations(f1=Variation((0.6, 0.9), 0.1))
+    rates = RateVariations(RateIntervals(f1=(0.6, 0.9)))
     intervals = RunIntervals(metrics={"micro_f1": (0.7, 0.95)}, attributes={"total": rates})
     view = view_of(replace(shown, summary=replace(shown.summary, intervals=intervals))).run
     tiles = {tile["label"]: tile.get("interval") for tile in view["tiles"]}

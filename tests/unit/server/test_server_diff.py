@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.report.diff_words import conclusion_to_json, headline
 from fieldmark.server import run_diffs
 from unit.server.live_server import error_code, live
 
@@ -108,7 +107,7 @@ def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
     for name, rows in (("before", swapped), ("after", lost)):
         fm.score(truth, rows, out=tmp_path / name)
     found = fm.diff(tmp_path / "before", tmp_path / "after")
-    view = conclusion_to_json(found)
+    view = found.conclusion_to_json()
     assert view["verdict"] + "".join(part[0] for part in view["changed"]) == (
         "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
@@ -126,7 +125,7 @@ def test_a_headline_names_three_attributes_of_each_direction(tmp_path):
     wrong_rows = [{**row, **dict.fromkeys("pqrst", -1)} for row in truth]
     for name, rows in (("good", truth), ("bad", wrong_rows)):
         fm.score(truth, rows, out=tmp_path / name)
-    text = headline(fm.diff(tmp_path / "good", tmp_path / "bad"))
+    text = repr(fm.diff(tmp_path / "good", tmp_path / "bad"))
     one = "(1.000 → 0.000)"
     assert text.startswith(f"Worse overall: p {one}, q {one}, r {one} and 2 more are worse; ")
 

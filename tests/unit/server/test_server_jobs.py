@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from functools import partial
 
 from fieldmark.api.score import score_with
 from fieldmark.server.api_errors import ApiError
@@ -84,6 +86,29 @@ def test_analyses_do_not_wait_for_batches_and_few_are_kept():
     kept = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
     assert kept == list(range(39, 23, -1))
     jobs.close()
+
+
+def test_only_a_job_that_is_cancelled_before_it_starts_is_dropped():
+    jobs = JobQueue(max_waiting=16, max_listed=50, redact=print)
+    started, dropped = threading.Event(), []
+
+    def wait_for_cancellation(job):
+        started.set()
+        job.cancelled.wait(TIMEOUT)
+        raise JobCancelled
+
+    running, waiting = (
+        jobs.start(name, wait_for_cancellation, on_drop=partial(dropped.append, name))
+        for name in ("running", "waiting")
+    )
+    assert started.wait(TIMEOUT)
+    assert jobs.cancel(waiting.id).state is JobStatus.CANCELLED
+    jobs.cancel(running.id)
+    assert eventually(lambda: running.is_finished)
+    for job in (running, waiting):
+        assert jobs.cancel(job.id).state is JobStatus.CANCELLED
+    jobs.close()
+    assert dropped == ["waiting"]
 
 
 def test_unknown_job_is_not_found(read_only_server):  # noqa: F811

@@ -255,11 +255,12 @@ def test_number_follows_the_highest_one(root):
 
 
 def test_runs_of_different_directories_are_ordered_by_the_clock(tmp_path, monkeypatch):
-    for name in ("a", "b", "c"):
-        fm.score(PAIRS, out=tmp_path / "one" / name)
+    fm.score(PAIRS, out=tmp_path / "one" / "a")
     monkeypatch.setattr(writer_module, "_now", lambda: "2001-01-01T00:00:00.000+00:00")
-    fm.score(PAIRS, out=tmp_path / "two" / "a")
-    early, late = open_run(tmp_path / "two" / "a"), open_run(tmp_path / "one" / "a")
+    for name in ("a", "b"):
+        fm.score(PAIRS, out=tmp_path / "two" / name)
+    early, late = open_run(tmp_path / "two" / "b"), open_run(tmp_path / "one" / "a")
+    assert (early.manifest.sequence, late.manifest.sequence) == (2, 1)
     assert is_older(early, late)
     assert not is_older(late, early)
 

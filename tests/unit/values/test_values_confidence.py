@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 
 from fieldmark.errors import OptionError
-from fieldmark.model.confidence import ConfidenceOptions
-from fieldmark.values.confidence import ConfidenceReader, confidence_of, least_confidence
+from fieldmark.values.confidence import (
+    ConfidenceOptions,
+    ConfidenceReader,
+    confidence_of,
+    least_confidence,
+)
 from json_strategies import any_json
 
 AUTO = ConfidenceReader(ConfidenceOptions())

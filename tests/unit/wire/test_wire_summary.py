@@ -13,6 +13,7 @@ import fieldmark as fm
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.metrics.quality import QualityBuckets
+from fieldmark.metrics.rates import Rates
 from fieldmark.metrics.summary import (
     AppliedConvention,
     AttributeSummary,
@@ -20,20 +21,16 @@ from fieldmark.metrics.summary import (
     Macro,
     Micro,
     QualitySummary,
+    RateIntervals,
     RateVariations,
     RunIntervals,
     Summary,
-    Variation,
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.rule import Depth
-from fieldmark.wire.summary import (
-    gate_to_json,
-    summary_from_json,
-    summary_to_json,
-    with_intervals,
-)
+from fieldmark.values.records import to_json
+from fieldmark.wire.summary import summary_from_json, summary_to_json
 
 PAIRS = [
     (
@@ -141,20 +138,19 @@ def test_evaluators_warnings_and_gates_are_included():
 )
 def test_defaults_of_a_gate_are_omitted(more, keys):
     gate = GateResult(name="rqs", kind=GateKind.MIN, limit=0.5, value=None, passed=False, **more)
-    assert list(gate_to_json(gate)) == ["name", "kind", "limit", "value", "passed", *keys]
+    assert list(to_json(gate)) == ["name", "kind", "limit", "value", "passed", *keys]
 
 
 def test_intervals_are_added_to_a_summary():
     run = fm.score(PAIRS * 10, align="index", intervals=True).summary
     plain = summary_to_json(replace(run, intervals=None))
-    written = with_intervals(plain, run.intervals)
+    written = summary_to_json(run)
     low, high = written["attributes"]["items[].price"]["interval"]["f1"]
     assert low < plain["attributes"]["items[].price"]["f1"] < high
     assert written["intervals"]["mean_score"][0] < plain["mean_score"]
     assert written["deviations"]["mean_score"] > 0
     assert written["attributes"]["items[].price"]["deviation"]["f1"] > 0
     assert {key for key in written if key not in plain} == {"intervals", "deviations"}
-    assert written == summary_to_json(run)
 
 
 NUMBERS = st.floats(0, 1)
@@ -235,10 +231,11 @@ SUMMARIES = st.builds(
     warnings=st.lists(NAMES).map(tuple),
 )
 INTERVALS = st.tuples(NUMBERS, NUMBERS)
-VARIATION = st.builds(Variation, st.none() | INTERVALS, OPTIONAL)
-VARIATIONS = st.builds(RateVariations, VARIATION, VARIATION, VARIATION).filter(
-    lambda each: each != RateVariations()
-)
+VARIATIONS = st.builds(
+    RateVariations,
+    st.builds(RateIntervals, *[st.none() | INTERVALS] * 3),
+    st.builds(Rates, *[OPTIONAL] * 3),
+).filter(lambda each: each != RateVariations())
 
 
 EMPTY = {

@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 
 from fieldmark import registry
 from fieldmark.config.context import Context
-from fieldmark.config.located import Located, constant, describe, located_list
+from fieldmark.config.located import Located, constant, located_list
 from fieldmark.errors import Location
 from fieldmark.model.json import MISSING, Missing
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe
 
 __all__ = ["COUNTERPARTS", "Counterpart", "Grader", "Graders", "counterpart", "read_graders"]
 

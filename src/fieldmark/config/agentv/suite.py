@@ -12,10 +12,11 @@ from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import case_id
 from fieldmark.config.files import MAX_BYTES, load_text
 from fieldmark.config.json_parser import parse_json
-from fieldmark.config.located import Located, constant, describe, located_list
+from fieldmark.config.located import Located, constant, located_list
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.text import did_you_mean, plural
+from fieldmark.values.value_types import describe
 
 __all__ = ["MAX_ALL_BYTES", "Era", "Fixtures", "convert_suite", "is_agentv", "native_form"]
 

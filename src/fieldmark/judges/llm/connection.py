@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import quote
 
-from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.judges.circuit_breaker import CircuitBreaker
 from fieldmark.judges.endpoints import Endpoint, parse_endpoint
@@ -37,8 +36,16 @@ from fieldmark.judges.llm.response_cache import (
 from fieldmark.judges.llm.usage_log import BudgetExceededError, TokenCount, UsageLog
 from fieldmark.judges.redaction import find_secret
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.annotations import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Range,
+    problem_of,
+)
 from fieldmark.values.presence import is_blank
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import plural
 
 __all__ = [
@@ -48,7 +55,6 @@ __all__ = [
     "GradingConnection",
     "OfferedFormats",
     "ReplyFormat",
-    "check_number",
 ]
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
@@ -85,17 +91,17 @@ class Connection:
     azure_api_version: str | None = None
     proxy: str | None = None
     allow_private_http: bool = False
-    timeout: float = 60.0
-    retries: int = 3
-    concurrency: int = 4
-    per_minute: float | None = None
+    timeout: PositiveFloat = 60.0
+    retries: NonNegativeInt = 3
+    concurrency: PositiveInt = 4
+    per_minute: PositiveFloat | None = None
     cache: bool | str = True
     offline: bool = False
-    max_calls: int | None = None
-    max_total_tokens: int | None = None
-    max_cost: float | None = None
-    input_price: float | None = None
-    output_price: float | None = None
+    max_calls: NonNegativeInt | None = None
+    max_total_tokens: NonNegativeInt | None = None
+    max_cost: NonNegativeFloat | None = None
+    input_price: NonNegativeFloat | None = None
+    output_price: NonNegativeFloat | None = None
     usage_log: UsageLog = field(init=False, repr=False, compare=False, default_factory=UsageLog)
     breaker: CircuitBreaker = field(
         init=False, repr=False, compare=False, default_factory=CircuitBreaker
@@ -105,11 +111,11 @@ class Connection:
     )
 
     def __post_init__(self) -> None:
+        check_options(self)
         if is_blank(self.model):
             raise OptionError("model", "must name a model")
         if "?" in self.base_url:
             raise OptionError("base_url", "must not contain a query (?); use query")
-        check_flag("allow_private_http", self.allow_private_http)
         parse_endpoint(self.base_url, "base_url", private_http=self.allow_private_http)
         check_headers(self.headers)
         check_query(self.query)
@@ -128,15 +134,8 @@ class Connection:
             # It would be saved with every run.
             message = f"must not contain the secret {secret!r}; use api_key_env"
             raise OptionError("request", message)
-        check_flag("offline", self.offline)
         if self.offline and self.cache is False:
             raise OptionError("offline", "requires a cache")
-        check_number("timeout", self.timeout, minimum=0, exclusive=True)
-        limits = ("retries", "max_calls", "max_total_tokens", "max_cost")
-        for option in (*limits, "input_price", "output_price"):
-            check_number(option, getattr(self, option), minimum=0)
-        check_number("concurrency", self.concurrency, minimum=1)
-        check_number("per_minute", self.per_minute, minimum=0, exclusive=True)
         if self.max_cost is not None and None in {self.input_price, self.output_price}:
             message = "requires input_price and output_price (per million tokens)"
             raise OptionError("max_cost", message)
@@ -314,22 +313,20 @@ class OfferedFormats:
 class ChatConnection(Connection):
     """A chat model behind an OpenAI-compatible endpoint."""
 
-    temperature: float = 0.0
+    temperature: Annotated[float, Range(ge=0, le=_MAX_TEMPERATURE)] = 0.0
     seed: int | None = None
     reply_format: ReplyFormat = ReplyFormat.AUTO
-    max_reply_tokens: int = 2048
+    max_reply_tokens: PositiveInt = 2048
     offered_formats: OfferedFormats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Connection.__post_init__(self)
-        check_number("temperature", self.temperature, minimum=0, maximum=_MAX_TEMPERATURE)
-        check_number("max_reply_tokens", self.max_reply_tokens, minimum=1)
-        known = checked_choice("reply_format", self.reply_format, ReplyFormat)
-        object.__setattr__(self, "reply_format", known)
-        formats = _STRICTEST_FIRST if known is ReplyFormat.AUTO else (known,)
+        chosen = self.reply_format
+        formats = _STRICTEST_FIRST if chosen is ReplyFormat.AUTO else (chosen,)
         object.__setattr__(self, "offered_formats", OfferedFormats(formats))
         for option in _REPLY_LIMITS:
-            check_number(f"request.{option}", self.request.get(option), minimum=1)
+            if problem := problem_of(PositiveInt | None, self.request.get(option)):
+                raise OptionError(f"request.{option}", problem)
         budget = self.max_total_tokens if self.max_cost is None else self.max_cost
         if budget is not None and not self._reply_limits():
             message = "must not remove the response limit (max_tokens or max_completion_tokens)"
@@ -362,11 +359,11 @@ class GradingConnection(ChatConnection):
     `prompt_version` selects an older prompt, whose cached responses remain valid.
     """
 
-    prompt_version: int = LATEST_VERSION
+    prompt_version: Annotated[int, Range(ge=1, le=LATEST_VERSION)] = LATEST_VERSION
 
     def __post_init__(self) -> None:
-        check_number("prompt_version", self.prompt_version, minimum=1, maximum=LATEST_VERSION)
-        if self.prompt_version == 1 and self.reply_format == ReplyFormat.AUTO:
+        check_options(self)
+        if self.prompt_version == 1 and self.reply_format is ReplyFormat.AUTO:
             # Cached responses depend on it.
             object.__setattr__(self, "reply_format", ReplyFormat.JSON_OBJECT)
         ChatConnection.__post_init__(self)
@@ -374,27 +371,3 @@ class GradingConnection(ChatConnection):
 
 def _missing_cache(file: Path | None) -> str:
     return f"offline, and the cache file {file} does not exist"
-
-
-def check_number(
-    option: str,
-    value: object,
-    *,
-    minimum: float,
-    maximum: float | None = None,
-    exclusive: bool = False,
-) -> None:
-    """Raise OptionError unless the value is a number in the range, or `None`.
-
-    With `exclusive`, the minimum itself is out of range.
-    """
-    if value is None:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    within = number and is_finite(value) and (value > minimum if exclusive else value >= minimum)  # type: ignore[arg-type,operator]
-    if not within or (maximum is not None and value > maximum):  # type: ignore[operator]
-        if maximum is not None:
-            bounds = f"from {minimum:g} to {maximum:g}"
-        else:
-            bounds = f"greater than {minimum:g}" if exclusive else f"of at least {minimum:g}"
-        raise OptionError(option, f"must be a number {bounds}, got {value!r}")

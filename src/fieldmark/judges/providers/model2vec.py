@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Final, Protocol, cast
 
-from fieldmark.compare.options import check_flag
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject
 from fieldmark.values.presence import is_blank
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Model2Vec", "ModelError"]
 
@@ -48,9 +48,9 @@ class Model2Vec:
     download: bool = False
 
     def __post_init__(self) -> None:
+        check_options(self)
         if is_blank(self.model) or "\0" in self.model:
             raise OptionError("model", "must be a directory or the name of a model")
-        check_flag("download", self.download)
 
     def unready(self) -> str | None:
         """Return why no pair can be compared, or `None`; the model is not loaded."""

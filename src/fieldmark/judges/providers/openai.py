@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final, TypeVar
 
-from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.judges.llm.chat import request_grades
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question, UnusableResponseError
-from fieldmark.judges.llm.connection import Connection, GradingConnection, check_number
+from fieldmark.judges.llm.connection import Connection, GradingConnection
 from fieldmark.judges.llm.prompts import Prompt, form_prompt, meaning_prompt
 from fieldmark.judges.llm.response_cache import CachedResponse
 from fieldmark.judges.llm.usage_log import llm_threads
@@ -22,6 +21,7 @@ from fieldmark.judges.providers.similarity import Vector, cosine_similarities, p
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.annotations import PositiveInt
 from fieldmark.values.strict_json import is_finite
 
 __all__ = ["Aspect", "OpenAi", "OpenAiEmbeddings"]
@@ -61,19 +61,16 @@ class OpenAi(GradingConnection):
     guarded: ClassVar[bool] = False
     persuadable: ClassVar[bool] = True
     aspect: Aspect = Aspect.MEANING
-    batch: int = 20
+    batch: PositiveInt = 20
     reasons: bool = False
     field: str = ""
     description: str = ""
 
     def __post_init__(self) -> None:
         GradingConnection.__post_init__(self)
-        check_number("batch", self.batch, minimum=1)
-        check_flag("reasons", self.reasons)
         if self.prompt_version == 1 and (self.reasons or self.field or self.description):
             option = "reasons" if self.reasons else "field" if self.field else "description"
             raise OptionError(option, "requires prompt_version 2")
-        object.__setattr__(self, "aspect", checked_choice("aspect", self.aspect, Aspect))
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint and the prompt."""
@@ -165,13 +162,8 @@ class OpenAiEmbeddings(Connection):
     name: ClassVar[str] = "openai_embeddings"
     approximate: ClassVar[bool] = False
     guarded: ClassVar[bool] = True
-    dimensions: int | None = None
-    batch: int = 64
-
-    def __post_init__(self) -> None:
-        Connection.__post_init__(self)
-        check_number("dimensions", self.dimensions, minimum=1)
-        check_number("batch", self.batch, minimum=1)
+    dimensions: PositiveInt | None = None
+    batch: PositiveInt = 64
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint and the number of dimensions."""

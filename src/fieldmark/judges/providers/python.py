@@ -11,7 +11,8 @@ from fieldmark.errors import OptionError
 from fieldmark.judges.providers.similarity import provider_error
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject
-from fieldmark.python_function import load_attribute, reference_of
+from fieldmark.python_function import load_attribute
+from fieldmark.values.value_types import reference_of
 
 __all__ = ["PairFunction", "PythonProvider"]
 

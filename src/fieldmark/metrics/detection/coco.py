@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.detection.matching import MatchedDetections, matched
+from fieldmark.metrics.detection.matching import IouThreshold, MatchedDetections, matched
 from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.annotations import Length
+from fieldmark.values.strategy_options import check_options
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Flags, Floats, Integers
 
-__all__ = ["AREAS", "MAX_DETECTIONS", "CocoSettings", "coco_ap", "coco_metrics"]
+__all__ = ["AREAS", "MAX_DETECTIONS", "CocoSettings", "IouThresholds", "coco_ap", "coco_metrics"]
 
+IouThresholds: TypeAlias = Annotated[tuple[IouThreshold, ...], Length(ge=1, noun="number")]
 _UNDEFINED: Final = -1.0
 """The value for a class without regions, as in the reference implementation."""
 _RECALLS: Final = 101
@@ -128,16 +131,12 @@ class CocoSettings:
     The default thresholds are 0.50 to 0.95 in steps of 0.05.
     """
 
-    iou_thresholds: tuple[float, ...] | None = None
+    iou_thresholds: IouThresholds | None = None
     max_detections: tuple[int, ...] = MAX_DETECTIONS
     areas: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: dict(AREAS))
 
     def __post_init__(self) -> None:
-        thresholds = self.iou_thresholds
-        if thresholds is not None and (
-            not 0 < min(thresholds, default=0) <= max(thresholds, default=0) <= 1
-        ):
-            raise OptionError("iou_thresholds", "must be greater than 0 and at most 1")
+        check_options(self)
         most = self.max_detections
         if not most or sorted(set(most)) != list(most) or most[0] < 1:
             raise OptionError("max_detections", "must be positive integers in ascending order")

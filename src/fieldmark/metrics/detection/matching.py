@@ -10,15 +10,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, RegionTable, TruthRegion
+from fieldmark.values.annotations import Range
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Flags, Floats, Integers
 
-__all__ = ["ImageMatch", "MatchedDetections", "match_image", "matched", "ordered", "overlapping"]
+__all__ = [
+    "ImageMatch",
+    "IouThreshold",
+    "MatchedDetections",
+    "match_image",
+    "matched",
+    "ordered",
+    "overlapping",
+]
 
+IouThreshold: TypeAlias = Annotated[float, Range(gt=0, le=1)]
 _BLOCK: Final = 1 << 20  # the maximum number of pairs in memory at once
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.detection.matching import ordered, overlapping
+from fieldmark.metrics.detection.matching import IouThreshold, ordered, overlapping
 from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
 from fieldmark.model.json import JsonObject
+from fieldmark.values.annotations import problem_of
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Flags, Integers
@@ -43,8 +44,8 @@ def pascal_metrics(
     table: RegionTable, *, iou_threshold: float = 0.5, pixels: bool = False
 ) -> JsonObject:
     """Return the means over all classes with regions, and each class's metrics in `classes`."""
-    if not 0 < iou_threshold <= 1:
-        raise OptionError("iou_threshold", "must be greater than 0 and at most 1")
+    if problem := problem_of(IouThreshold, iou_threshold):
+        raise OptionError("iou_threshold", problem)
     import numpy as np
 
     right, counted, label_of = _judged(table, iou_threshold, 1.0 if pixels else 0.0)

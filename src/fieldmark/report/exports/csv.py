@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fieldmark.report.csv_text import write_csv_rows
 from fieldmark.report.exports.common import (
     atomic_path,
     case_columns,
@@ -13,7 +14,7 @@ from fieldmark.report.exports.common import (
     row_cells,
 )
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.report.text_tables import csv_table, write_csv_rows
+from fieldmark.report.text_tables import csv_table
 
 __all__ = ["write_cases_csv", "write_csv", "write_outcomes_csv"]
 

@@ -17,8 +17,8 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.report.exports.common import atomic_path, evaluator_rows
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.records import to_json
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.summary import convention_to_json
 
 __all__ = ["write_eval_results"]
 
@@ -32,7 +32,7 @@ def write_eval_results(run: ShownRun, out: Path) -> None:
     head: JsonObject = {
         "format": _FORMAT,
         "name": run.name,
-        "convention": convention_to_json(run.summary.convention),
+        "convention": to_json(run.summary.convention),
     }
     total = Counts()
     sums = [ExactSum() for _ in Rates._fields]

@@ -17,8 +17,8 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.records import to_json
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import manifest_to_json
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["case_document", "write_json"]
@@ -30,7 +30,7 @@ _OF_CASE: Final = frozenset({"case_id", "tags", "metadata"})
 
 def write_json(run: ShownRun, out: Path) -> None:
     """Write the manifest, the summary and all cases."""
-    manifest = manifest_to_json(run.manifest)
+    manifest = to_json(run.manifest)
     if not run.has_values:
         del manifest["providers"], manifest["segment_size"]
     head: JsonObject = {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.diff_words import conclusion_to_json
 from fieldmark.report.html.metrics import tiles
 from fieldmark.report.html.value_encoding import encode_shortened
-from fieldmark.wire.run_diff import RunDiff, case_to_json
+
+if TYPE_CHECKING:
+    from fieldmark.api.diff import DiffResult
 
 __all__ = ["change_lines", "comparison_view", "listed_changes"]
 
@@ -26,19 +27,19 @@ _NAMES: Final = {
 }
 
 
-def listed_changes(diff: RunDiff) -> list[tuple[Direction, CaseChange]]:
+def listed_changes(diff: DiffResult) -> list[tuple[Direction, CaseChange]]:
     """Return the changed cases that a report lists: the largest changes of each direction."""
     return [(way, change) for way in _NAMES for change in diff.pairs.changed(way)[:_MAX_CASES]]
 
 
 def change_lines(
-    diff: RunDiff, changes: Sequence[tuple[Direction, CaseChange]]
+    diff: DiffResult, changes: Sequence[tuple[Direction, CaseChange]]
 ) -> list[JsonObject]:
     """Return changed cases with the first of their fields, and their values if they were saved."""
     values = diff.values_of([change for _, change in changes])
     lines = []
     for way, change in changes:
-        line = case_to_json(change, _MAX_FIELDS)
+        line = change.to_dict(_MAX_FIELDS)
         fields = cast("list[JsonObject]", line["fields"])
         for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
             each["values"] = [encode_shortened(value, _MAX_TEXT) for value in found]
@@ -46,7 +47,7 @@ def change_lines(
     return lines
 
 
-def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
+def comparison_view(diff: DiffResult, ranks: Mapping[str, int]) -> JsonObject:
     """Return metrics, attributes and changed cases of both runs; `ranks` are those of cases.
 
     Lists are limited to the largest changes; the numbers of all changes are given too.
@@ -60,7 +61,7 @@ def comparison_view(diff: RunDiff, ranks: Mapping[str, int]) -> JsonObject:
                 slices_of.setdefault(each.case_id, []).append(name)
     return {
         **overview,
-        "conclusion": {**cast("JsonObject", overview["conclusion"]), **conclusion_to_json(diff)},
+        "conclusion": {**cast("JsonObject", overview["conclusion"]), **diff.conclusion_to_json()},
         "tiles": [
             {**tile.to_dict(), "before": before[label].value if label in before else None}
             for label, tile in after.items()

@@ -222,9 +222,9 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
     lines: list[JsonValue] = []
     for path, each in worst_attributes(summary.attributes):
         rates = intervals.get(path, RateVariations())
-        interval = rates.f1.interval
+        interval = rates.interval.f1
         variation: list[JsonValue] = [
-            [rate.interval and list(rate.interval), rate.deviation] for rate in rates
+            [rate and list(rate), deviation] for rate, deviation in zip(*rates, strict=True)
         ]
         lines.append(
             [
@@ -402,8 +402,8 @@ def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
                 each.coverage,
                 each.precision,
                 each.lower_bound,
-                each.documents,
-                each.perfect,
+                each.documents and each.documents.documents,
+                each.documents and each.documents.perfect,
                 each.note,
             ]
             for key, each in own.targets.items()

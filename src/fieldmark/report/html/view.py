@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
@@ -41,7 +41,9 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.wire.explanation import cost_facts
-from fieldmark.wire.run_diff import RunDiff
+
+if TYPE_CHECKING:
+    from fieldmark.api.diff import DiffResult
 
 __all__ = ["PageEmbedder", "RunView", "most_mistakes_first", "view_of"]
 
@@ -65,7 +67,7 @@ class RunView:
 
 def view_of(
     run: ShownRun,
-    diff: RunDiff | None = None,
+    diff: DiffResult | None = None,
     *,
     before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),

@@ -18,7 +18,6 @@ from fieldmark.judges.llm.connection import (
     ChatConnection,
     OfferedFormats,
     ReplyFormat,
-    check_number,
 )
 from fieldmark.judges.llm.images import (
     ImageError,
@@ -33,6 +32,7 @@ from fieldmark.judges.llm.usage_log import TokenCount
 from fieldmark.judges.pdf_pages import PAGE_RESOLUTION, PageRenderer, open_page_renderer
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.targets.target import TargetCall, TargetResponse
+from fieldmark.values.annotations import PositiveInt
 from fieldmark.values.paths import parse_path, resolve
 from fieldmark.values.presence import is_blank
 
@@ -76,13 +76,12 @@ class ChatTarget(ChatConnection):
     system: str = ""
     schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     files: tuple[str, ...] = ()
-    max_pages: int = 20
+    max_pages: PositiveInt = 20
     cwd: Path | None = None
-    max_reply_tokens: int = 4096
+    max_reply_tokens: PositiveInt = 4096
 
     def __post_init__(self) -> None:
         ChatConnection.__post_init__(self)
-        object.__setattr__(self, "files", tuple(self.files))
         if is_blank(self.prompt):
             raise OptionError("prompt", "is required unless prompt_file is set")
         found = [
@@ -92,7 +91,6 @@ class ChatTarget(ChatConnection):
         check_file_paths("files", self.files)
         if not self.files and not any(name.startswith(_PATHS) for name in found):
             raise OptionError("prompt", "must contain {{input}}, unless files are sent")
-        check_number("max_pages", self.max_pages, minimum=1)
         if self.schema is not None:
             return
         if "schema" in found:

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from fieldmark.data.json_parser import decode
-from fieldmark.errors import DataError, OptionError
+from fieldmark.errors import DataError
 from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.managed_process import (
     ProcessFailure,
@@ -29,6 +29,8 @@ from fieldmark.judges.program import (
 from fieldmark.judges.redaction import Redactor, is_secret_variable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.targets.target import TargetCall, TargetResponse, file_digest
+from fieldmark.values.annotations import CommandLine
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["CommandTarget"]
 
@@ -47,16 +49,13 @@ class CommandTarget:
     """
 
     name: ClassVar[str] = "command"
-    command: tuple[str, ...]
+    command: Annotated[tuple[str, ...], CommandLine()]
     cwd: Path | None = None
     env: Mapping[str, str] | tuple[str, ...] = ()
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.command or not self.command[0]:
-            raise OptionError("command", "must name a program")
-        if any("\0" in word for word in self.command):
-            raise OptionError("command", "must not contain NUL characters")
+        check_options(self)
         check_environment(self.env)
 
     @property

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import ClassVar, Final, Literal
 
-from fieldmark.compare.options import check_flag
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect, decode, parse_text
 from fieldmark.errors import DataError, MissingExtra, OptionError
@@ -30,6 +29,7 @@ from fieldmark.judges.redaction import Redactor
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.run.targets.target import TargetCall, TargetResponse
 from fieldmark.values.paths import PathError, parse_path, resolve
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["MAX_RESPONSE_BYTES", "HttpTarget"]
 
@@ -57,7 +57,7 @@ class HttpTarget:
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_flag("allow_private_http", self.allow_private_http)
+        check_options(self)
         endpoint = parse_endpoint(self.url, private_http=self.allow_private_http)
         check_headers(self.headers)
         check_query(self.query)

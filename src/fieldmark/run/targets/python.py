@@ -21,6 +21,7 @@ from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.python_function import REFERENCE, REFERENCE_FORM, load_attribute, search_path
 from fieldmark.run.targets.target import TargetCall, TargetResponse, file_digest
+from fieldmark.values.strategy_options import check_options
 
 __all__ = ["PythonTarget"]
 
@@ -43,6 +44,7 @@ class PythonTarget:
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_options(self)
         if not REFERENCE.match(self.function):
             raise OptionError("function", REFERENCE_FORM)
 

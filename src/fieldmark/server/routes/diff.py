@@ -12,7 +12,6 @@ from fastapi.responses import Response, StreamingResponse
 from fieldmark.api.diff import DiffResult
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.diff_words import conclusion_to_json
 from fieldmark.report.html.comparison import change_lines
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
@@ -30,7 +29,6 @@ from fieldmark.server.strict_json import JSON, ApiResponse, StrictRoute
 from fieldmark.server.views import case_documents, shown_title
 from fieldmark.store.reader import is_older
 from fieldmark.values.json_text import finite_json
-from fieldmark.wire.run_diff import case_to_json
 
 __all__ = ["router"]
 
@@ -76,7 +74,7 @@ def _diff(query: DiffQuery, state: AppState) -> tuple[DiffResult, bytes]:
         before, after = after, before
     found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
     view = found.to_dict(changes=False)
-    view["conclusion"] = {**cast("JsonObject", view["conclusion"]), **conclusion_to_json(found)}
+    view["conclusion"] = {**cast("JsonObject", view["conclusion"]), **found.conclusion_to_json()}
     return found, finite_json(state.redactor.redact(view))
 
 
@@ -87,7 +85,7 @@ def _with_changes(view: bytes, found: DiffResult, redactor: PathRedactor) -> Ite
         yield b',"%s":[' % name.encode()
         for start in range(0, len(changes), _STREAMED_CASES):
             part = changes[start : start + _STREAMED_CASES]
-            cases = finite_json(redactor.redact([case_to_json(each) for each in part]))
+            cases = finite_json(redactor.redact([each.to_dict() for each in part]))
             yield b"," * (start > 0) + cases[1:-1]
         yield b"]"
     yield b"}"

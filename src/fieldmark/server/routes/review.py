@@ -9,13 +9,15 @@ from fastapi.responses import Response
 
 from fieldmark.api.label import LabelSheet
 from fieldmark.api.review import (
+    Queue,
+    QueuedField,
     ReviewConflictError,
     ReviewResult,
     decide,
+    queue_of,
     review_of,
     undo_review,
 )
-from fieldmark.api.review_queue import Queue, QueuedField, queue_of
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.value_encoding import encode_pair, encode_value

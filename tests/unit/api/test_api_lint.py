@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from fieldmark.plan import lint
-from fieldmark.plan.lint import Check, TruthLinter
+from fieldmark.api import lint
+from fieldmark.api.lint import LintCheck, TruthLinter
 from json_strategies import any_json
 
 
@@ -14,7 +14,7 @@ def _report(documents):
     linter = TruthLinter()
     for number, document in enumerate(documents, 1):
         linter.add(document, str(number))
-    return linter.report()
+    return linter.result()
 
 
 def _found(documents, check):
@@ -42,7 +42,7 @@ ISO = [f"2024-01-{day:02}" for day in range(1, 20)]
     ],
 )
 def test_types_of_an_attribute(values, message):
-    found = _found(_column(values), Check.TYPES)
+    found = _found(_column(values), LintCheck.TYPES)
     assert [each[2] for each in found] == (
         [] if message is None else [f"values of several types: {message}"]
     )
@@ -60,12 +60,12 @@ def test_types_of_an_attribute(values, message):
     ],
 )
 def test_impossible_dates(values, count):
-    found = _found(_column(values), Check.IMPOSSIBLE_DATE)
+    found = _found(_column(values), LintCheck.IMPOSSIBLE_DATE)
     assert [each[1] for each in found] == ([count] if count else [])
 
 
 def test_an_impossible_date_is_found_by_the_name_of_the_attribute():
-    assert _found([{"due_date": "31-FEB-2024"}], Check.IMPOSSIBLE_DATE)
+    assert _found([{"due_date": "31-FEB-2024"}], LintCheck.IMPOSSIBLE_DATE)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_impossible_date_is_found_by_the_name_of_the_attribute():
     ],
 )
 def test_values_unlike_the_others(values, message):
-    found = [each[2] for each in _found(_column(values), Check.UNLIKE_OTHERS)]
+    found = [each[2] for each in _found(_column(values), LintCheck.UNLIKE_OTHERS)]
     assert found == ([] if message is None else [message])
 
 
@@ -127,7 +127,7 @@ def test_values_unlike_the_others(values, message):
     ],
 )
 def test_mixed_formats(values, messages):
-    assert [each[2] for each in _found(_column(values), Check.FORMATS)] == messages
+    assert [each[2] for each in _found(_column(values), LintCheck.FORMATS)] == messages
 
 
 INVOICE = {"number": "A-1", "total": 5, "vendor": "Acme"}
@@ -143,7 +143,7 @@ INVOICE = {"number": "A-1", "total": 5, "vendor": "Acme"}
     ],
 )
 def test_duplicate_documents(documents, count):
-    found = _found(documents, Check.DUPLICATE_DOCUMENT)
+    found = _found(documents, LintCheck.DUPLICATE_DOCUMENT)
     assert [each[1] for each in found] == ([count] if count else [])
 
 
@@ -151,8 +151,8 @@ def test_duplicate_ids():
     linter = TruthLinter()
     for case in ("a", "b", "a"):
         linter.add({"x": 1}, case)
-    (finding,) = linter.report().findings
-    assert (finding.check, finding.examples) == (Check.DUPLICATE_ID, (("a", "used before"),))
+    (finding,) = linter.result().findings
+    assert (finding.check, finding.examples) == (LintCheck.DUPLICATE_ID, (("a", "used before"),))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_duplicate_ids():
     ],
 )
 def test_fields_that_are_always_empty(values, count):
-    found = _found(_column(values), Check.ALWAYS_EMPTY)
+    found = _found(_column(values), LintCheck.ALWAYS_EMPTY)
     assert [each[1] for each in found] == ([count] if count else [])
 
 
@@ -199,7 +199,7 @@ def _lines(*amounts, **others):
     ],
 )
 def test_totals(document, faults):
-    assert [each[0] for each in _found([document], Check.TOTALS)] == faults
+    assert [each[0] for each in _found([document], LintCheck.TOTALS)] == faults
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_totals(document, faults):
     ],
 )
 def test_nearly_equal_spellings(values, count):
-    found = _found(_column(values), Check.SPELLING)
+    found = _found(_column(values), LintCheck.SPELLING)
     assert [each[1] for each in found] == ([count] if count else [])
 
 
@@ -259,7 +259,7 @@ def test_memory_is_bounded_and_notes_say_what_was_not_checked(monkeypatch, limit
 
 def test_numbers_too_long_for_text_can_be_checked():
     report = _report([{"lines": [{"amount": 10**5000}], "total": 10**5001}, {"total": "x"}])
-    assert {each.check for each in report.findings} == {Check.TYPES, Check.TOTALS}
+    assert {each.check for each in report.findings} == {LintCheck.TYPES, LintCheck.TOTALS}
 
 
 @given(any_json)

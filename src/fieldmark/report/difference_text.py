@@ -1,0 +1,58 @@
+"""Differences of metrics and p-values as text, the same in all formats."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fieldmark.metrics.difference import MetricDifference
+from fieldmark.metrics.rates import Interval
+from fieldmark.report.tables import number
+
+__all__ = ["change_text", "interval_text", "named_p", "p_value", "signed"]
+
+_SMALLEST_P: Final = 0.001
+_HALF_DIGIT: Final = 5e-4
+
+
+def named_p(p: float) -> str:
+    """Return a p-value for a sentence."""
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as text; very small ones as less than a thousandth."""
+    return f"<{_SMALLEST_P}" if p < _SMALLEST_P else number(p)
+
+
+def signed(value: float | None) -> str:
+    """Return a difference with its sign; a dot for no difference."""
+    return number(None) if value is None else _with_sign(value) if value else "·"
+
+
+def change_text(metric: MetricDifference) -> str:
+    """Return the change of a metric with its sign, as `signed`.
+
+    One more digit is shown if the change is not the difference of the rounded values, so that a
+    change is never shown as none.
+    """
+    before, after, delta = metric.before, metric.after, metric.delta
+    if before is None or after is None or not delta:
+        return signed(delta)
+    if round(delta, 3) and abs(round(before, 3) + round(delta, 3) - round(after, 3)) < _HALF_DIGIT:
+        return signed(delta)
+    digits = f"{abs(delta):.4f}"
+    return f"{'+' if delta > 0 else '−'}{digits if float(digits) else '<0.0001'}"  # noqa: RUF001
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Return the confidence interval of a difference."""
+    if interval is None:
+        return number(None)
+    return f"{_with_sign(interval[0])} to {_with_sign(interval[1])}"
+
+
+def _with_sign(value: float) -> str:
+    """Return a number with its sign, if it is not zero after rounding."""
+    text = f"{value:+.3f}"
+    return text[1:] if not float(text) else text.replace("-", "−")  # noqa: RUF001 - a minus
