@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, wraps
@@ -18,7 +19,7 @@ from fieldmark.values.annotations import arms_of
 from fieldmark.values.declared_options import DeclaredOption, declared_options
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["checked", "strings"]
+__all__ = ["checked", "options_of", "strings"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -59,62 +60,78 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-    has_options = any(each.kind is each.VAR_KEYWORD for each in parameters)
-
-    @cache
-    def resolved() -> tuple[Mapping[str, object], Mapping[str, DeclaredOption]]:
-        """Return the annotations of the parameters, and the options."""
-        own = SimpleNamespace(__annotations__={each.name: each.annotation for each in parameters})
-        hints = get_type_hints(own, function.__globals__, include_extras=True)
-        if not has_options:
-            return hints, {}
-        (kind,) = get_args(hints.pop(parameters[-1].name))
-        options = declared_options(kind)
-        return {**hints, **{name: each.annotation for name, each in options.items()}}, options
+    options = options_of(function)
 
     @wraps(function)
     def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         __tracebackhide__ = True  # pytest shows the line of the caller
-        known, _ = resolved()
+        known = _annotations(function)
         for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
             if name in known:
                 _check(name, value, known[name])
-            elif has_options:
+            elif options:
                 message = f"{function.__name__}() got an unexpected keyword argument {name!r}"
                 raise TypeError(with_hint(message, did_you_mean(name, known)))
         return function(*args, **kwargs)
 
-    if has_options:
-        _, options = resolved()
+    if options:
         call.__doc__ = _documented(function.__doc__ or "", options)
+        keywords = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default)
+            for name, option in options.items()
+        ]
         call.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[
-                *parameters[:-1],
-                *(
-                    inspect.Parameter(
-                        name,
-                        inspect.Parameter.KEYWORD_ONLY,
-                        default=option.default,
-                    )
-                    for name, option in options.items()
-                ),
-            ]
+            parameters=[*parameters[:-1], *keywords]
         )
     return call
+
+
+def options_of(function: Callable[..., object]) -> Mapping[str, DeclaredOption]:
+    """Return the options that are keyword arguments of a function."""
+    function = inspect.unwrap(function)
+    for each in inspect.signature(function).parameters.values():
+        if each.kind is each.VAR_KEYWORD:
+            own = SimpleNamespace(__annotations__={each.name: each.annotation})
+            (kind,) = get_args(get_type_hints(own, _globals(function))[each.name])
+            return declared_options(kind)
+    return {}
+
+
+@cache
+def _annotations(function: Callable[..., object]) -> Mapping[str, object]:
+    """Return the types of the arguments of a function, evaluated when it is called first."""
+    names = {
+        each.name: each.annotation
+        for each in inspect.signature(function).parameters.values()
+        if each.kind is not each.VAR_KEYWORD
+    }
+    own = SimpleNamespace(__annotations__=names)
+    options = options_of(function)
+    return {
+        **get_type_hints(own, _globals(function), include_extras=True),
+        **{name: option.annotation for name, option in options.items()},
+    }
+
+
+def _globals(function: Callable[..., object]) -> dict[str, object]:
+    return vars(sys.modules[function.__module__])
 
 
 def _documented(text: str, options: Mapping[str, DeclaredOption]) -> str:
     """Return a docstring with a table of the options before its examples."""
     width = max(map(len, options)) + 2
-    lines = [
-        fill(
-            f"{option.meaning}  {option.shown_default and f'[default: {option.shown_default}]'}",
-            _WIDTH,
-            initial_indent=f"  {name:{width}}",
-            subsequent_indent=" " * (width + 2),
+    lines = []
+    for name, option in options.items():
+        note = f"  [default: {option.shown_default}]" if option.shown_default else ""
+        indent = " " * (width + 2)
+        lines.append(
+            fill(
+                option.meaning + note,
+                _WIDTH,
+                initial_indent=f"  {name:{width}}",
+                subsequent_indent=indent,
+            )
         )
-        for name, option in options.items()
-    ]
     prose, examples, rest = inspect.cleandoc(text).partition("\n>>>")
     return "\n".join([prose.rstrip(), "", "Options:", *lines, *([examples + rest] if rest else [])])
 

@@ -71,15 +71,14 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
         for number, candidate in enumerate(candidates, 1)
     ]
     models = state.options.models.for_run()
+    rules = resolve_rules(request.all_rules(state.options.rules or None), models)
     with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
         run = Path(directory) / "evaluation"
         score_with(
             complete_options(
                 truth=rows,
-                rules=resolve_rules(request.all_rules(state.options.rules or None), models),
-                convention=request.convention,
-                options=request.options,
                 out=run,
+                **request.counting(rules),
             )
         )
         return write_report(run, Path(directory) / name, kind=request.kind).read_bytes()
@@ -87,8 +86,8 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
-    options = request.options
-    settings = resolve_settings(rules=rules, convention=request.convention, options=options)
+    options = request.counting(rules)
+    settings = resolve_settings(**options)
     response: JsonObject
     if request.candidates is None:
         (case,) = read_cases(request.expected, {"candidate": request.candidate})
@@ -96,13 +95,7 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         results: tuple[CaseResult, ...] = (result,)
         response = {"result": result.to_dict()}
     else:
-        ranked = compare_many(
-            request.expected,
-            request.candidates,
-            rules=rules,
-            convention=request.convention,
-            options=options,
-        )
+        ranked = compare_many(request.expected, request.candidates, **options)
         results = ranked.results
         response = {"ranking": ranked.to_dict()}
     if request.view:
