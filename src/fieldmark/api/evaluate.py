@@ -41,6 +41,7 @@ from fieldmark.run.run_options import (
     EvalOptions,
     RunOptions,
     complete_options,
+    resampling,
     stored_options,
 )
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
@@ -216,6 +217,7 @@ def _prepare(
         providers=providers,
         segment_size=size,
         max_errors=spec.max_errors,
+        resampling=resampling(options),
         manifest=manifest if saved else None,
         evaluators=spec.evaluators,
         own_evaluators=own,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.recount import RecountedRun, RunLike, stored_run
+from fieldmark.api.recount import RecountedRun, RunLike, resampling_of, stored_run
 from fieldmark.data.files import is_url, open_file, redacted_url
 from fieldmark.data.inputs import Coverage, Inputs
 from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
@@ -149,7 +149,9 @@ def rescore(
         recounted.tally, recounted.confidence = totals.tally, totals.confidence
         summary = _summary(recounted, applied)
         if totals.sample is not None:
-            intervals = run_intervals(totals.sample, summary, target.counting)
+            intervals = run_intervals(
+                totals.sample, summary, target.counting, resampling_of(stored)
+            )
             summary = replace(summary, intervals=intervals)
         if totals.slices is not None:
             slices = totals.slices.summaries(summary, target)
@@ -231,6 +233,7 @@ def prepare_rules(
         providers=providers,
         segment_size=stored.manifest.segment_size,
         max_errors=options["max_errors"] or 0,
+        resampling=resampling_of(stored),
         manifest=None if options["out"] is None else manifest,
     )
     if summary.confidence is None and settings.confidence is not None:

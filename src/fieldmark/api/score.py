@@ -19,6 +19,7 @@ from fieldmark.run.run_options import (
     ScoreOptions,
     complete_options,
     read_inputs,
+    resampling,
     slice_keys,
     stored_options,
 )
@@ -138,6 +139,7 @@ def prepare_score(
         segment_size=size,
         files=files,
         max_errors=options["max_errors"] or 0,
+        resampling=resampling(options),
         manifest=manifest if saved else None,
     )
 

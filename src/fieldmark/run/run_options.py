@@ -20,6 +20,7 @@ from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
+from fieldmark.metrics.summary import Resampling
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.python_function import PythonFunction
@@ -51,6 +52,7 @@ __all__ = [
     "most_tasks",
     "options_of_run",
     "read_inputs",
+    "resampling",
     "restored_options",
     "slice_keys",
     "stored_options",
@@ -608,6 +610,12 @@ def wants_intervals(options: RunOptions) -> bool:
     """Whether to compute confidence intervals; by default, only for saved runs."""
     intervals = options["intervals"]
     return options["out"] is not None if intervals is None else intervals
+
+
+def resampling(options: RunOptions) -> Resampling:
+    """Return how the cases are resampled: by the options that say so, otherwise by default."""
+    given = cast("Mapping[str, int]", options)
+    return Resampling(**{name: given[name] for name in Resampling._fields if name in given})
 
 
 # --- the manifest ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import Summary, summarize, with_confidence
+from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
@@ -107,6 +107,7 @@ class PreparedRun:
     evaluators: Sequence[ConfiguredEvaluator] = ()
     own_evaluators: Mapping[str, Sequence[ConfiguredEvaluator]] = field(default_factory=dict)
     concurrency: int = 1
+    resampling: Resampling = RESAMPLING
     target: Target | None = None
     selection: CaseSelection | None = None
     location: Location = field(default_factory=Location)
@@ -355,7 +356,8 @@ class _Session:
         from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
 
         counting = self._settings.convention.counting
-        return replace(summary, intervals=run_intervals(self._totals.sample, summary, counting))
+        intervals = run_intervals(self._totals.sample, summary, counting, self._prepared.resampling)
+        return replace(summary, intervals=intervals)
 
     def with_slices(self, summary: Summary) -> Summary:
         """Return the summary with the metrics of all slices, if they are requested."""
