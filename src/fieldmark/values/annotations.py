@@ -15,7 +15,16 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
+from typing import (
+    Annotated,
+    Final,
+    Protocol,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    runtime_checkable,
+)
 
 from fieldmark.errors import with_hint
 from fieldmark.model.json import JsonObject
@@ -43,6 +52,9 @@ __all__ = [
     "problem_of",
     "without_metadata",
 ]
+
+_MAX_BITS: Final = 120
+"""Longer integers are not shown in messages."""
 
 
 @runtime_checkable
@@ -87,19 +99,21 @@ class Range:
             if within:
                 return ""
         limits = " and ".join(self._limits())
-        return f"must be {self.noun} {limits}".rstrip() + f", got {value!r}"
+        long = isinstance(value, int) and value.bit_length() > _MAX_BITS
+        shown = "a long number" if long else repr(value)
+        return f"must be {self.noun} {limits}".rstrip() + f", got {shown}"
 
     def _limits(self) -> Iterator[str]:
         if self.ge is not None and self.le is not None:
-            yield f"from {self.ge:g} to {self.le:g}"
+            yield f"from {_number(self.ge)} to {_number(self.le)}"
         elif self.ge is not None:
-            yield f"of at least {self.ge:g}"
+            yield f"of at least {_number(self.ge)}"
         if self.gt is not None:
-            yield f"greater than {self.gt:g}"
+            yield f"greater than {_number(self.gt)}"
         if self.le is not None and self.ge is None:
-            yield f"at most {self.le:g}" if self.gt is not None else f"of at most {self.le:g}"
+            yield f"{'' if self.gt is not None else 'of '}at most {_number(self.le)}"
         if self.lt is not None:
-            yield f"less than {self.lt:g}"
+            yield f"less than {_number(self.lt)}"
 
     def to_schema(self) -> JsonObject:
         """Return the keywords of JSON Schema for the constraint."""
@@ -110,6 +124,10 @@ class Range:
             "exclusiveMaximum": self.lt,
         }
         return {name: limit for name, limit in keywords.items() if limit is not None}
+
+
+def _number(limit: float) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
