@@ -69,7 +69,6 @@ def score_many(
     candidates: CandidatesLike,
     *,
     metric: str | None = None,
-    seed: int = 0,
     **options: Unpack[ScoreOptions],
 ) -> ScoredRuns:
     """Score the predictions of several models, one run for each, and rank them by `metric`.
@@ -91,7 +90,7 @@ def score_many(
     if options.get("resume"):
         raise ConfigError.of("resume: several runs cannot be resumed")
     run_options = complete_options(truth=truth, **options)
-    return score_many_with(run_options, named_candidates(candidates), metric=metric, seed=seed)
+    return score_many_with(run_options, named_candidates(candidates), metric=metric)
 
 
 def named_candidates(candidates: CandidatesLike) -> dict[str, InputLike]:
@@ -122,7 +121,6 @@ def score_many_with(
     *,
     directories: Sequence[str | Path] | None = None,
     metric: str | None = None,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> ScoredRuns:
     """Score several predictions with the same options; each run has its own directory.
@@ -142,7 +140,7 @@ def score_many_with(
             name: score_with({**options, "candidate": given, "out": directory}, progress=progress)
             for (name, given), directory in zip(candidates.items(), found, strict=True)
         }
-        ranking = rank(runs, metric=metric, seed=seed)
+        ranking = rank(runs, metric=metric, seed=options["seed"])
     if directories is None and options["out"] is None:
         runs = {name: replace(run, path=None) for name, run in runs.items()}
         kept = tuple(replace(run, path="") for run in ranking.runs)

@@ -497,15 +497,7 @@ def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
     return declared_option(RunOptions, "values", group=group, help=help_text)
 
 
-seed_option: Final[CommandDecorator] = option(
-    "--seed",
-    group=RUN,
-    type=Integer(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of random choices.",
-)
+seed_option: Final = declared_option(RunOptions, "seed")
 
 
 force_option: Final[CommandDecorator] = option(

@@ -20,7 +20,7 @@ from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
-from fieldmark.metrics.summary import Resampling
+from fieldmark.metrics.summary import RESAMPLING, Resampling
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.python_function import PythonFunction
@@ -411,6 +411,36 @@ class SharedOptions(GateOptions, total=False):
         Opt(
             help="Compute confidence intervals of the metrics.", default_note="only for saved runs"
         ),
+    ]
+    resamples: Annotated[
+        int,
+        Opt(
+            help="Bootstrap resamples for the confidence intervals and deviations of metrics.",
+            default=RESAMPLING.resamples,
+            group=OptionGroup.RUN,
+            place=4,
+            metavar="N",
+            stored="if set",
+            in_file="file",
+            http=True,
+            mcp=True,
+        ),
+        Range(ge=1, le=100_000, noun="an integer"),
+    ]
+    seed: Annotated[
+        int,
+        Opt(
+            help="Seed of random choices.",
+            default=RESAMPLING.seed,
+            group=OptionGroup.RUN,
+            place=4,
+            metavar="N",
+            stored="if set",
+            in_file="file",
+            http=True,
+            mcp=True,
+        ),
+        Range(ge=0, le=(1 << 32) - 1, noun="an integer"),
     ]
     workers: Annotated[
         int | str | None,
