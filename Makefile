@@ -95,9 +95,10 @@ docs: $(READY) ## Build the documentation site into build/site; any warning is a
 	@echo 'read it with: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site'
 
 .PHONY: format
-format: $(READY) ## Format the code
+format: $(READY) ## Format the code, and write the JSON Schemas for editors
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
+	@$(BIN)/fieldmark schema --write schemas >/dev/null
 	@$(BIN)/clang-format -i $(KERNEL)
 
 .PHONY: bench
@@ -119,6 +120,10 @@ fuzz: $(READY) ## Search for input that crashes a reader or compiled code, a min
 .PHONY: mutate
 mutate: $(READY) ## Check that tests fail if the source is changed, for 1,000 random changes (takes an hour)
 	@$(BIN)/python scripts/run_mutants.py $(ARGS)
+
+.PHONY: compare
+compare: $(USABLE) ## List every difference in output from another checkout: make compare BEFORE=../other
+	@$(BIN)/python scripts/compare_versions.py $(BEFORE) $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, caches and build files

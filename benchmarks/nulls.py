@@ -134,7 +134,7 @@ def metrics_of(cases: int, seed: str) -> tuple[dict[str, float], dict[str, tuple
         "vendor": summary.attributes["vendor"].f1 or 0.0,
         "rows[].text": summary.attributes["rows[].text"].f1 or 0.0,
     }
-    f1s = {path: each.f1.interval for path, each in found.attributes.items() if each.f1.interval}
+    f1s = {path: rates.interval.f1 for path, rates in found.attributes.items() if rates.interval.f1}
     return metrics, {**found.metrics, **f1s}
 
 

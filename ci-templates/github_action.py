@@ -24,7 +24,7 @@ from fieldmark.api.diff import diff
 from fieldmark.api.report import write_report
 from fieldmark.api.runs import annotate, remove_run, runs
 from fieldmark.errors import FieldmarkError
-from fieldmark.report.diff_view import diff_markdown
+from fieldmark.report.render import document_markdown
 from fieldmark.run.eval_file import load_eval
 from fieldmark.run.gates import resolve_baseline
 from fieldmark.run.run_options import complete_options
@@ -179,7 +179,7 @@ def write_reports(out: Path, reports: Path, baseline: Path | None) -> Iterator[s
     if baseline is not None:
         title = f"#### Compared with {for_markdown(text_input('BASELINE'))}\n\n"
         try:
-            yield title + diff_markdown(diff(baseline, out), top=TOP)
+            yield title + document_markdown(diff(baseline, out).document(top=TOP))
             against = baseline
         except FieldmarkError as error:
             yield f"{title}Not compared: {for_markdown(str(error))}"

@@ -23,7 +23,7 @@ from fieldmark.api.arguments import options_of
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpCommand
 from fieldmark.cli.main import ERROR_CODES, GROUPS, load_command
-from fieldmark.config.option_types import option_schemas, required_options
+from fieldmark.config.option_types import option_schemas, required_options, summary_of
 from fieldmark.config.rules_file import FIELD_KEYS
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions
 from fieldmark.registry import Plugin
@@ -55,6 +55,9 @@ _REFERENCES: Final = {
     "gates": "`min` and `max`: limits by metric",
 }
 """What the definitions of the schemas are called in a table."""
+
+
+_LIMITS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
 
 
 # --- Markdown -------------------------------------------------------------------------------------
@@ -116,8 +119,7 @@ def _values(schema: _Schema) -> str:
     if names == ["array"]:
         inner = _values(schema.get("items", {}))
         return "list" if inner == "any value" else f"list of {inner}{'s' * inner.isalpha()}"
-    limits = [f"from {schema['minimum']:g}"] if "minimum" in schema else []
-    limits += [f"to {schema['maximum']:g}"] if "maximum" in schema else []
+    limits = [f"{word} {schema[limit]:g}" for limit, word in _LIMITS.items() if limit in schema]
     return " ".join([" or ".join(names), *limits])
 
 
@@ -173,6 +175,12 @@ def _strategies(kind: Plugin, level: int = 2) -> str:
         options = _table(("option", "values", "default", "meaning"), rows)
         sections.append(_page(f"{'#' * level} {name}", *paragraphs, options))
     return _page(*sections)
+
+
+def _strategy_table(kind: Plugin, key: str, about: str = "description") -> str:
+    """Return a table of the built-in strategies of a kind: name and summary."""
+    strategies = [(name, registry.load(kind, name)) for name in registry.built_in(kind)]
+    return _table((key, about), ((_code(name), summary_of(each)) for name, each in strategies))
 
 
 def _conventions() -> str:
@@ -366,6 +374,14 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
         kind.value: partial(_strategies, kind, 3)
         for kind in (Plugin.EVALUATORS, Plugin.TARGETS, Plugin.PROVIDERS, Plugin.SAFETY)
     },
+    "table_of_comparators": partial(_strategy_table, Plugin.COMPARATORS, "`match`"),
+    "table_of_aligners": partial(_strategy_table, Plugin.ALIGNERS, "`align`"),
+    "table_of_providers": partial(_strategy_table, Plugin.PROVIDERS, "`provider`"),
+    "table_of_safety": partial(_strategy_table, Plugin.SAFETY, "`safety`"),
+    "table_of_evaluators": partial(_strategy_table, Plugin.EVALUATORS, "type"),
+    "table_of_targets": partial(_strategy_table, Plugin.TARGETS, "type"),
+    "table_of_readers": partial(_strategy_table, Plugin.READERS, "name", "reads"),
+    "table_of_exporters": partial(_strategy_table, Plugin.EXPORTERS, "name", "contains"),
     "conventions": _conventions,
     "rules": partial(_keys_of, "rules", "anyOf", 0),
     "fields": lambda: _key_table(FIELD_KEYS.to_schema("path")),

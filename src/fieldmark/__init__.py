@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from fieldmark.api.evaluate import evaluate
     from fieldmark.api.explain import ExplainResult, explain
     from fieldmark.api.improve import ImproveResult, improve
-    from fieldmark.api.infer import infer
+    from fieldmark.api.infer import ProposedRules, infer, rules_from
     from fieldmark.api.label import LabelSheet, label
     from fieldmark.api.lint import LintResult, lint
     from fieldmark.api.plugins import plugins
     from fieldmark.api.power import PowerResult, power
     from fieldmark.api.preview import PreviewResult, preview_rules
-    from fieldmark.api.proposed_rules import ProposedRules
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
     from fieldmark.api.review import (
@@ -38,12 +37,11 @@ if TYPE_CHECKING:
         review_queue,
         undo_review,
     )
-    from fieldmark.api.rules_from import rules_from
     from fieldmark.api.runs import RunList, open_run, runs
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
     from fieldmark.api.slices import FindSlicesResult, find_slices
-    from fieldmark.api.triage import TriageResult, thresholds, triage
+    from fieldmark.api.triage import ThresholdSet, TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
-    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
@@ -153,7 +150,7 @@ _MODULES: Final = {
     "LabelSheet": "fieldmark.api.label",
     "lint": "fieldmark.api.lint",
     "LintResult": "fieldmark.api.lint",
-    "ProposedRules": "fieldmark.api.proposed_rules",
+    "ProposedRules": "fieldmark.api.infer",
     "plugins": "fieldmark.api.plugins",
     "power": "fieldmark.api.power",
     "PowerResult": "fieldmark.api.power",
@@ -168,7 +165,7 @@ _MODULES: Final = {
     "undo_review": "fieldmark.api.review",
     "review_queue": "fieldmark.api.review",
     "ReviewQueue": "fieldmark.api.review",
-    "rules_from": "fieldmark.api.rules_from",
+    "rules_from": "fieldmark.api.infer",
     "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",
     "open_run": "fieldmark.api.runs",
@@ -179,7 +176,7 @@ _MODULES: Final = {
     "thresholds": "fieldmark.api.triage",
     "triage": "fieldmark.api.triage",
     "TriageResult": "fieldmark.api.triage",
-    "ThresholdSet": "fieldmark.wire.confidence",
+    "ThresholdSet": "fieldmark.api.triage",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

@@ -88,7 +88,10 @@ def test_all_formats(run, command):
     assert "day and month swapped: 7 mistakes (date 7)" in table
     assert '1  date: "2024-01-02" → "2024-02-01"' in table
     markdown = command("improve", "run", "--format", "markdown").out
-    assert "| date | 0.000 | 7 | wrong value | +0.250 | day and month swapped (7) |" in markdown
+    assert (
+        "| date | 0.000 | 7 | 7 | **+0.250** | wrong value | day and month swapped (7) |"
+        in markdown
+    )
     rows = list(csv.DictReader(io.StringIO(command("improve", "run", "--format", "csv").out)))
     assert rows[0]["pattern"] == "date_swapped"
     assert command("improve", "run", "--quiet").out == ""

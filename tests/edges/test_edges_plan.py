@@ -121,7 +121,7 @@ def swapped(plan):
     [
         (changed_rows, r"00001\.jsonl: the rows do not belong to their sums"),
         (without_rows, r"00001\.jsonl: cannot read file"),
-        (changed_sums, r"00001\.json: invalid: expected a list of 9 values"),
+        (changed_sums, r"00001\.json: invalid: sums must be an array of 9 values"),
         (unknown_attribute, r"00001\.json: invalid: unknown attribute"),
         (swapped, "partition 1 starts at segment 4, expected 2"),
     ],

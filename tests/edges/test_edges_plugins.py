@@ -136,7 +136,7 @@ def test_comparator_and_exporter_of_a_plug_in(example, folder):
     assert example("report", "run", "--as", "failed-cases").code == 0
     assert (folder / "run" / "failed.txt").read_text("utf-8") == "b\n"
     rules.write_text("fields: [{path: vendor, match: same_prefix, length: 0}]\n", "utf-8")
-    assert "length: must be at least 1" in example("validate", rules).err
+    assert "length: must be a number of at least 1, got 0" in example("validate", rules).err
     rules.write_text("fields: [{path: vendor, match: same_prefx}]\n", "utf-8")
     assert "did you mean 'same_prefix'?" in example("validate", rules).err
 

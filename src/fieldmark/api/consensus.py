@@ -11,10 +11,10 @@ from itertools import chain, combinations
 from math import fsum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.api.arguments import checked
-from fieldmark.api.rank import rank
+from fieldmark.api.rank import RankResult, named_together, rank
 from fieldmark.api.score import score_with
 from fieldmark.api.score_many import CandidatesLike, check_files, named_candidates
 from fieldmark.data.inputs import InputLike, Inputs
@@ -22,9 +22,23 @@ from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.leaderboard import Pair
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.consensus import FieldVote, MajorityVote
+from fieldmark.report.document import (
+    Block,
+    Column,
+    Data,
+    Document,
+    Format,
+    Heading,
+    Items,
+    Line,
+    Table,
+    warning,
+)
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number
 from fieldmark.run.error_boundary import safe_rules
 from fieldmark.run.result import RunResult
 from fieldmark.run.resume import run_directories
@@ -33,13 +47,9 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import nested_document
-from fieldmark.values.text import plural
+from fieldmark.values.records import to_json
+from fieldmark.values.text import plural, shorten
 from fieldmark.wire.case_result import FieldResult
-from fieldmark.wire.consensus import AttributeAgreement, Consensus, DisputedField, FieldOption
-from fieldmark.wire.leaderboard import Leaderboard
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 __all__ = ["BEST_OF", "MAJORITY", "ConsensusResult", "consensus"]
 
@@ -51,23 +61,159 @@ _LISTED: Final = 1_000
 """The number of fields that are listed for labeling."""
 
 
+_ATTRIBUTES: Final = (
+    Column("Attribute", "attribute"),
+    Column("Agreement", "agreement", Format.NUMBER),
+    Column("Fields", "fields", Format.COUNT),
+    Column("Disputed", "disputed", Format.COUNT),
+    Column("Ties", "ties", Format.COUNT),
+)
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldOption:
+    """A value of a field, if it has one, and the names of the candidates that agree on it."""
+
+    value: JsonValue | Missing
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputedField:
+    """A field on which candidates disagree, the most frequent value first.
+
+    `agreement` is the share of pairs of candidates that agree. In a `tie`, several values are the
+    most frequent.
+    """
+
+    case_id: str
+    path: str
+    attribute: str
+    agreement: float
+    tie: bool
+    options: tuple[FieldOption, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeAgreement:
+    """How well candidates agree on an attribute: the mean over its fields, and the disputed."""
+
+    agreement: float | None
+    fields: int
+    disputed: int
+    ties: int
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ConsensusResult(Consensus):
-    """The majority vote of several predictions, and the fields on which they disagree."""
+class ConsensusResult(ShownRecord):
+    """The majority vote of several predictions for each case, and where they disagree.
+
+    `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
+    `abstained` counts the cases for which a candidate has no prediction that can be read,
+    and `without` those for which none has. `disputed` are the fields on which candidates disagree
+    most, at most 1,000 of them. With ground truth, `ranking` compares the candidates with the vote
+    and with the best of them per field.
+    """
+
+    candidates: tuple[str, ...]
+    cases: int
+    without: int
+    documents: Mapping[str, JsonValue]
+    by_id: bool
+    total: AttributeAgreement
+    attributes: Mapping[str, AttributeAgreement]
+    disputed: tuple[DisputedField, ...]
+    abstained: Mapping[str, int]
+    pairs: Mapping[Pair, float | None]
+    ranking: RankResult | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def agreement(self) -> float | None:
+        """The mean agreement over all fields; undefined for one candidate."""
+        return self.total.agreement
+
+    def to_dict(self) -> JsonObject:
+        """Return everything but the documents as JSON."""
+        return {
+            "format": 1,
+            "candidates": list(self.candidates),
+            "cases": self.cases,
+            "without_prediction": self.without,
+            "abstained": dict(self.abstained),
+            **to_json(self.total),
+            "pairs": [
+                {
+                    "first": self.candidates[first],
+                    "second": self.candidates[second],
+                    "agreement": share,
+                }
+                for (first, second), share in self.pairs.items()
+            ],
+            "attributes": {path: to_json(each) for path, each in self.attributes.items()},
+            "label_first": [to_json(field) for field in self.disputed],
+            "ranking": None if self.ranking is None else self.ranking.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> list[JsonObject]:
+        """Return the documents of the vote as rows of predictions."""
+        return [
+            {"id": name, "candidate": document} if self.by_id else {"candidate": document}
+            for name, document in self.documents.items()
+        ]
+
+    def to_jsonl(self) -> bytes:
+        """Return the documents of the vote as JSON Lines, which other commands read."""
+        return b"".join(strict_json(row) + b"\n" for row in self.rows())
 
     def save(self, path: str | Path) -> None:
-        """Write the documents of the vote as JSON Lines, which other commands read."""
-        Path(path).write_bytes(b"".join(strict_json(row) + b"\n" for row in self.rows()))
+        """Write the documents of the vote as JSON Lines."""
+        Path(path).write_bytes(self.to_jsonl())
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
-
-        return as_text(self.__rich__())
-
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.consensus_view import consensus_view
-
-        return consensus_view(self)
+    def document(self, *, top: int | None = 10) -> Document:
+        """Return the agreement by attribute, the fields to label first, and the ranking."""
+        listed = self.disputed[:top]
+        label_first: list[Block] = [
+            Heading("Label first:"),
+            Items(
+                lines=[Line(f"{field.case_id}  {_field_text(field)}") for field in listed],
+                more=self.total.disputed - len(listed),
+                noun="field",
+            ),
+        ]
+        ranking = () if self.ranking is None else self.ranking.document(top=0).blocks
+        return Document(
+            *map(warning, self.notes),
+            Heading(_headline(self)),
+            *map(Line, _remarks(self)),
+            Table(
+                name="attributes",
+                columns=_ATTRIBUTES,
+                rows=[
+                    {"attribute": path, **to_json(agreement)}
+                    for path, agreement in self.attributes.items()
+                    if agreement.disputed
+                ],
+                top=top,
+                noun="attribute",
+            ),
+            *(label_first if self.disputed else ()),
+            *ranking,
+            data=Data(
+                ("case_id", "path", "attribute", "agreement", "tie", "value", "candidates"),
+                [
+                    {
+                        **to_json(field),
+                        "value": option.value,
+                        "candidates": ", ".join(option.candidates),
+                    }
+                    for field in self.disputed
+                    for option in field.options
+                ],
+            ),
+        )
 
 
 @checked
@@ -253,7 +399,7 @@ class _Votes:
         if len(self.disputed) > 4 * _LISTED:
             self.disputed = sorted(self.disputed, key=lambda each: each[:2])[:_LISTED]
 
-    def result(self, ranking: Leaderboard | None, notes: tuple[str, ...]) -> ConsensusResult:
+    def result(self, ranking: RankResult | None, notes: tuple[str, ...]) -> ConsensusResult:
         """Return the consensus of all cases."""
         attributes = {path: tally.result for path, tally in self.attributes.items()}
         return ConsensusResult(
@@ -293,7 +439,7 @@ def _ranked(
     *,
     metric: str | None,
     seed: int,
-) -> Leaderboard:
+) -> RankResult:
     """Score the candidates, the vote and the best of each field, and rank them."""
     names = [*candidates, MAJORITY, BEST_OF]
     if len(set(names)) < len(names):
@@ -369,3 +515,35 @@ _PREFERENCE: Final = {
     )
 }
 """Which outcome of a field is better; a missing value costs less than a wrong one."""
+
+
+def _headline(consensus: ConsensusResult) -> str:
+    total = consensus.total
+    names = plural(len(consensus.candidates), "candidate")
+    ties = plural(total.ties, "tie")
+    return (
+        f"{names}, {plural(consensus.cases, 'case')}: agreement {number(total.agreement)}, "
+        f"{total.disputed:,} of {plural(total.fields, 'field')} disputed, {ties}"
+    )
+
+
+def _remarks(consensus: ConsensusResult) -> Iterator[str]:
+    for name, number_of_cases in consensus.abstained.items():
+        yield f"{name} has no readable prediction for {plural(number_of_cases, 'case')}"
+    if consensus.without:
+        yield f"no candidate has a prediction for {plural(consensus.without, 'case')}"
+
+
+def _field_text(field: DisputedField) -> str:
+    """Return a field with its values and who has them."""
+    options = (
+        f"{_value_text(option.value)} ({named_together(option.candidates)})"
+        for option in field.options
+    )
+    return f"{field.path}: {'; '.join(options)}{' (tie)' if field.tie else ''}"
+
+
+def _value_text(value: JsonValue | Missing) -> str:
+    if value is MISSING:
+        return "nothing"
+    return shorten(strict_json(value).decode("utf-8", "replace"), _LONGEST)

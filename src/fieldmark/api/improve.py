@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import orjson
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.metrics.clusters import MistakeCluster, MistakeClusters, MistakeExample
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.rates import rates
-from fieldmark.metrics.repeated_errors import RepeatedErrors
+from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.summary import Micro, Summary
+from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.report.document import (
+    Block,
+    Cell,
+    Column,
+    Data,
+    Document,
+    Format,
+    Heading,
+    Items,
+    Line,
+    Row,
+    Table,
+    Tone,
+    note,
+)
+from fieldmark.report.repeated_error_text import repeated_error_text, repeated_error_to_json
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import DASH, outcome_text
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.improvement import AttributeGain, Improvement
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 __all__ = ["ImproveResult", "corrected_fact", "improve"]
 
@@ -40,19 +59,113 @@ _STEP: Final = 1 << 60
 _EXPECTED_VALUE: Final = frozenset({Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION})
 
 
+_COLUMNS: Final = (
+    Column("Fix first", "attribute", folds=True),
+    Column("F1", "f1", Format.NUMBER),
+    Column("Mistakes", "mistakes", Format.COUNT),
+    Column("Cases", "cases", Format.COUNT),
+    Column("Gain", "gain_mean_score", Format.NUMBER, tone=Tone.GOOD),
+    Column("Mostly", "dominant"),
+    Column("Patterns", "pattern", tone=Tone.QUIET, folds=True),
+)
+_DATA: Final = (
+    "attribute", "f1", "mistakes", "dominant", "cases", "gain_mean_score",
+    "gain_macro_f1_by_attribute", "gain_micro_f1", "pattern", "hint",
+)  # fmt: skip
+_MAX_VALUE_LENGTH: Final = 60
+_MAX_CLUSTERS: Final = 10
+_MAX_NAMES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeGain:
+    """One attribute: its mistakes, their patterns, and the gain of each metric without them."""
+
+    attribute: str
+    f1: float | None
+    mistakes: ErrorCounts
+    cases: int
+    mean_score: float
+    macro_f1: float
+    micro_f1: float
+    patterns: tuple[tuple[str, int], ...]
+
+    @property
+    def dominant(self) -> str:
+        """The most frequent type of its mistakes."""
+        counts = self.mistakes._asdict()
+        return max(counts, key=lambda name: counts[name])
+
+    @property
+    def hint(self) -> str:
+        """What to change in the extraction, for the most frequent pattern."""
+        return BY_NAME[self.patterns[0][0]].hint if self.patterns else ""
+
+    def to_dict(self) -> JsonObject:
+        """Return the attribute as JSON."""
+        return {
+            "attribute": self.attribute,
+            "f1": self.f1,
+            "mistakes": self.mistakes.total,
+            "errors_by_type": dict(self.mistakes._asdict()),
+            "dominant": self.dominant,
+            "cases": self.cases,
+            "gain": {
+                "mean_score": self.mean_score,
+                "macro_f1_by_attribute": self.macro_f1,
+                "micro_f1": self.micro_f1,
+            },
+            "patterns": [{"pattern": name, "mistakes": times} for name, times in self.patterns],
+            "hint": self.hint,
+        }
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ImproveResult(Improvement):
-    """What to fix first in the extraction."""
+class ImproveResult(ShownRecord):
+    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors."""
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
+    run: str
+    summary: Summary
+    attributes: tuple[AttributeGain, ...]
+    clusters: tuple[MistakeCluster, ...]
+    repeated: tuple[RepeatedError, ...] = ()
+    notes: tuple[str, ...] = ()
 
-        return as_text(self.__rich__())
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "metrics": dict(self.summary.headline),
+            "attributes": [each.to_dict() for each in self.attributes],
+            "clusters": [
+                {
+                    "pattern": each.pattern.name,
+                    "title": each.pattern.title,
+                    "hint": each.pattern.hint,
+                    "mistakes": each.number,
+                    "attributes": dict(each.attributes.most_common()),
+                    "examples": [_example_to_json(example) for example in each.examples],
+                }
+                for each in self.clusters
+            ],
+            "repeated": [repeated_error_to_json(each) for each in self.repeated],
+            "notes": list(self.notes),
+        }
 
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.improve_view import improve_view
-
-        return improve_view(self)
+    def document(self, *, top: int | None = None) -> Document:
+        """Return attributes by the gain of fixing them, then mistakes grouped by pattern."""
+        rows = [_row(gain) for gain in self.attributes]
+        data = Data(_DATA, rows)
+        notes = map(note, self.notes)
+        if not rows:
+            return Document(*notes, Line("no mistakes found", Tone.GOOD), data=data)
+        return Document(
+            *notes,
+            Table(name="attributes", columns=_COLUMNS, rows=rows, top=top, noun="attribute", gap=1),
+            *_pattern_blocks(self),
+            data=data,
+        )
 
 
 def corrected_fact(code: int) -> int:
@@ -239,3 +352,66 @@ def _sort_key(row: AttributeGain) -> tuple[float, float, str]:
 
 def _counts(metrics: Micro) -> Counts:
     return Counts(metrics.tp, metrics.tn, metrics.fp, metrics.fn)
+
+
+def _example_to_json(example: MistakeExample) -> JsonObject:
+    """Return an example as JSON, without absent values."""
+    document: JsonObject = {"case_id": example.case_id, "path": example.path}
+    if example.expected is not MISSING:
+        document["expected"] = example.expected
+    if example.candidate is not MISSING:
+        document["candidate"] = example.candidate
+    return {**document, "other_field": example.note} if example.note else document
+
+
+def _row(gain: AttributeGain) -> Row:
+    """Return an attribute with what fixing it would gain."""
+    patterns = [f"{BY_NAME[name].title} ({times})" for name, times in gain.patterns]
+    return {
+        "attribute": gain.attribute,
+        "f1": gain.f1,
+        "mistakes": gain.mistakes.total,
+        "dominant": Cell(gain.dominant, outcome_text(gain.dominant)),
+        "cases": gain.cases,
+        "gain_mean_score": Cell(gain.mean_score, f"+{gain.mean_score:.3f}"),
+        "gain_macro_f1_by_attribute": gain.macro_f1,
+        "gain_micro_f1": gain.micro_f1,
+        "pattern": Cell(gain.patterns[0][0] if gain.patterns else "", ", ".join(patterns)),
+        "hint": gain.hint,
+    }
+
+
+def _pattern_blocks(step: ImproveResult) -> Iterator[Block]:
+    """Yield errors that many values have in common, and mistakes of each pattern."""
+    if step.repeated:
+        yield Heading("Repeated errors")
+        yield Items(
+            lines=[Line(repeated_error_text(error)) for error in step.repeated[:_MAX_CLUSTERS]]
+        )
+    for cluster in step.clusters[:_MAX_CLUSTERS]:
+        names = [f"{path} {times}" for path, times in cluster.attributes.most_common()]
+        more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        mistakes = plural(cluster.number, "mistake")
+        shown = f"{', '.join(names[:_MAX_NAMES])}{more}"
+        yield Heading(f"{cluster.pattern.title}: {mistakes} ({shown})")
+        yield Items(lines=[Line(_example_text(each), Tone.QUIET) for each in cluster.examples])
+        yield Line(f"→ {cluster.pattern.hint}")
+    if (rest := len(step.clusters) - _MAX_CLUSTERS) > 0:
+        yield Line(f"… and {plural(rest, 'more pattern')}; --format json lists all", Tone.QUIET)
+
+
+def _example_text(example: MistakeExample) -> str:
+    source = f" (value of {example.note})" if example.note else ""
+    sides = f"{_short_value(example.expected)} → {_short_value(example.candidate)}"
+    return f"{example.case_id}  {example.path}: {sides}{source}"
+
+
+def _short_value(value: JsonValue | Missing) -> str:
+    """Return a value on one line, truncated if it is long."""
+    if isinstance(value, Missing):
+        return DASH
+    try:
+        text = orjson.dumps(value).decode()
+    except TypeError:
+        text = repr(value)
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"

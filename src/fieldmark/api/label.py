@@ -16,11 +16,15 @@ from fieldmark.evaluators.base import EvaluatorResult
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome, Reason
+from fieldmark.report.document import Column, Data, Document, Format, Line, Table
+from fieldmark.report.render import document_csv
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import outcome_text
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.equality import equal
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import PathError, configured_attribute, parse_path, resolve
-from fieldmark.values.text import did_you_mean
+from fieldmark.values.text import did_you_mean, plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.label import LABEL_COLUMNS, Label
 
@@ -35,8 +39,8 @@ _Drawn: TypeAlias = tuple[float, bytes, Label]
 """How uncertain a label is, a tie breaker, and the label."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelSheet:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LabelSheet(ShownRecord):
     """Pairs without verdicts, in the order in which they should be labeled."""
 
     run: str
@@ -48,16 +52,40 @@ class LabelSheet:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {"run": self.run, "labels": [label.to_dict() for label in self.labels]}
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return where the pairs come from; only the data has their values."""
+        rows = [label.to_dict() for label in self.labels]
+        table = Table(
+            columns=(
+                Column("Case", "case_id"),
+                Column("Field", "path", folds=True),
+                Column("Outcome", "outcome"),
+                Column("Similarity", "similarity", Format.NUMBER),
+            ),
+            rows=[
+                {**row, "outcome": outcome_text(label.outcome)}
+                for row, label in zip(rows, self.labels, strict=True)
+            ],
+            top=top,
+            noun="pair",
+        )
+        return Document(
+            Line(f"{plural(len(self), 'pair')} of {self.run} to label"),
+            table,
+            data=Data(LABEL_COLUMNS, rows),
+        )
+
     def to_jsonl(self) -> bytes:
         """Return one JSON object per label."""
         return b"".join(strict_json(each.to_dict()) + b"\n" for each in self.labels)
 
     def to_csv(self) -> bytes:
         """Return a table for spreadsheets; no cell can be read as a formula."""
-        from fieldmark.report.csv_text import csv_text
-
-        rows = ([each.to_dict().get(name, MISSING) for name in LABEL_COLUMNS] for each in self)
-        return csv_text(LABEL_COLUMNS, rows).encode("utf-8")
+        return document_csv(self.document()).encode("utf-8")
 
     def to_html(self) -> bytes:
         """Return a page for labeling, which needs no server."""

@@ -6,27 +6,28 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RunLike, stored_run
 from fieldmark.api.rescore import prepare_rules
 from fieldmark.errors import ConfigError
+from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.model.case import Case
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number, outcome_text
 from fieldmark.run.case_processor import GroupTotals
 from fieldmark.run.run_options import complete_options
 from fieldmark.run.session import Progress, run_session
 from fieldmark.run.settings import RulesLike
 from fieldmark.run.stored_cases import StoredPairs
 from fieldmark.store.reader import StoredRun
+from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult, FieldResult
-from fieldmark.wire.rules_preview import AttributeChange, FieldChange, RulesPreview
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 __all__ = ["PreviewResult", "preview_rules"]
 
@@ -39,19 +40,139 @@ _EXAMPLES: Final = 50
 _EXAMPLES_OF_CASE: Final = 5
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedField:
+    """A field with another outcome; before or after the change, it may not be compared at all.
+
+    `number` is that of its case in the run.
+    """
+
+    number: int
+    before: FieldResult | None
+    after: FieldResult | None
+
+    @property
+    def field(self) -> FieldResult:
+        """The field with its path and values."""
+        found = self.after or self.before
+        assert found is not None  # noqa: S101 - one of them exists
+        return found.finite()
+
+    def to_dict(self) -> JsonObject:
+        """Return the change as JSON, without absent values."""
+        shown = self.field
+        values = {"expected": shown.expected, "candidate": shown.candidate}
+        return {
+            "case": self.number,
+            "case_id": shown.case_id,
+            "path": shown.path,
+            "attribute": shown.attribute,
+            "before": _side(self.before),
+            "after": _side(self.after),
+            **{side: value for side, value in values.items() if value is not MISSING},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedAttribute:
+    """An attribute with changed fields: their number, and its F1 before and after."""
+
+    attribute: str
+    fields: int
+    before: float | None
+    after: float | None
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PreviewResult(RulesPreview):
-    """What other rules would change in a run."""
+class PreviewResult(ShownRecord):
+    """What would change if a run was rescored with other rules.
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
+    `compared` of its `cases` were compared: all, or a random sample. `metrics` are those of
+    the compared cases, before and after. `examples` are some of the changed fields, from as many
+    cases as possible.
+    """
 
-        return as_text(self.__rich__())
+    run: str
+    cases: int
+    compared: int
+    changed_cases: int
+    changed_fields: int
+    metrics: Mapping[str, tuple[float | None, float | None]]
+    attributes: tuple[ChangedAttribute, ...]
+    examples: tuple[ChangedField, ...]
+    errors: int = 0
+    warnings: tuple[str, ...] = ()
 
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.preview_view import preview_view
+    @property
+    def is_sample(self) -> bool:
+        """Whether only some of the cases were compared."""
+        return self.compared < self.cases
 
-        return preview_view(self)
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "cases": self.cases,
+            "compared": self.compared,
+            "sample": self.is_sample,
+            "changed_cases": self.changed_cases,
+            "changed_fields": self.changed_fields,
+            "errors": self.errors,
+            "metrics": {
+                name: {"before": before, "after": after}
+                for name, (before, after) in self.metrics.items()
+            },
+            "attributes": [
+                {
+                    "attribute": each.attribute,
+                    "fields": each.fields,
+                    "f1": {"before": each.before, "after": each.after},
+                }
+                for each in self.attributes
+            ],
+            "examples": [each.to_dict() for each in self.examples],
+            "warnings": list(self.warnings),
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the metrics before and after, the attributes and some of the changed fields."""
+        compared = plural(self.compared, "case")
+        sample = f", a random sample of {plural(self.cases, 'case')}" if self.is_sample else ""
+        conclusion = f"nothing would change in {compared}{sample}"
+        if self.changed_fields or self.changed_cases:
+            fields = plural(self.changed_fields, "field")
+            conclusion = f"{fields} in {self.changed_cases:,} of {compared} would change{sample}"
+        attributes = [
+            Line(
+                f"{change.attribute}: {plural(change.fields, 'field')}, "
+                f"F1 {number(change.before)} → {number(change.after)}"
+            )
+            for change in self.attributes[:top]
+        ]
+        rows: list[Row] = [_row(change) for change in self.examples]
+        examples = [
+            Line(f"{row['case_id']} {row['path']}: {row['before']} → {row['after']}")
+            for row in rows[:top]
+        ]
+        return Document(
+            Line(conclusion),
+            Items(
+                lines=[
+                    Line(f"{METRIC_TITLES[name]}: {number(before)} → {number(after)}")
+                    for name, (before, after) in self.metrics.items()
+                ]
+            ),
+            Items(lines=attributes, more=len(self.attributes) - len(attributes), noun="attribute"),
+            *([Line("changed fields:"), Items(lines=examples)] if examples else ()),
+            *(
+                [Line(f"{plural(self.errors, 'field')} could not be compared")]
+                if self.errors
+                else ()
+            ),
+            *map(warning, self.warnings),
+            data=Data(("case_id", "path", "attribute", "before", "after"), rows),
+        )
 
 
 @checked
@@ -110,7 +231,7 @@ def preview_rules(
             if name not in hidden
         },
         attributes=tuple(
-            AttributeChange(
+            ChangedAttribute(
                 attribute=path,
                 fields=number,
                 before=_f1(before, path),
@@ -155,7 +276,7 @@ class _Changes:
         self._before = GroupTotals(AttributeTable(), sampled=False)
         self.compared = self.cases = self.errors = 0
         self.attributes: Counter[str] = Counter()
-        self.examples: list[FieldChange] = []
+        self.examples: list[ChangedField] = []
         self._stream = stream
 
     def add(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
@@ -174,7 +295,7 @@ class _Changes:
             self.errors += after.stats.errors_count
             room = min(_EXAMPLES - len(self.examples), _EXAMPLES_OF_CASE)
             self.examples += [
-                FieldChange(number=number, before=one, after=two) for one, two in changes[:room]
+                ChangedField(number=number, before=one, after=two) for one, two in changes[:room]
             ]
 
     def summary_before(self, run: StoredRun) -> Summary:
@@ -203,3 +324,30 @@ def _changed_fields(
     for one, two in fields.values():
         if one is None or two is None or (one.outcome, one.score) != (two.outcome, two.score):
             yield one, two
+
+
+def _side(field: FieldResult | None) -> JsonObject | None:
+    if field is None:
+        return None
+    return {
+        "outcome": field.outcome,
+        "comparator": field.comparator,
+        "similarity": field.similarity,
+        "note": field.note,
+    }
+
+
+def _row(change: ChangedField) -> Row:
+    """Return a changed field with its outcomes for people."""
+    before, after = (
+        "not compared" if side is None else outcome_text(side.outcome)
+        for side in (change.before, change.after)
+    )
+    field = change.field
+    return {
+        "case_id": field.case_id,
+        "path": field.path,
+        "attribute": field.attribute,
+        "before": before,
+        "after": after,
+    }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.comparability import has_same_truth, obstacles
@@ -22,11 +23,18 @@ from fieldmark.api.recount import (
 )
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.consistency import rank as ranking_of
-from fieldmark.metrics.difference import CaseInRun, ResamplingOptions
+from fieldmark.metrics.difference import (
+    CaseInRun,
+    DiffVerdict,
+    MetricDifference,
+    ResamplingOptions,
+)
 from fieldmark.metrics.gates import less_is_better
-from fieldmark.metrics.headline import flag_text
+from fieldmark.metrics.headline import METRIC_TITLES, flag_text
 from fieldmark.metrics.leaderboard import (
     PREDICTED_MEAN_SCORE,
+    AttributeRanking,
+    Pair,
     RunUsage,
     SharedCases,
     attribute_rankings,
@@ -35,19 +43,37 @@ from fieldmark.metrics.leaderboard import (
     cost_frontier,
     run_usage,
 )
+from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.significance import ALPHA
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.difference_text import change_text, p_value
+from fieldmark.report.document import (
+    Align,
+    Cell,
+    Column,
+    Data,
+    Document,
+    Format,
+    Heading,
+    Line,
+    Row,
+    Table,
+    Tone,
+    note,
+    warning,
+)
+from fieldmark.report.html.page import leaderboard_page
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import DASH, number
+from fieldmark.store.disk import write_atomic
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.leaderboard import Leaderboard, RankedRun
 from fieldmark.wire.manifest import GENERATED_ID
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-__all__ = ["RankResult", "RunsLike", "input_name", "rank"]
+__all__ = ["RankResult", "RankedRun", "RunsLike", "input_name", "named_together", "rank"]
 
 RunsLike: TypeAlias = Sequence[RunLike] | Mapping[str, RunLike]
 """Several runs, which a mapping gives other names."""
@@ -66,26 +92,238 @@ _EVALUATOR: Final = "evaluators.{}.mean_score"
 _AT_LEAST: Final = 2
 
 
+_WINS: Final = (Column("Wins", "wins", Format.COUNT), Column("Ties", "ties", Format.COUNT))
+_COSTS: Final = (
+    Column("Cost", "name"),
+    Column("Total", "cost", Format.COST),
+    Column("Per case", "cost_per_case", Format.COST),
+    Column("Per correct", "cost_per_correct", Format.COST),
+    Column("Seconds", "seconds", Format.SECONDS),
+    Column("p95", "seconds_p95", Format.SECONDS),
+    Column("Frontier", "frontier", align=Align.RIGHT),
+)
+_ATTRIBUTES: Final = (
+    Column("Attribute (F1)", "attribute", folds=True),
+    Column("Best", "best", Format.NUMBER),
+    Column("Worst", "worst", Format.NUMBER),
+    Column("Highest in", "leaders", folds=True),
+)
+_DATA: Final = (
+    "rank", "name", "path", "metric", "value", "low", "high", "best", "delta", "p_adjusted", "wins",
+    "ties", "perfect", "missing", "unparseable", "errors", "left_out", "cost", "cost_per_case",
+    "cost_per_correct", "seconds", "seconds_p95", "frontier",
+)  # fmt: skip
+_FRONTIER: Final = {None: DASH, True: "yes", False: "no"}
+_MAX_TIED: Final = 3
+"""The number of runs that are named together; more are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRun:
+    """A run in a ranking: its value of the metric, the cases behind it, and what it cost.
+
+    Runs with the same value have the same `rank`. `note` says why the value means less than it
+    seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing`,
+    `unparseable` and `errors` are numbers of shared cases: without a mistake, without a prediction,
+    with one that cannot be read, and without a score. `left_out` is the number of cases of the run
+    that are not shared. `wins` counts the attributes in which only this run has the highest F1, and
+    `ties` those in which some, but not all, others have it too. `frontier` is true if no other run
+    is cheaper and at least as good; it is undefined without the cost.
+    """
+
+    rank: int
+    name: str
+    path: str
+    value: float | None
+    interval: Interval | None
+    note: str
+    best: bool
+    metrics: Mapping[str, float | None]
+    perfect: int
+    missing: int
+    unparseable: int
+    errors: int
+    left_out: int
+    wins: int
+    ties: int
+    usage: RunUsage | None
+    frontier: bool | None
+
+    def to_json(self) -> JsonObject:
+        """Return the run as JSON."""
+        return {
+            "rank": self.rank,
+            "name": self.name,
+            "path": self.path,
+            "value": self.value,
+            "interval": None if self.interval is None else list(self.interval),
+            "note": self.note,
+            "best": self.best,
+            "metrics": dict(self.metrics),
+            "cases": {
+                "perfect": self.perfect,
+                "missing": self.missing,
+                "unparseable": self.unparseable,
+                "errors": self.errors,
+                "left_out": self.left_out,
+            },
+            "wins": self.wins,
+            "ties": self.ties,
+            "usage": None if self.usage is None else asdict(self.usage),
+            "frontier": self.frontier,
+        }
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RankResult(Leaderboard):
-    """The ranking of several runs, with intervals, pairwise tests, wins by attribute and cost."""
+class RankResult(ShownRecord):
+    """Several runs over the same cases, the best first, and the difference of every pair.
+
+    `cases` is the number of cases that all runs have. `pairs` are the differences of a run from
+    another that is ranked lower, by their positions. `frontier` has the positions of the runs that
+    are worth their cost, the cheapest first; it is `None` if fewer than two costs are known.
+    """
+
+    metric: str
+    less_is_better: bool
+    convention: str
+    cases: int
+    runs: tuple[RankedRun, ...]
+    pairs: Mapping[Pair, MetricDifference]
+    attributes: tuple[AttributeRanking, ...]
+    frontier: tuple[int, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> tuple[RankedRun, ...]:
+        """The runs that cannot be told from the best, which is the first."""
+        return tuple(run for run in self.runs if run.best)
+
+    def pair(self, one: int, other: int) -> MetricDifference:
+        """Return the difference of the higher-ranked of two runs from the other, by positions."""
+        return self.pairs[min(one, other), max(one, other)]
+
+    def similar(self, place: int) -> list[int]:
+        """Return the positions of the runs that do not differ significantly from a run."""
+        told = (DiffVerdict.BETTER, DiffVerdict.WORSE)
+        others = (other for other in range(len(self.runs)) if other != place)
+        return [other for other in others if self.pair(place, other).word not in told]
+
+    @property
+    def equal(self) -> list[list[RankedRun]]:
+        """The groups of runs that have the same value."""
+        groups: dict[int, list[RankedRun]] = {}
+        for run in self.runs:
+            if run.value is not None:
+                groups.setdefault(run.rank, []).append(run)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def _pair_to_json(self, pair: Pair, found: MetricDifference) -> JsonObject:
+        first, second = (self.runs[place].name for place in pair)
+        return {
+            "first": first,
+            "second": second,
+            "delta": found.delta,
+            "interval": None if found.interval is None else list(found.interval),
+            "p": found.p,
+            "p_adjusted": found.adjusted,
+            "word": found.word.value,
+            "better": found.improved,
+            "worse": found.worse,
+        }
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        names = [run.name for run in self.runs]
+        frontier: list[JsonValue] | None = None
+        if self.frontier is not None:
+            frontier = [names[place] for place in self.frontier]
+        return {
+            "format": 1,
+            "metric": self.metric,
+            "less_is_better": self.less_is_better,
+            "convention": self.convention,
+            "cases": self.cases,
+            "alpha": ALPHA,
+            "best": [run.name for run in self.best],
+            "runs": [run.to_json() for run in self.runs],
+            "pairs": [self._pair_to_json(*each) for each in self.pairs.items()],
+            "attributes": [
+                {
+                    "attribute": each.path,
+                    "f1": list(each.f1),
+                    "best": [names[place] for place in each.best],
+                }
+                for each in self.attributes
+            ],
+            "frontier": frontier,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def page_data(self) -> JsonObject:
+        """Return what a page of the ranking shows."""
+        return {**self.to_dict(), "title": _metric_title(self.metric)}
 
     def save(self, path: str | Path) -> None:
         """Write the ranking as a self-contained HTML page."""
-        from fieldmark.report.html.page import leaderboard_page
-        from fieldmark.store.disk import write_atomic
+        write_atomic(Path(path), leaderboard_page(self.page_data()))
 
-        write_atomic(Path(path), leaderboard_page(self))
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the conclusion, the runs, what they cost, and the best runs by attribute.
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
-
-        return as_text(self.__rich__())
-
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.leaderboard_view import leaderboard_view
-
-        return leaderboard_view(self)
+        With a `top` of 0, no attributes are shown.
+        """
+        rows = [_row(self, place, run) for place, run in enumerate(self.runs)]
+        has_wins = len(self.attributes) > 1
+        has_unpredicted = any(run.missing or run.unparseable for run in self.runs)
+        columns = [
+            Column("#", "position", Format.COUNT),
+            Column("Run", "name", folds=True),
+            Column("Value", "value", Format.NUMBER),
+            Column("95% CI", "interval", align=Align.RIGHT),
+            Column("To best", "delta", Format.NUMBER),
+            Column("p adjusted", "p_adjusted", Format.NUMBER),
+            Column("Similar to", "similar", align=Align.RIGHT),
+            *_WINS * has_wins,
+            Column("Perfect", "perfect", Format.COUNT),
+            *[Column("No prediction", "unpredicted", Format.COUNT)] * has_unpredicted,
+        ]
+        return Document(
+            *map(warning, self.warnings),
+            *map(note, self.notes),
+            Heading(_conclusion(self)),
+            Line(_basis(self), Tone.QUIET),
+            Table(name="runs", columns=columns, rows=rows),
+            *map(Line, _remarks(self)),
+            Table(
+                name="pairs",
+                columns=_pair_columns(self),
+                rows=list(_pair_rows(self)),
+                detail=True,
+            ),
+            Table(
+                name="costs",
+                columns=_COSTS,
+                rows=[row for row, run in zip(rows, self.runs, strict=True) if run.usage],
+            ),
+            Table(
+                name="attributes",
+                columns=_ATTRIBUTES,
+                rows=[
+                    {
+                        "attribute": ranking.path,
+                        "best": max(ranking.f1),
+                        "worst": min(ranking.f1),
+                        "leaders": _leaders(self, ranking),
+                    }
+                    for ranking in (self.attributes if has_wins and top != 0 else ())
+                ],
+                top=top,
+                noun="attribute",
+            ),
+            data=Data(_DATA, rows),
+        )
 
 
 @checked
@@ -396,3 +634,150 @@ def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) 
             yield f"compared anyway: {name} is not complete (status: {run.status})"
     if any(has_same_truth(stored[0], run) is False for run in stored[1:]):
         yield "compared anyway: the runs have different ground truth"
+
+
+# --- document -------------------------------------------------------------------------------------
+
+
+def _row(board: RankResult, place: int, run: RankedRun) -> Row:
+    """Return a run with its difference from the best, and what it cost."""
+    delta: Cell | None = None
+    p: Cell | None = None
+    if place:
+        pair = board.pair(0, place)
+        change = None if pair.delta is None else -pair.delta
+        shown = replace(pair, before=board.runs[0].value, after=run.value, delta=change)
+        delta = Cell(change, change_text(shown))
+        p = Cell(pair.adjusted, _pair_text(pair))
+    low, high = run.interval or (None, None)
+    return {
+        "position": place + 1,
+        "rank": run.rank,
+        "name": Cell(run.name, tone=Tone.STRONG if run.best else Tone.PLAIN),
+        "path": run.path,
+        "metric": board.metric,
+        "value": Cell(run.value, f"{number(run.value)}{f' ({run.note})' if run.note else ''}"),
+        "interval": DASH if low is None or high is None else f"{number(low)} to {number(high)}",
+        "low": low,
+        "high": high,
+        "best": run.best,
+        "delta": delta,
+        "p_adjusted": p,
+        "similar": _places(board.similar(place)) or DASH,
+        "wins": run.wins,
+        "ties": run.ties,
+        "perfect": run.perfect,
+        "missing": run.missing,
+        "unparseable": run.unparseable,
+        "unpredicted": run.missing + run.unparseable,
+        "errors": run.errors,
+        "left_out": run.left_out,
+        **({} if run.usage is None else asdict(run.usage)),
+        "frontier": Cell(run.frontier, _FRONTIER[run.frontier]),
+    }
+
+
+def _pair_columns(board: RankResult) -> list[Column]:
+    places = range(1, len(board.runs) + 1)
+    return [
+        Column("p adjusted", "name"),
+        *(Column(str(place), str(place), Format.NUMBER) for place in places),
+    ]
+
+
+def _pair_rows(board: RankResult) -> Iterator[Row]:
+    """Yield the p-values of each run with all others; those of two runs are in their rows."""
+    if len(board.runs) <= _AT_LEAST:
+        return
+    for place, run in enumerate(board.runs):
+        pairs = {
+            other: board.pair(place, other) for other in range(len(board.runs)) if other != place
+        }
+        yield {
+            "name": f"{place + 1} {run.name}",
+            **{
+                str(other + 1): Cell(pair.adjusted, _pair_text(pair))
+                for other, pair in pairs.items()
+            },
+        }
+
+
+def _pair_text(pair: MetricDifference) -> str:
+    return p_value(pair.adjusted) if pair.is_tested else "too few"
+
+
+def _places(places: Sequence[int]) -> str:
+    """Return positions from 1, with ranges.
+
+    >>> _places([0, 1, 2, 5])
+    '1-3, 6'
+    """
+    runs = [
+        [place for _, place in group]
+        for _, group in groupby(enumerate(places), key=lambda each: each[1] - each[0])
+    ]
+    return ", ".join(
+        f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs
+    )
+
+
+def _conclusion(board: RankResult) -> str:
+    best = [run.name for run in board.best]
+    if not best:
+        return f"No run has a {_metric_title(board.metric)}"
+    if len(best) == 1:
+        return f"Best: {best[0]}"
+    similar = "equal or not" if board.runs[1].rank == 1 else "not"
+    return f"Best: {best[0]}; {similar} significantly worse: {', '.join(best[1:])}"
+
+
+def _basis(board: RankResult) -> str:
+    lower = ", lower is better" if board.less_is_better else ""
+    pairs = plural(len(board.pairs), "pair")
+    return (
+        f"{_metric_title(board.metric)}{lower} over {plural(board.cases, 'shared case')}; "
+        f"{pairs} tested, Holm-adjusted p of at most {ALPHA}; convention {board.convention}"
+    )
+
+
+def _remarks(board: RankResult) -> Iterator[str]:
+    """Yield which runs have the same value or are worth their cost, and undecided attributes."""
+    for group in board.equal:
+        yield f"same value: {', '.join(run.name for run in group)}"
+    if board.frontier is not None:
+        names = [board.runs[place].name for place in board.frontier]
+        yield f"cost-quality frontier, cheapest first: {', '.join(names)}"
+    undecided = sum(not each.decided for each in board.attributes)
+    if len(board.attributes) > 1 and undecided:
+        yield f"all runs are equal in {undecided:,} of {plural(len(board.attributes), 'attribute')}"
+
+
+def _leaders(board: RankResult, attribute: AttributeRanking) -> str:
+    """Return the runs with the highest F1 of an attribute."""
+    if not attribute.decided:
+        return "all"
+    return named_together([board.runs[place].name for place in attribute.best])
+
+
+def named_together(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> named_together(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    if len(names) <= _MAX_TIED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MAX_TIED])} and {len(names) - _MAX_TIED} more"
+
+
+def _metric_title(metric: str) -> str:
+    """Return the title of a metric that runs are ranked by.
+
+    >>> _metric_title("micro_f1"), _metric_title("evaluators.header.mean_score")
+    ('micro F1', 'mean score of header')
+    """
+    if metric == PREDICTED_MEAN_SCORE:
+        return "mean score of predictions"
+    if metric in METRIC_TITLES:
+        return METRIC_TITLES[metric]
+    return f"mean score of {metric.removeprefix('evaluators.').removesuffix('.mean_score')}"

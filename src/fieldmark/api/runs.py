@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,26 +12,49 @@ from fieldmark.api.arguments import checked
 from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
-from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
+from fieldmark.metrics.headline import (
+    HEADLINE_METRICS,
+    MAIN_METRIC,
+    QUALITY_METRICS,
+    SHORT_TITLES,
+    flag_text,
+)
 from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
+from fieldmark.report.document import (
+    Align,
+    Cell,
+    Column,
+    Data,
+    Document,
+    Format,
+    Line,
+    Row,
+    Table,
+    Tone,
+    facts,
+)
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import DASH
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store import index
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
 from fieldmark.values.presence import is_blank
-from fieldmark.wire.manifest import RunEntry
+from fieldmark.values.records import to_json
+from fieldmark.values.text import plural
+from fieldmark.wire.manifest import Manifest, RunEntry
+from fieldmark.wire.summary import summary_to_json
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from fieldmark.run.result import RunResult
-    from fieldmark.wire.run_details import RunDetails
 
 __all__ = [
     "ROOT",
+    "RunDetails",
     "RunList",
+    "RunTrend",
     "annotate",
     "describe_run",
     "find_run",
@@ -41,11 +64,42 @@ __all__ = [
     "trend_options",
 ]
 
+_METRICS: Final = {name: SHORT_TITLES[name] for name in HEADLINE_METRICS}
+"""The metrics of a run, and their column titles."""
+_COLUMNS: Final = (
+    Column("Run", "id", folds=True),
+    Column("Started", "started_at", tone=Tone.QUIET),
+    Column("Status", "status"),
+    Column("Convention", "convention"),
+    Column("Cases", "cases", Format.COUNT),
+    *(Column(title, name, Format.NUMBER) for name, title in _METRICS.items()),
+    Column("Notes", "remark", folds=True),
+)
+_METRIC_COLUMNS: Final = (
+    Column("Metric", "metric"),
+    Column("", "value", Format.NUMBER),
+    Column("95% CI", "interval", align=Align.RIGHT, tone=Tone.QUIET),
+    Column("", "note"),
+)
+_DATA: Final = (
+    "id", "status", "started_at", "finished_at", "convention", "cases", *_METRICS, *QUALITY_METRICS,
+    "verdict", "vacuous", "name", "tags", "note", "problem",
+)  # fmt: skip
+_TONES: Final = {"complete": Tone.GOOD, "running": Tone.ACTIVE, "corrupt": Tone.BAD}
+_VERDICTS: Final = {"pass": "passed", "fail": "failed"}
+"""What a list says about the gates of a run; a run can also fail without gates."""
+_MINUTES: Final = len("2025-01-31T12:00")
+_ADVICE: Final = {
+    "continue": "continue: target {target:g} not reached",
+    "target_reached": "target {target:g} reached",
+    "plateau": "plateau: recent gains are below the minimum; stop or change the approach",
+}
+_BAR: Final = 20
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RunList:
+class RunList(ShownRecord):
     """Runs in the order in which they started, and the directories that contain them."""
 
     entries: tuple[RunEntry, ...]
@@ -87,6 +141,19 @@ class RunList:
     def _find(self, run: str) -> str:
         """Return the id of a run named by a path, the start of its id, a tag or `latest`."""
         return find_run(run, self.roots[0]).resolve().name
+
+    def shown_trend(
+        self, metric: str, options: TrendOptions, *, run: str | None = None
+    ) -> RunTrend:
+        """Return the trend of a metric with what is needed to show it."""
+        series = self.comparable(run)
+        return RunTrend(
+            metric=metric,
+            convention=series[-1].convention if series else "",
+            options=options,
+            trend=self.trend(metric, options, run=run),
+            excluded=len(self) - len(series),
+        )
 
     def _values(self, metric: str, entries: Sequence[RunEntry]) -> list[tuple[str, float | None]]:
         """Return a metric of runs, or `None` if nothing is behind it.
@@ -130,8 +197,6 @@ class RunList:
         return found
 
     def _summary(self, run: str) -> JsonObject:
-        from fieldmark.wire.summary import summary_to_json
-
         summary = self._stored_summary(run)
         return {} if summary is None else summary_to_json(summary)
 
@@ -148,15 +213,138 @@ class RunList:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
+    def document(self, *, top: int | None = None) -> Document:
+        """Return one line per run, oldest first."""
+        rows = [_row(run) for run in self.entries]
+        if not rows:
+            return Document(Line("no runs found"), data=Data(_DATA))
+        table = Table(name="runs", columns=_COLUMNS, rows=rows, top=top, noun="run", gap=1)
+        return Document(table, data=Data(_DATA, rows))
 
-        return as_text(self.__rich__())
 
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.runs_view import runs_view
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunTrend(ShownRecord):
+    """The trend of a metric over comparable runs; `excluded` counts the other runs of the list."""
 
-        return runs_view(self.entries)
+    metric: str
+    convention: str
+    options: TrendOptions
+    trend: Trend
+    excluded: int
+
+    def to_dict(self) -> JsonObject:
+        """Return the trend as JSON."""
+        return {
+            "format": 1,
+            "metric": self.metric,
+            "convention": self.convention,
+            "patience": self.options.patience,
+            "min_gain": self.options.min_gain,
+            **self.trend.to_dict(),
+            "excluded": self.excluded,
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return one line per run, with its gain over the best earlier run."""
+        steps = self.trend.steps
+        keys = ("run", "value", "gain", "best", "progress")
+        if not steps:
+            return Document(Line("no complete runs to compare"), data=Data(keys))
+        largest = max(1.0, *(step.value or 0.0 for step in steps))
+        rows: list[Row] = []
+        for step in steps:
+            best = step.name == self.trend.best
+            bar = "█" * round(_BAR * (step.value or 0.0) / largest)
+            gain = DASH if step.gain is None else f"{step.gain:+.3f}"
+            rows.append(
+                {
+                    "run": Cell(step.name, tone=Tone.STRONG if best else Tone.PLAIN),
+                    "value": step.value,
+                    "gain": Cell(step.gain, gain, Tone.GOOD if step.progress else Tone.QUIET),
+                    "best": step.best,
+                    "progress": str(step.progress),
+                    "bar": f"{bar}{' best' if best else ''}",
+                }
+            )
+        columns = (
+            Column("Run", "run", folds=True),
+            Column(self.metric, "value", Format.NUMBER),
+            Column("Gain", "gain", Format.NUMBER),
+            Column("Best so far", "best", Format.NUMBER),
+            Column("", "bar"),
+        )
+        return Document(
+            Table(name="trend", columns=columns, rows=rows, top=top, noun="run", gap=1),
+            Line(self._conclusion()),
+            data=Data(keys, rows),
+        )
+
+    def _conclusion(self) -> str:
+        runs = plural(self.excluded, "run")
+        rest = (
+            f"; {runs} excluded: incomplete, or different data, rules or convention"
+            " (fieldmark runs RUN --trend follows another run)"
+            if self.excluded
+            else ""
+        )
+        advice = _ADVICE[self.trend.conclusion].format(target=self.trend.target)
+        return f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{rest}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunDetails(ShownRecord):
+    """Everything about one run except its cases; an unfinished run has no summary."""
+
+    id: str
+    path: str
+    manifest: Manifest
+    summary: Summary | None
+    intervals: RunIntervals
+    tags: tuple[str, ...]
+    note: str
+    name: str = ""
+    archived: bool = False
+
+    def to_dict(self) -> JsonObject:
+        """Return the details as JSON, without the long parts: the lists and the attributes."""
+        summary = {} if self.summary is None else summary_to_json(self.summary)
+        return {
+            "format": 1,
+            "id": self.id,
+            "name": self.name,
+            "path": self.path,
+            "manifest": to_json(replace(self.manifest, lists={})),
+            "summary": {key: value for key, value in summary.items() if key != "attributes"},
+            "intervals": to_json(self.intervals)["intervals"],
+            "tags": list(self.tags),
+            "note": self.note,
+            "archived": self.archived,
+        }
+
+    def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - a short table
+        """Return inputs and settings, and metrics with confidence intervals."""
+        manifest = self.manifest
+        target = "" if manifest.target is None else str(manifest.target.get("name"))
+        pairs = [
+            ("run", self.path),
+            ("status", manifest.status),
+            ("started", manifest.started_at or DASH),
+            ("finished", manifest.finished_at or DASH),
+            ("convention", manifest.convention.name),
+            ("inputs", ", ".join(file.name for file in manifest.inputs)),
+            ("target", target),
+            ("name", self.name),
+            ("tags", " ".join(self.tags)),
+            ("note", self.note),
+        ]
+        rows = list(_metric_rows(self))
+        formula = "" if self.summary is None else self.summary.rqs_formula
+        return Document(
+            facts([(label, text) for label, text in pairs if text]),
+            Table(name="metrics", columns=_METRIC_COLUMNS, rows=rows, gap=1),
+            *([Line(formula)] if formula else ()),
+            data=Data(("metric", "value", "low", "high", "note", "convention"), rows),
+        )
 
 
 @checked
@@ -228,7 +416,6 @@ def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
     # A list of runs needs none of these, and intervals import numpy.
     from fieldmark.api.recount import stored_intervals
     from fieldmark.store.reader import open_run
-    from fieldmark.wire.run_details import RunDetails
 
     path = find_run(name, root)
     stored = open_run(path)
@@ -313,3 +500,70 @@ def trend_options(target: float | None, patience: int, min_gain: float) -> Trend
         return TrendOptions(target=target, patience=patience, min_gain=min_gain)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
+
+
+# --- document -------------------------------------------------------------------------------------
+
+
+def _row(run: RunEntry) -> Row:
+    """Return a run as a row of a list; CSV has the whole start time."""
+    metrics = run.metrics or {}
+    first = [_VERDICTS[run.verdict]] if run.verdict in _VERDICTS else []
+    first += ["archived"] if run.archived else []
+    first += ["vacuous scores"] if run.vacuous else []
+    tags = (f"[{tag}]" for tag in run.tags)
+    remark = run.problem or " ".join([*first, *run.name.split(), *tags, *run.note.split()])
+    return {
+        "id": run.id,
+        "started_at": Cell(run.started_at, run.started_at[:_MINUTES].replace("T", " ")),
+        "finished_at": run.finished_at,
+        "status": Cell(run.status, tone=_TONES.get(run.status, Tone.WARNING)),
+        "convention": run.convention,
+        "cases": run.cases,
+        **{name: metrics.get(name) for name in (*_METRICS, *QUALITY_METRICS)},
+        "remark": remark,
+        "verdict": run.verdict,
+        "vacuous": " ".join(run.vacuous),
+        "name": run.name,
+        "tags": " ".join(run.tags),
+        "note": run.note,
+        "problem": run.problem,
+    }
+
+
+def _metric_rows(run: RunDetails) -> Iterator[Row]:
+    """Yield the headline metrics and those with an interval, the primary metric first."""
+    summary, intervals = run.summary, run.intervals.metrics
+    if summary is None:
+        return
+    for name in dict.fromkeys((*summary.metrics, *intervals)):
+        if name not in HEADLINE_METRICS and name not in intervals:
+            continue
+        low, high = intervals.get(name, (None, None))
+        # A note says why a metric means less than it seems to; that of RQS includes safety.
+        safety = flag_text(summary.flags, "safety") if name == "rqs" else ""
+        notes = flag_text(summary.flags, name), f"safety {safety}" if safety else ""
+        yield {
+            "metric": name,
+            "value": _metric(summary, name),
+            "low": low,
+            "high": high,
+            "interval": "" if low is None or high is None else f"{low:.3f} to {high:.3f}",
+            "note": ", ".join(filter(None, notes)),
+            "convention": run.manifest.convention.name,
+        }
+
+
+def _metric(summary: Summary, name: str) -> float | None:
+    """Return a metric of a summary by its short name."""
+    verdicts, cases = summary.verdicts, summary.cases
+    if name == "passed":
+        return verdicts.passed / sum(verdicts) if any(verdicts) else None
+    if name == "perfect":
+        return cases.perfect / cases.scored if cases.scored else None
+    for record in (summary.quality, summary):
+        if hasattr(record, name):
+            found: float | None = getattr(record, name)
+            return found
+    micro: float | None = getattr(summary.micro, name.removeprefix("micro_"), None)
+    return micro

@@ -5,29 +5,28 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RunLike, stored_run
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, find_weak_slices
-from fieldmark.metrics.slices import METADATA, TAG, value_texts
+from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, WeakSlice, find_weak_slices
+from fieldmark.metrics.slices import METADATA, TAG, slice_text, value_texts
 from fieldmark.metrics.taxonomy import ERROR_TABLE
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
+from fieldmark.report.difference_text import named_p
+from fieldmark.report.document import Data, Document, Items, Line, Row, note
+from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.result import RunResult
 from fieldmark.values.paths import join
 from fieldmark.values.text import plural
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.slice_search import SliceSearch
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 __all__ = ["FindSlicesResult", "find_slices"]
 
@@ -38,18 +37,73 @@ _MAX_LENGTH: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FindSlicesResult(SliceSearch):
-    """Slices that are significantly weaker than the other cases, the weakest first."""
+class FindSlicesResult(ShownRecord):
+    """Slices that are significantly weaker than the other cases, the weakest first.
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
+    `cases` is the number of searched cases and `tested` that of tested slices.
+    """
 
-        return as_text(self.__rich__())
+    run: str
+    slices: tuple[WeakSlice, ...]
+    cases: int
+    tested: int
+    notes: tuple[str, ...] = ()
 
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.slices_view import slices_view
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "cases": self.cases,
+            "tested": self.tested,
+            "slices": [
+                {
+                    "slice": [{"key": key, "value": value} for key, value in each.conditions],
+                    "name": _conditions(each.conditions),
+                    "text": _weak_slice_text(each),
+                    "cases": each.cases,
+                    "f1": each.f1,
+                    "others_f1": each.others,
+                    "p": each.p,
+                    "p_adjusted": each.adjusted,
+                    "attributes": [dict(weak._asdict()) for weak in each.attributes],
+                    "overlap": None
+                    if each.overlap is None
+                    else {"text": slice_text(*each.overlap[0]), "cases": each.overlap[1]},
+                }
+                for each in self.slices
+            ],
+            "notes": list(self.notes),
+        }
 
-        return slices_view(self)
+    def document(self, *, top: int | None = None) -> Document:
+        """Return a line for each weak slice, the weakest first."""
+        searched = f"{plural(self.tested, 'slice')} of {plural(self.cases, 'case')} tested"
+        if not self.tested:
+            conclusion = f"no slices to test in {plural(self.cases, 'case')}"
+        elif not self.slices:
+            conclusion = f"no slice is significantly weaker than the other cases ({searched})"
+        else:
+            conclusion = f"Weak slices (micro F1, Holm-adjusted p; {searched})"
+        shown = self.slices[:top]
+        lines = [Line(f"{_weak_slice_text(found)} ({named_p(found.adjusted)})") for found in shown]
+        rows: list[Row] = [
+            {
+                "slice": _conditions(found.conditions),
+                "cases": found.cases,
+                "f1": found.f1,
+                "others_f1": found.others,
+                "p": found.p,
+                "p_adjusted": found.adjusted,
+            }
+            for found in self.slices
+        ]
+        return Document(
+            Line(conclusion),
+            Items(lines=lines, more=len(self.slices) - len(shown), noun="slice"),
+            *map(note, self.notes),
+            data=Data(("slice", "cases", "f1", "others_f1", "p", "p_adjusted"), rows),
+        )
 
 
 @checked
@@ -143,3 +197,18 @@ def _scalars(value: JsonValue | Missing, prefix: str) -> Iterator[tuple[str, lis
             texts = [text for text in value_texts(item) if len(text) <= _MAX_LENGTH]
             if texts:
                 yield f"{prefix}{path}", texts
+
+
+def _weak_slice_text(found: WeakSlice) -> str:
+    """Return a weak slice as a sentence.
+
+    >>> _weak_slice_text(WeakSlice((("vendor", "Acme"),), 41, 0.61, 0.93, 1e-9, 1e-7))
+    'vendor = Acme: F1 0.61 against 0.93, 41 cases'
+    """
+    names = [_conditions(found.conditions), *(f"also {_conditions(each)}" for each in found.same)]
+    f1s = f"F1 {found.f1:.2f} against {found.others:.2f}"
+    return f"{', '.join(names)}: {f1s}, {plural(found.cases, 'case')}"
+
+
+def _conditions(conditions: tuple[tuple[str, str], ...]) -> str:
+    return " and ".join(slice_text(*each) for each in conditions)

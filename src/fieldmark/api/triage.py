@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RunLike, stored_run
@@ -23,28 +23,114 @@ from fieldmark.metrics.confidence import (
     rounded_confidence,
     summarize_confidence,
 )
-from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
+from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.result import RunResult
 from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.reader import StoredRun
-from fieldmark.values.confidence import least_confidence
+from fieldmark.values.annotations import Range
+from fieldmark.values.confidence import ConfidenceOptions, least_confidence
+from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
+from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
-from fieldmark.wire.confidence import ThresholdScope, ThresholdSet
-from fieldmark.wire.json_fields import read_document
+from fieldmark.version import RUN_FORMAT
 
-__all__ = ["FieldDecision", "ThresholdsLike", "Triage", "TriageResult", "thresholds", "triage"]
+__all__ = [
+    "DocumentDecision",
+    "FieldDecision",
+    "ThresholdScope",
+    "ThresholdSet",
+    "ThresholdsLike",
+    "Triage",
+    "TriageReason",
+    "TriageResult",
+    "thresholds",
+    "triage",
+]
 
-ThresholdsLike: TypeAlias = ThresholdSet | str | Path
-"""Thresholds, or the path of a threshold file."""
 _LONGEST_FILE = 64 << 20
 
 
 # --- thresholds -----------------------------------------------------------------------------------
+
+
+class ThresholdScope(StrEnum):
+    """Whether each attribute has a threshold of its own, or all have the same."""
+
+    ATTRIBUTE = "attribute"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ThresholdSet(ShownRecord):
+    """The lowest confidence at which the values of each attribute are accepted.
+
+    `run` is the run that they were chosen with, for this `precision`. An attribute without a
+    threshold has `None`, and `note` says why there is none at all. `options` say how confidences
+    are read.
+    """
+
+    FORMAT: ClassVar[int] = RUN_FORMAT
+
+    precision: float
+    by: ThresholdScope
+    run: str
+    options: Annotated[ConfidenceOptions, Key("read")]
+    attributes: Annotated[
+        Mapping[str, Annotated[float | None, Range(ge=0, le=1)]], Key("thresholds")
+    ]
+    note: Annotated[str, OMIT_DEFAULT] = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no threshold, so that all values must be reviewed."""
+        return all(each is None for each in self.attributes.values())
+
+    def to_dict(self) -> JsonObject:
+        """Return the content of a threshold file."""
+        return to_json(self)
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the threshold of each attribute."""
+        rows: list[Row] = [
+            {
+                "attribute": path,
+                "threshold": Cell(threshold, None if threshold is None else f"{threshold:g}"),
+            }
+            for path, threshold in self.attributes.items()
+        ]
+        table = Table(
+            columns=(
+                Column("Attribute", "attribute"),
+                Column("Threshold", "threshold", Format.NUMBER),
+            ),
+            rows=rows,
+            top=top,
+            noun="attribute",
+        )
+        return Document(Line(self.conclusion), table, data=Data(("attribute", "threshold"), rows))
+
+    @property
+    def conclusion(self) -> str:
+        """Whether any values are accepted, as a sentence."""
+        target = f"a precision of {self.precision:g}"
+        if self.is_empty:
+            return f"no threshold reaches {target}: {self.note}"
+        return f"values with at least these confidences reach {target}"
+
+    @classmethod
+    def from_dict(cls, value: JsonValue) -> ThresholdSet:
+        """Parse a threshold file; an invalid one raises `ValueError`."""
+        return from_json(cls, value)
+
+
+ThresholdsLike: TypeAlias = ThresholdSet | str | Path
+"""Thresholds, or the path of a threshold file."""
 
 
 @checked
@@ -68,7 +154,7 @@ def thresholds(
     if summary.confidence is None:
         hint = "score again with --confidence (in Python: confidence=True)"
         raise ConfigError.of("the run has no confidences", hint=hint)
-    figures = _with_target(found, summary, summary.confidence, precision)
+    figures = _with_target(found, summary.confidence, precision)
     key = precision_key(precision)
     pooled = figures.pooled.targets[key]
     chosen = {
@@ -88,7 +174,7 @@ def thresholds(
 
 
 def _with_target(
-    run: RunResult | StoredRun, summary: Summary, stored: ConfidenceSummary, precision: float
+    run: RunResult | StoredRun, stored: ConfidenceSummary, precision: float
 ) -> ConfidenceSummary:
     """Return the figures for a precision, which are computed again if the summary has others."""
     if precision_key(precision) in stored.pooled.targets:
@@ -102,7 +188,6 @@ def _with_target(
     for case in cases:
         if case.case.input is not CaseInput.FAILED:
             tally.add(case.outcomes, case.attributes, case.confidences)
-    del summary
     return summarize_confidence(tally, options)
 
 
@@ -116,6 +201,15 @@ class Triage(StrEnum):
     REVIEW = "review"
 
 
+class TriageReason(StrEnum):
+    """Why a value is not accepted."""
+
+    ACCEPTED = ""
+    BELOW_THRESHOLD = "below the threshold"
+    NO_CONFIDENCE = "without a confidence"
+    NO_THRESHOLD = "without a threshold"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDecision:
     """Whether a value is accepted; `reason` says why it is not."""
@@ -125,18 +219,11 @@ class FieldDecision:
     confidence: float | None
     threshold: float | None
     decision: Triage
-    reason: str = ""
+    reason: Annotated[TriageReason, OMIT_DEFAULT] = TriageReason.ACCEPTED
 
     def to_dict(self) -> JsonObject:
         """Return the decision as JSON."""
-        return {
-            "path": self.path,
-            "value": self.value,
-            "confidence": self.confidence,
-            "threshold": self.threshold,
-            "decision": self.decision.value,
-            **({"reason": self.reason} if self.reason else {}),
-        }
+        return to_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +231,11 @@ class DocumentDecision:
     """Whether every value of a document is accepted; `reason` says why it has none."""
 
     id: str
+    reason: Annotated[str, OMIT_DEFAULT] = ""
     fields: tuple[FieldDecision, ...]
-    reason: str = ""
 
     @property
+    @computed_field(after="id")
     def decision(self) -> Triage:
         """Accept only if there are values, and all of them are accepted."""
         accepted = [each.decision is Triage.ACCEPT for each in self.fields]
@@ -155,12 +243,7 @@ class DocumentDecision:
 
     def to_dict(self) -> JsonObject:
         """Return the decision as JSON: one line of the output of `fieldmark triage`."""
-        return {
-            "id": self.id,
-            "decision": self.decision.value,
-            **({"reason": self.reason} if self.reason else {}),
-            "fields": [each.to_dict() for each in self.fields],
-        }
+        return to_json(self)
 
 
 @dataclass(slots=True)
@@ -186,8 +269,8 @@ class TriageResult:
             self.values += len(document.fields)
             for each in document.fields:
                 self.accepted_values += each.decision is Triage.ACCEPT
-                self.without_confidence += each.reason == _NO_CONFIDENCE
-                self.without_threshold += each.reason == _NO_THRESHOLD
+                self.without_confidence += each.reason is TriageReason.NO_CONFIDENCE
+                self.without_threshold += each.reason is TriageReason.NO_THRESHOLD
             yield document
 
     @property
@@ -199,8 +282,8 @@ class TriageResult:
         ]
         counts = (
             (self._coverage.unparseable, "unparseable"),
-            (self.without_confidence, _NO_CONFIDENCE),
-            (self.without_threshold, _NO_THRESHOLD),
+            (self.without_confidence, TriageReason.NO_CONFIDENCE),
+            (self.without_threshold, TriageReason.NO_THRESHOLD),
         )
         return "; ".join([*parts, *(f"{number:,} {text}" for number, text in counts if number)])
 
@@ -210,9 +293,6 @@ class TriageResult:
         return tuple(warn_confidences(self._coverage))
 
 
-_BELOW = "below the threshold"
-_NO_CONFIDENCE = "without a confidence"
-_NO_THRESHOLD = "without a threshold"
 _NO_VALUES = "no values"
 
 
@@ -304,13 +384,13 @@ class _Attributes:
         self, value: JsonValue, confidence: float | None, path: str, attribute: str
     ) -> FieldDecision:
         threshold = self._thresholds.get(attribute)
-        reason = ""
+        reason = TriageReason.ACCEPTED
         if confidence is None:
-            reason = _NO_CONFIDENCE
+            reason = TriageReason.NO_CONFIDENCE
         elif threshold is None:
-            reason = _NO_THRESHOLD
+            reason = TriageReason.NO_THRESHOLD
         elif rounded_confidence(confidence) < threshold:
-            reason = _BELOW
+            reason = TriageReason.BELOW_THRESHOLD
         return FieldDecision(
             path=path or ROOT,
             value=value,

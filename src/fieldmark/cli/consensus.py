@@ -23,15 +23,14 @@ from fieldmark.cli.options import (
 )
 from fieldmark.cli.output import (
     OutputOptions,
-    OutputViews,
     check_overwrite,
+    print_document,
     print_message,
     rethrow_with_options,
     write_file,
 )
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.values.json_text import strict_json
 
 __all__ = ["command"]
 
@@ -122,15 +121,8 @@ def command(
             seed=seed,
         )
     if out is not None:
-        write_file(out, b"".join(strict_json(row) + b"\n" for row in found.rows()))
-    from fieldmark.report import consensus_view as view
-
-    OutputViews(
-        json=found.to_dict,
-        table=lambda: view.consensus_view(found, top=output.top),
-        markdown=lambda: view.consensus_markdown(found, top=output.top),
-        csv=lambda: view.consensus_csv(found),
-    ).print(output)
+        write_file(out, found.to_jsonl())
+    print_document(found, output)
     if output.hides_failures and output.format != "json":
         for note in found.notes:
             print_message(f"fieldmark: warning: {note}")

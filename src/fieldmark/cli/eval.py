@@ -37,7 +37,10 @@ from fieldmark.cli.progress import show_progress
 from fieldmark.config.context import Code
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.case import Case, CaseInput
+from fieldmark.report.document import Document
 from fieldmark.report.exports.junit import JunitFile
+from fieldmark.report.render import document_text
+from fieldmark.report.run_document import targets_table
 from fieldmark.report.tables import failure_text, gate_text
 from fieldmark.run.eval_file import EvalSpec, load_eval
 from fieldmark.run.eval_setup import for_target, one_per_target
@@ -130,11 +133,9 @@ def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
 def _print_targets(runs: Mapping[str, EvalResult], output: OutputOptions) -> None:
     """Print one line for the run of each target, and how to compare them."""
     if output.shows_table:
-        from fieldmark.report.terminal import as_text, targets_view
-
         saved = {name: str(run.url or run.path or "") for name, run in runs.items()}
         summaries = {name: run.summary for name, run in runs.items()}
-        write_stdout(as_text(targets_view(summaries, saved)) + "\n")
+        write_stdout(document_text(Document(targets_table(summaries, saved))))
     paths = [str(run.url or run.path) for run in runs.values() if run.path is not None]
     if len(paths) > 1 and not output.quiet:
         print_message(f"rank the targets: fieldmark rank {shlex.join(paths)}")

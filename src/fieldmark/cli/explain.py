@@ -10,7 +10,7 @@ from fieldmark.api.explain import explain
 from fieldmark.api.runs import find_run
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import output_options, root_option
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 
 __all__ = ["command"]
 
@@ -35,11 +35,4 @@ def command(run: str, case: str, path: str, *, root: Path, output: OutputOptions
     is a directory, an id or the start of an id, a tag, or `latest`.
     """
     found = explain(find_run(run, root), case, path)
-    from fieldmark.report import explain_view as view
-
-    OutputViews(
-        json=found.to_dict,
-        table=lambda: view.explain_view(found),
-        markdown=lambda: view.explain_markdown(found),
-        csv=lambda: view.explain_csv(found),
-    ).print(output)
+    print_document(found, output)

@@ -11,7 +11,7 @@ from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import output_options, root_option, top_option
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 
 __all__ = ["command"]
 
@@ -35,12 +35,4 @@ def command(run: str, *, root: Path, output: OutputOptions) -> None:
     mistakes are grouped, with examples and a recommendation for the prompt, the schema or
     post-processing. RUN is a directory, an id or the start of an id, a tag, or `latest`.
     """
-    result = improve(find_run(run, root))
-    from fieldmark.report import improve_view as view
-
-    OutputViews(
-        json=result.to_dict,
-        table=lambda: view.improve_view(result, top=output.top),
-        markdown=lambda: view.improve_markdown(result, top=output.top),
-        csv=lambda: view.improve_csv(result),
-    ).print(output)
+    print_document(improve(find_run(run, root)), output)

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, StorageError
 from fieldmark.model.json import JsonObject
+from fieldmark.report.document import Document
 from fieldmark.report.render import (
+    WIDTH,
     RichDocument,
     document_csv,
     document_markdown,
-    document_text,
 )
+from fieldmark.report.run_document import run_document
 from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.text_tables import csv_table, markdown_summary
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import Opt, OptionGroup
 from fieldmark.values.escape import visible
@@ -33,14 +36,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from fieldmark.api.slices import FindSlicesResult
     from fieldmark.metrics.summary import Summary
     from fieldmark.run.result import RunResult
-    from fieldmark.wire.slice_search import SliceSearch
 
 __all__ = [
     "OutputFormat",
     "OutputOptions",
-    "OutputViews",
     "check_overwrite",
     "in_github_workflow",
     "print_document",
@@ -57,8 +59,6 @@ __all__ = [
 _FLAG: Final = r"\b(force|rescore)=True\b"
 _SET_KEY: Final = r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)"
 """How warnings name the options for reading rows; most runs have none, so it is not compiled."""
-_WIDTH: Final = 120
-"""The width of tables in a file or a pipe."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables that change the width or colors of tables in a file or a pipe."""
 
@@ -164,35 +164,6 @@ class OutputOptions(NamedTuple):
         return machine or (self.quiet and self.format is OutputFormat.TABLE)
 
 
-class OutputViews(NamedTuple):
-    """One result in every format, rendered only when it is printed.
-
-    `plain` renders the table for a width without styles, to avoid importing rich; `None` if only
-    rich can.
-    """
-
-    json: Callable[[], JsonObject]
-    table: Callable[[], RenderableType]
-    markdown: Callable[[], str]
-    csv: Callable[[], str]
-    plain: Callable[[int], str | None] | None = None
-
-    def print(self, output: OutputOptions) -> None:
-        """Print the result in the selected format; with `quiet`, a table is not printed."""
-        if output.format is OutputFormat.JSON:
-            write_stdout(pretty_json(self.json()))
-        elif output.format is OutputFormat.CSV:
-            write_stdout(self.csv().encode("utf-8", "backslashreplace"))
-        elif output.format is OutputFormat.MARKDOWN:
-            write_stdout(self.markdown().encode("utf-8", "backslashreplace"))
-        elif output.quiet:
-            return
-        elif self.plain and _is_plain() and (plain := self.plain(_WIDTH)) is not None:
-            write_stdout(plain)
-        else:
-            _print_styled(self.table(), output)
-
-
 def print_document(record: ShownRecord, output: OutputOptions) -> None:
     """Print the record of an analysis in the selected format; with `quiet`, no table."""
     if output.format is OutputFormat.JSON:
@@ -203,32 +174,33 @@ def print_document(record: ShownRecord, output: OutputOptions) -> None:
         write_stdout(_encoded(document_markdown(record.document(top=output.top))))
     elif output.quiet:
         return
-    elif _is_plain():
-        write_stdout(_encoded(document_text(record.document(top=output.top), width=_WIDTH)))
     else:
-        _print_styled(RichDocument(record.document(top=output.top)), output)
+        _print_view(record.terminal(top=output.top, styled=output.is_styled), output)
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _print_styled(table: RenderableType, output: OutputOptions) -> None:
-    """Print a table with the size and colors of the terminal."""
+def _print_view(view: RenderableType, output: OutputOptions) -> None:
+    """Print what a terminal shows, with its size and colors."""
+    if isinstance(view, RichDocument) and _is_plain():
+        write_stdout(view.text(WIDTH))
+        return
     from rich.console import Console
 
     # Without a color system, text is not bold or dim either.
     system: Literal["auto"] | None = "auto" if output.allows_color else None
     console = Console(color_system=system, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _WIDTH
+        console.width = WIDTH
     if sys.platform == "win32" and output.is_styled:
         import colorama  # type: ignore[import-untyped] # click requires it on Windows
 
         colorama.just_fix_windows_console()
     # The console only renders.
     console.file = text = io.StringIO()
-    console.print(table, crop=False)
+    console.print(view, crop=False)
     write_stdout(text.getvalue())
 
 
@@ -305,55 +277,30 @@ def _with_own_options(run: RunResult) -> Summary:
     )
 
 
-def print_run(run: RunResult, output: OutputOptions, weak: SliceSearch | None = None) -> None:
+def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | None = None) -> None:
     """Print a run and its weak slices to standard output, and its directory to standard error.
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
     summary = _with_own_options(run)
 
-    def table() -> RenderableType:
-        from fieldmark.report.terminal import run_view
-
-        view = run_view(summary, run.notes, top=output.top)
-        if weak is None:
-            return view
-        from rich.console import Group
-
-        from fieldmark.report.slices_view import slices_view
-
-        return Group(view, "", slices_view(weak, top=output.top))
-
-    def markdown() -> str:
-        from fieldmark.report.text_tables import markdown_summary
-
-        text = markdown_summary(summary, top=output.top)
-        if weak is None:
-            return text
-        from fieldmark.report.slices_view import slices_markdown
-
-        return f"{text}\n{slices_markdown(weak, top=output.top)}"
-
-    def csv() -> str:
-        from fieldmark.report.text_tables import csv_table
-
-        return csv_table(run.summary)
-
-    def plain(width: int) -> str | None:
-        from fieldmark.report.run_text import run_text
-
-        return run_text(summary, run.notes, top=output.top, width=width) if weak is None else None
-
     if output.hides_failures:
         print_failures(run)
     else:
         _print_unknown_metrics(run)
-    OutputViews(
-        json=lambda: {**run.to_dict(), **({} if weak is None else {"weak_slices": weak.to_dict()})},
-        table=table,
-        markdown=markdown,
-        csv=csv,
-        plain=plain,
-    ).print(output)
+    slices = None if weak is None else weak.document(top=output.top)
+    if output.format is OutputFormat.JSON:
+        weak_slices: JsonObject = {} if weak is None else {"weak_slices": weak.to_dict()}
+        write_stdout(pretty_json({**run.to_dict(), **weak_slices}))
+    elif output.format is OutputFormat.CSV:
+        write_stdout(_encoded(csv_table(run.summary)))
+    elif output.format is OutputFormat.MARKDOWN:
+        text = markdown_summary(summary, top=output.top)
+        below = "" if slices is None else f"\n{document_markdown(slices)}"
+        write_stdout(_encoded(f"{text}{below}"))
+    elif not output.quiet:
+        shown = run_document(summary, run.notes, top=output.top)
+        blocks = () if slices is None else slices.blocks
+        _print_view(RichDocument(Document(*shown.blocks, *blocks)), output)
     if run.path is not None and not output.quiet:
         print_message(f"saved run to {run.url or run.path}")

@@ -21,7 +21,7 @@ from fieldmark.cli.options import (
     set_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import JsonValue
 
@@ -91,11 +91,4 @@ def command(
         limit=limit,
         allow_code=allow_code,
     )
-    from fieldmark.report import preview_view as view
-
-    OutputViews(
-        json=found.to_dict,
-        table=lambda: view.preview_view(found, top=output.top),
-        markdown=lambda: view.preview_markdown(found, top=output.top),
-        csv=lambda: view.preview_csv(found),
-    ).print(output)
+    print_document(found, output)

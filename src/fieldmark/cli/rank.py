@@ -21,7 +21,7 @@ from fieldmark.cli.options import (
 )
 from fieldmark.cli.output import (
     OutputOptions,
-    OutputViews,
+    print_document,
     print_message,
     rethrow_with_options,
 )
@@ -121,14 +121,7 @@ def print_ranking(
     if among_best is not None and all(run.name != among_best for run in result.runs):
         names = ", ".join(run.name for run in result.runs)
         raise ConfigError.of(f"--among-best: unknown run {among_best!r}", hint=f"runs: {names}")
-    from fieldmark.report import leaderboard_view as view
-
-    OutputViews(
-        json=result.to_dict,
-        table=lambda: view.leaderboard_view(result, top=output.top),
-        markdown=lambda: view.leaderboard_markdown(result, top=output.top),
-        csv=lambda: view.leaderboard_csv(result),
-    ).print(output)
+    print_document(result, output)
     if output.hides_failures and output.format != "json":
         for text in result.warnings:
             print_message(f"fieldmark: warning: {text}")

@@ -11,10 +11,9 @@ from fieldmark.api import runs as api
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import Integer, Number, SuggestingChoice, output_options, root_option
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message
+from fieldmark.cli.output import OutputOptions, print_document, print_message
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.metrics.trend import TrendConclusion
-from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
 
 __all__ = ["command"]
@@ -184,31 +183,15 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
     with relaxed_gc():
         # Free all entries before the garbage collector runs normally again.
         if given["trend"]:
-            return _print_trend(run, given)
-        _views(run, given).print(given["output"])
+            options = api.trend_options(given["target"], given["patience"], given["min_gain"])
+            shown = _listed(given).shown_trend(given["metric"], options, run=run)
+            print_document(shown, given["output"])
+            return _TREND_CODES[shown.trend.conclusion]
+        if run is None:
+            print_document(_listed(given), given["output"])
+        else:
+            print_document(api.describe_run(run, given["root"]), given["output"])
     return ExitCode.OK
-
-
-def _views(run: str | None, given: _Arguments) -> OutputViews:
-    """Return the views of one run or of a list of runs."""
-    from fieldmark.report import runs_view as view
-
-    if run is not None:
-        details = api.describe_run(run, given["root"])
-        return OutputViews(
-            json=details.to_dict,
-            table=lambda: view.run_details(details),
-            markdown=lambda: view.run_markdown(details),
-            csv=lambda: view.run_csv(details),
-        )
-    found = _listed(given)
-    return OutputViews(
-        json=found.to_dict,
-        table=lambda: view.runs_view(found.entries),
-        markdown=lambda: view.runs_markdown(found.entries),
-        csv=lambda: view.runs_csv(found.entries),
-        plain=(lambda width: view.run_lines(found.entries).text(width)) if len(found) else None,
-    )
 
 
 def _listed(given: _Arguments) -> api.RunList:
@@ -219,31 +202,3 @@ def _listed(given: _Arguments) -> api.RunList:
         since=given["since"],
         archived=given["archived"],
     )
-
-
-def _print_trend(run: str | None, given: _Arguments) -> int:
-    """Print the trend of a metric, and return its conclusion as an exit code."""
-    from fieldmark.report import runs_view as view
-
-    found = _listed(given)
-    metric = given["metric"]
-    options = api.trend_options(given["target"], given["patience"], given["min_gain"])
-    trend = found.trend(metric, options, run=run)
-    series = found.comparable(run)
-    convention, excluded = series[-1].convention if series else "", len(found) - len(series)
-    document: JsonObject = {
-        "format": 1,
-        "metric": metric,
-        "convention": convention,
-        "patience": options.patience,
-        "min_gain": options.min_gain,
-        **trend.to_dict(),
-        "excluded": excluded,
-    }
-    OutputViews(
-        json=lambda: document,
-        table=lambda: view.trend_view(trend, metric, convention, excluded),
-        markdown=lambda: view.trend_markdown(trend, metric, convention, excluded),
-        csv=lambda: view.trend_csv(trend),
-    ).print(given["output"])
-    return _TREND_CODES[trend.conclusion]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from fieldmark.api.runs import find_run
-from fieldmark.api.show import CaseFilter, show_case, show_cases
+from fieldmark.api.show import CaseDetails, CaseFilter, show_case, show_cases
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import SuggestingChoice, output_options, top_option, values_option
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
-
-if TYPE_CHECKING:
-    from fieldmark.report.html.cases import WorstCases
-    from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["command"]
 
@@ -75,34 +71,8 @@ def command(
     wanted = CaseFilter(verdict=verdict, mistake=mistake, tag=tag)
     if case is None:
         reject_options({"only_mistakes", "values"}, "requires CASE")
-        views = _list_views(show_cases(directory, wanted=wanted, top=output.top))
+        print_document(show_cases(directory, wanted=wanted, top=output.top), output)
     else:
         reject_options({"verdict", "mistake", "tag", "top"}, "cannot be used with CASE")
         found = show_case(directory, case, values=values)
-        # Without styles, differing characters are marked with brackets.
-        styled = output.is_styled
-        views = _case_views(found, values=values, only=only_mistakes, styled=styled)
-    views.print(output)
-
-
-def _list_views(found: WorstCases) -> OutputViews:
-    from fieldmark.report import case_view as view
-
-    return OutputViews(
-        json=found.to_dict,
-        table=lambda: view.case_list(found.lines, found.total),
-        markdown=lambda: view.case_list_markdown(found.lines, found.total),
-        csv=lambda: view.case_list_csv(found.lines),
-    )
-
-
-def _case_views(case: CaseResult, *, values: bool, only: bool, styled: bool) -> OutputViews:
-    from fieldmark.report import case_view as view
-    from fieldmark.report.exports.json import case_document
-
-    return OutputViews(
-        json=lambda: case_document(case, values=values, only_mistakes=only),
-        table=lambda: view.case_view(case, only_mistakes=only, styled=styled),
-        markdown=lambda: view.case_markdown(case, values=values, only_mistakes=only),
-        csv=lambda: view.case_csv(case, values=values, only_mistakes=only),
-    )
+        print_document(CaseDetails(case=found, values=values, only_mistakes=only_mistakes), output)

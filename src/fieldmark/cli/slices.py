@@ -11,7 +11,7 @@ from fieldmark.api.slices import find_slices
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, Integer, output_options, root_option, top_option
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 
 __all__ = ["command"]
 
@@ -45,12 +45,4 @@ def command(run: str, *, min_cases: int, root: Path, output: OutputOptions) -> N
     shows all metrics of the slices by a key. RUN is a directory, an id or the start of an id, a
     tag, or `latest`.
     """
-    found = find_slices(find_run(run, root), min_cases=min_cases)
-    from fieldmark.report import slices_view as view
-
-    OutputViews(
-        json=found.to_dict,
-        table=lambda: view.slices_view(found, top=output.top),
-        markdown=lambda: view.slices_markdown(found, top=output.top),
-        csv=lambda: view.slices_csv(found),
-    ).print(output)
+    print_document(find_slices(find_run(run, root), min_cases=min_cases), output)

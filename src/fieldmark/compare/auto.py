@@ -12,7 +12,7 @@ from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import ExactText
 from fieldmark.compare.providers import Lexical
 from fieldmark.compare.semantic import Semantic, SimilaritySource
-from fieldmark.model.comparison import Comparator, Comparison, Provider, TextPair
+from fieldmark.model.comparison import Comparator, ComparatorGroup, Comparison, Provider, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
 from fieldmark.values.dates import is_iso_date, read_day
@@ -83,6 +83,8 @@ class Auto:
     """
 
     name: ClassVar[str] = "auto"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.ANY
+    normalization: ClassVar[str] = "by the form of the expected value"
     # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     provider: Provider = field(default_factory=Lexical)

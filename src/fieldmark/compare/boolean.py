@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
@@ -26,6 +26,8 @@ class Boolean:
     """Match equal truth values: true, "true", "yes" and 1, or false, "false", "no" and 0."""
 
     name: ClassVar[str] = "boolean"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.NUMBERS
+    normalization: ClassVar[str] = "values are read as true or false"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
@@ -36,6 +36,8 @@ class Contains:
     """
 
     name: ClassVar[str] = "contains"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     direction: Container = Container.CANDIDATE
     ignore: tuple[Ignored, ...] = ()

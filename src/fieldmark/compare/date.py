@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, cast
 
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.errors import OptionError
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Range
@@ -44,6 +44,10 @@ class DateMatch:
     """
 
     name: ClassVar[str] = "date"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.DATES
+    normalization: ClassVar[str] = (
+        "values are read as calendar dates; times and time zones are ignored"
+    )
     # Equal values that are not dates do not match.
     reflexive: ClassVar[bool] = False
     formats: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = field(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.model.comparison import Comparison
+from fieldmark.model.comparison import ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import NonNegativeFloat
@@ -48,6 +48,8 @@ class Distance:
     """
 
     name: ClassVar[str] = "distance"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.PLACES
+    normalization: ClassVar[str] = "values are read as points"
     # Equal values that are not points do not match, and a zero vector has no direction.
     reflexive: ClassVar[bool] = False
     metric: Metric = Metric.EUCLIDEAN

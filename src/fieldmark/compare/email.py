@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import DIFFERENT, mismatch
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.hosts import is_domain, unified_host
@@ -34,6 +34,8 @@ class Email:
     """
 
     name: ClassVar[str] = "email"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.CONTACTS
+    normalization: ClassVar[str] = "case, a display name and mailto: are ignored"
     # Equal values that are not e-mail addresses do not match.
     reflexive: ClassVar[bool] = False
 

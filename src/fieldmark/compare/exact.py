@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
 from fieldmark.values.strategy_options import check_options
@@ -21,6 +21,8 @@ class Exact:
     """Match equal JSON values, without trimming, case folding or type conversion."""
 
     name: ClassVar[str] = "exact"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.ANY
+    normalization: ClassVar[str] = "none; values are compared as they are"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
@@ -44,6 +46,8 @@ class ExactText:
     """
 
     name: ClassVar[str] = "exact_text"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "values are compared as text; case is ignored"
     # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     reflexive_on_text: ClassVar[bool] = True
@@ -88,6 +92,8 @@ class NormalizedText:
     """
 
     name: ClassVar[str] = "normalized_text"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     ignore: tuple[Ignored, ...] = ()
 

@@ -12,7 +12,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share
@@ -117,6 +117,8 @@ class Fuzzy:
     """
 
     name: ClassVar[str] = "fuzzy"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     algorithm: Algorithm = Algorithm.LEVENSHTEIN
     threshold: Share = 0.85

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import integer_text
 from fieldmark.values.equality import equal
@@ -26,6 +26,8 @@ class Identifier:
     """
 
     name: ClassVar[str] = "identifier"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "case and separators are ignored"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.errors import MissingExtra
-from fieldmark.model.comparison import Comparison
+from fieldmark.model.comparison import ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Length, Share
@@ -34,6 +34,8 @@ class Iou:
     """
 
     name: ClassVar[str] = "iou"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.PLACES
+    normalization: ClassVar[str] = "values are read as boxes or polygons"
     # The IoU of a box without area with itself is 0.
     reflexive: ClassVar[bool] = False
     format: BoxFormat = BoxFormat.XYXY

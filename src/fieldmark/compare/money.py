@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
 from fieldmark.compare.numeric import Amount, flag_ambiguous
 from fieldmark.errors import OptionError, with_hint
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.numbers import (
@@ -41,6 +41,8 @@ class Money:
     """
 
     name: ClassVar[str] = "money"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.NUMBERS
+    normalization: ClassVar[str] = "values are read as amounts with a currency"
     # Equal values that are not amounts do not match.
     reflexive: ClassVar[bool] = False
     reflexive_on_numbers: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
 from fieldmark.errors import OptionError
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Range
@@ -40,6 +40,8 @@ class NumericTolerance:
     """
 
     name: ClassVar[str] = "numeric_tolerance"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.NUMBERS
+    normalization: ClassVar[str] = "values are read as numbers"
     # Equal values that are not finite numbers do not match.
     reflexive: ClassVar[bool] = False
     reflexive_on_numbers: ClassVar[bool] = True

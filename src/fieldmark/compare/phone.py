@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.compare.mismatch import DIFFERENT, mismatch
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.canonical import integer_text
@@ -39,6 +39,8 @@ class Phone:
     """
 
     name: ClassVar[str] = "phone"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.CONTACTS
+    normalization: ClassVar[str] = "values are read as telephone numbers"
     # Equal values that are not telephone numbers do not match.
     reflexive: ClassVar[bool] = False
     region: str | None = None

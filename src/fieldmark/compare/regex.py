@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final, Protocol
 
 from fieldmark.compare.mismatch import WRONG_TYPE
 from fieldmark.errors import OptionError
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Length
@@ -47,6 +47,8 @@ class Regex:
     """
 
     name: ClassVar[str] = "regex"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "none"
     reflexive: ClassVar[bool] = False
     pattern: Annotated[str, Length(le=MAX_PATTERN)] | None = None
     search: bool = False

@@ -14,7 +14,14 @@ from fieldmark.compare.guards import (
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, injection_reason
 from fieldmark.compare.providers import Lexical
-from fieldmark.model.comparison import MATCHED, Comparison, Provider, Similarity, TextPair
+from fieldmark.model.comparison import (
+    MATCHED,
+    ComparatorGroup,
+    Comparison,
+    Provider,
+    Similarity,
+    TextPair,
+)
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share
@@ -65,6 +72,8 @@ class Semantic:
     """
 
     name: ClassVar[str] = "semantic"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "none; the provider receives both texts"
     reflexive: ClassVar[bool] = True
     provider: Provider = field(default_factory=Lexical)
     threshold: Share = 0.80

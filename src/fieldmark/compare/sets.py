@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.equality import equal
@@ -25,6 +25,8 @@ class SetMatch:
     """
 
     name: ClassVar[str] = "set"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.LISTS
+    normalization: ClassVar[str] = "the order of members is ignored"
     reflexive: ClassVar[bool] = True
     normalize: bool = False
 

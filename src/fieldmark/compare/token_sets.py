@@ -9,7 +9,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from fieldmark.compare.fuzzy import levenshtein_similarity, with_equal_numbers
 from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share
@@ -142,6 +142,10 @@ class Name:
     """
 
     name: ClassVar[str] = "name"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.CONTACTS
+    normalization: ClassVar[str] = (
+        "case, accents, punctuation, titles and common abbreviations are ignored"
+    )
     reflexive: ClassVar[bool] = True
     threshold: Share = 0.85
 
@@ -167,6 +171,8 @@ class Address:
     """
 
     name: ClassVar[str] = "address"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.CONTACTS
+    normalization: ClassVar[str] = "case, accents, punctuation and common abbreviations are ignored"
     reflexive: ClassVar[bool] = True
     threshold: Share = 0.85
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.mismatch import DIFFERENT, mismatch
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.hosts import is_domain, unified_host
@@ -74,6 +74,8 @@ class Url:
     """
 
     name: ClassVar[str] = "url"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.CONTACTS
+    normalization: ClassVar[str] = "values are normalized as in RFC 3986"
     # Equal values that are not web addresses do not match.
     reflexive: ClassVar[bool] = False
     ignore: tuple[UrlPart, ...] = ()

@@ -5,31 +5,21 @@ Descriptions come from docstrings, so that pages and references say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Final, cast
 
 from fieldmark import registry
 from fieldmark.config.option_types import option_schemas, summary_of
 from fieldmark.config.strategies import STRATEGIES, strategy_types
+from fieldmark.errors import ConfigError
+from fieldmark.model.comparison import ComparatorGroup
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 
-__all__ = ["comparator_catalog"]
+__all__ = ["comparator_catalog", "normalization"]
 
-_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Any value": ("exact", "auto", "ignore"),
-    "Text": (
-        "exact_text", "normalized_text", "fuzzy", "semantic", "contains", "regex", "identifier",
-    ),
-    "Numbers, money and truth values": ("numeric_tolerance", "money", "boolean"),
-    "Dates": ("date",),
-    "Names and contacts": ("name", "address", "email", "phone", "url"),
-    "Lists": ("set",),
-    "Places on a page": ("iou", "distance"),
-}  # fmt: skip
-"""What comparators compare."""
-_PLUG_INS: Final = "Plug-ins"
 _WORDS: Final = "Words of strategy files"
 _MEANINGS: Final = {"FUZZY": "fuzzy"}
 """What a word stands for if it depends on the provider: here without a model."""
@@ -41,14 +31,36 @@ def comparator_catalog() -> tuple[JsonObject, ...]:
 
     The last group are the words of strategy files, each with the comparator that it stands for.
     """
-    types = dict(strategy_types(Plugin.COMPARATORS))
-    grouped = {name for names in _GROUPS.values() for name in names}
-    others = [name for name in types if name not in grouped and name not in STRATEGIES]
-    groups = {**_GROUPS, **({_PLUG_INS: others} if others else {}), _WORDS: tuple(STRATEGIES)}
+    groups: dict[str, list[JsonValue]] = {group.value: [] for group in ComparatorGroup}
+    groups[_WORDS] = []
+    for name, strategy in strategy_types(Plugin.COMPARATORS):
+        group = getattr(strategy, "group", "")
+        if name in STRATEGIES or group not in groups:
+            group = _WORDS if name in STRATEGIES else ComparatorGroup.OTHER
+        groups[group].append(_comparator(name, strategy))
     return tuple(
-        {"group": group, "comparators": [_comparator(name, types[name]) for name in names]}
-        for group, names in groups.items()
+        {"group": group, "comparators": comparators}
+        for group, comparators in groups.items()
+        if comparators
     )
+
+
+def normalization(name: str, options: JsonObject | None) -> str:
+    """Return what a comparator does with values before it compares them; "" if it does not say.
+
+    >>> normalization("fuzzy", {"ignore": ["accents"]})
+    'case, whitespace and Unicode form are ignored; also ignored: accents'
+    """
+    text = ""
+    if registry.canonical(Plugin.COMPARATORS, name) is not None:
+        with suppress(ConfigError):  # a plug-in that cannot be loaded
+            text = str(getattr(registry.comparator(name), "normalization", ""))
+    if options and options.get("case_sensitive") is True:
+        text = "none; the case counts"
+    ignored = (options or {}).get("ignore")
+    if isinstance(ignored, list) and ignored:
+        text += f"; also ignored: {', '.join(map(str, ignored))}"
+    return text
 
 
 def _comparator(name: str, strategy: type) -> JsonObject:

@@ -36,7 +36,6 @@ class ConfigKey(Generic[T]):
     description: str = ""
     _: KW_ONLY
     default: T = None  # type: ignore[assignment]
-    minimum: int | None = None
     schema: JsonObject | Callable[[], JsonObject] | None = None
     reader: Callable[[Located, Context], T | None] | None = None
 
@@ -51,9 +50,6 @@ class ConfigKey(Generic[T]):
             value = cast("T | None", read_option(given, self.name, self.type, context))
         if value is None:
             return self.default
-        if self.minimum is not None and cast("float", value) < self.minimum:
-            message = f"{self.name}: must be at least {self.minimum}, got {value}"
-            context.add(message, given.location)
         return value
 
     def to_schema(self) -> JsonObject:
@@ -62,7 +58,6 @@ class ConfigKey(Generic[T]):
         shows_default = isinstance(self.default, bool | int | float)
         return {
             **(type_schema(self.type) if schema is None else schema),
-            **({} if self.minimum is None else {"minimum": self.minimum}),
             **({"default": cast("JsonValue", self.default)} if shows_default else {}),
             **({"description": self.description} if self.description else {}),
         }

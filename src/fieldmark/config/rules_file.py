@@ -50,6 +50,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin
+from fieldmark.values.annotations import NonNegativeFloat, Share
 from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.values.paths import (
     PathError,
@@ -92,21 +93,8 @@ __all__ = [
 AUTO: Final = "auto"
 
 
-def _read_weight(given: Located, context: Context) -> float | None:
-    value = read_option(given, "weight", float, context)
-    if not isinstance(value, int | float):
-        return None
-    if value < 0:
-        context.add(f"weight: must be a non-negative number, got {value}", given.location)
-    return float(value)
-
-
 WEIGHT: Final[ConfigKey[float]] = ConfigKey(
-    "weight",
-    description="The weight of the field in a weighted average.",
-    default=1,
-    schema={"type": "number", "minimum": 0},
-    reader=_read_weight,
+    "weight", NonNegativeFloat, "The weight of the field in a weighted average.", default=1
 )
 _REQUIRED: Final = ConfigKey(
     "required", bool, "Whether a missing value is a miss (field_accuracy).", default=True
@@ -480,10 +468,7 @@ CONVENTION: Final[ConfigKey[Convention | None]] = ConfigKey(
 )
 THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
     name: ConfigKey(
-        f"{name}_threshold",
-        float,
-        f"The threshold of {name} comparisons without their own.",
-        schema={"type": "number", "minimum": 0, "maximum": 1},
+        f"{name}_threshold", Share, f"The threshold of {name} comparisons without their own."
     )
     for name in ("fuzzy", "semantic")
 }
@@ -634,13 +619,7 @@ def with_thresholds(located: Located, context: Context) -> Context:
     """Return the context with the thresholds of a file."""
     given = {name: key.read(located, context) for name, key in THRESHOLDS.items()}
     own = {name: float(value) for name, value in given.items() if value is not None}
-    for name, value in own.items():
-        if not 0 <= value <= 1:
-            key = THRESHOLDS[name].name
-            message = f"{key}: must be between 0 and 1, got {value:g}"
-            context.add(message, located.entries[key].location)
-    valid = {name: value for name, value in own.items() if 0 <= value <= 1}
-    return replace(context, thresholds={**context.thresholds, **valid})
+    return replace(context, thresholds={**context.thresholds, **own})
 
 
 def _split(located: Located) -> tuple[Located, Located | None]:

@@ -31,6 +31,7 @@ from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.values.annotations import NonNegativeInt
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe, enum_schema
 from fieldmark.wire.summary import summary_to_json
@@ -95,7 +96,10 @@ def read_convention(located: Located, context: Context) -> Convention:
 
 _LIMITS: Final[JsonObject] = {"type": "object", "additionalProperties": {"type": "number"}}
 MAX_ERRORS: Final = ConfigKey(
-    "max_errors", int, "The number of cases that may have evaluation errors.", default=0, minimum=0
+    "max_errors",
+    NonNegativeInt,
+    "The number of cases that may have evaluation errors.",
+    default=0,
 )
 LIMIT_KEYS: Final = KeyTable(
     ConfigKey(GateKind.MIN.value, description="Lower limits on metrics.", schema=_LIMITS),

@@ -22,7 +22,7 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
-from fieldmark.values.annotations import arms_of, is_command_line, without_metadata
+from fieldmark.values.annotations import arms_of, is_command_line, problem_of, without_metadata
 from fieldmark.values.value_types import describe, element_of, is_json_object, plain
 
 __all__ = ["read_structured_option"]
@@ -37,10 +37,28 @@ def read_structured_option(
     defaults: FieldDefaults = NO_DEFAULTS,
     read_evaluators: Callable[[Located], object] | None = None,
 ) -> object | None:
-    """Read the value of an option; a value of the wrong type is a problem and gives `None`.
+    """Read the value of an option; a value that does not fit is a problem and gives `None`.
 
     `defaults` apply to the rules of fields and provide the comparator.
     """
+    before = len(context.problems)
+    value = _read(given, name, annotation, context, defaults, read_evaluators)
+    if len(context.problems) > before or value is None:
+        return None
+    if problem := problem_of(annotation, value):
+        context.add(f"{name}: {problem}", given.location)
+        return None
+    return value
+
+
+def _read(
+    given: Located,
+    name: str,
+    annotation: object,
+    context: Context,
+    defaults: FieldDefaults,
+    read_evaluators: Callable[[Located], object] | None,
+) -> object | None:
     kind, element = plain(annotation), element_of(annotation)
     if kind is Comparator:
         return defaults.comparator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cache
-from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -14,11 +13,11 @@ from fieldmark.config.eval_spec import Target
 from fieldmark.config.files import load_named, load_text, named_path
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
 from fieldmark.config.located import Located
-from fieldmark.config.option_types import read_option
 from fieldmark.config.strategies import StrategyChoice, build, choose, take_options
 from fieldmark.config.structured_options import read_structured_option
 from fieldmark.errors import Location
 from fieldmark.registry import Plugin
+from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, PositiveInt
 from fieldmark.values.value_types import describe
 
 __all__ = ["CALL_KEYS", "TARGET_WORDS", "read_target", "read_targets", "target_keys"]
@@ -35,14 +34,6 @@ _PROMPT_BYTES: Final = 1_000_000
 _DEFAULTS: Final[dict[str, Any]] = {field.name: field.default for field in fields(Target)}
 
 
-def _read_timeout(given: Located, context: Context) -> object | None:
-    seconds = read_option(given, "timeout", float, context)
-    if isinstance(seconds, int | float) and not 0 < seconds < inf:
-        message = f"timeout: must be a positive number of seconds, got {seconds}"
-        context.add(message, given.location)
-    return seconds
-
-
 def _read_cache(given: Located, context: Context) -> Path | Literal[False] | None:
     if given.value in (None, True):
         return None
@@ -51,21 +42,16 @@ def _read_cache(given: Located, context: Context) -> Path | Literal[False] | Non
 
 CALL_KEYS: Final = KeyTable(
     ConfigKey(
-        "timeout",
-        description="Seconds to wait for a response.",
-        default=_DEFAULTS["timeout"],
-        schema={"type": "number", "exclusiveMinimum": 0},
-        reader=_read_timeout,
+        "timeout", PositiveFloat, "Seconds to wait for a response.", default=_DEFAULTS["timeout"]
     ),
     ConfigKey(
-        "retries", int, "The number of retries per case.", default=_DEFAULTS["retries"], minimum=0
+        "retries", NonNegativeInt, "The number of retries per case.", default=_DEFAULTS["retries"]
     ),
     ConfigKey(
         "concurrency",
-        int,
+        PositiveInt,
         "The number of concurrent requests.",
         default=_DEFAULTS["concurrency"],
-        minimum=1,
     ),
     ConfigKey(
         "cache",

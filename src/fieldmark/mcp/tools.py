@@ -18,7 +18,7 @@ from fieldmark.api.explain import explain
 from fieldmark.api.improve import improve
 from fieldmark.api.infer import propose_rules
 from fieldmark.api.score import score
-from fieldmark.api.show import CaseFilter, show_case, show_cases
+from fieldmark.api.show import CaseFilter, CaseList, show_case, show_cases
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_file
 from fieldmark.config.loaded_rules import LoadedRules
@@ -42,7 +42,6 @@ from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
-from fieldmark.report.html.cases import worst_cases
 from fieldmark.run.run_options import read_inputs
 from fieldmark.store.index import CORRUPT, ROOT, find_run
 from fieldmark.store.writer import new_run_id
@@ -95,7 +94,7 @@ class Toolbox:
         result = run.to_dict()
         by_path = result["attributes"]
         assert isinstance(by_path, dict)  # noqa: S101 - as in every summary
-        worst = worst_cases(run.cases, given.top).to_dict()
+        worst = CaseList.of(run.cases, given.top).to_dict()
         return {
             **({} if name is None else {"run": name}),
             **result,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.model.json import JsonValue
@@ -12,6 +13,7 @@ __all__ = [
     "MATCHED",
     "BatchComparator",
     "Comparator",
+    "ComparatorGroup",
     "Comparison",
     "Provider",
     "Similarity",
@@ -103,6 +105,23 @@ class Provider(Protocol):
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return one result for each pair, in order; a pair that cannot be judged is a failure."""
         ...
+
+
+class ComparatorGroup(StrEnum):
+    """What a comparator compares, as lists of comparators are grouped.
+
+    A comparator names its group in the class variable `group`. Its class variable `normalization`
+    says what it does with values before it compares them. Both are optional for plug-ins.
+    """
+
+    ANY = "Any value"
+    TEXT = "Text"
+    NUMBERS = "Numbers, money and truth values"
+    DATES = "Dates"
+    CONTACTS = "Names and contacts"
+    LISTS = "Lists"
+    PLACES = "Places on a page"
+    OTHER = "Plug-ins"
 
 
 class BatchComparator(Comparator, Protocol):

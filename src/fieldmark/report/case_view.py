@@ -1,4 +1,4 @@
-"""One case and lists of cases, for the terminal, as CSV and as Markdown."""
+"""One case in a terminal: both documents as one tree, and the results of its evaluators."""
 
 from __future__ import annotations
 
@@ -13,42 +13,25 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.evaluators.base import EvaluatorResult
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
-from fieldmark.report.csv_text import csv_text
-from fieldmark.report.exports.common import (
-    CASE_LIST_COLUMNS,
-    field_columns,
-    field_row,
-    is_mistake,
-    json_text,
-    row_cells,
-)
-from fieldmark.report.exports.markdown import in_code
-from fieldmark.report.html.cases import CaseLine, repeated_errors
+from fieldmark.report.html.cases import repeated_errors
 from fieldmark.report.html.tree import ItemKey, NodeKey, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.tables import (
     input_text,
     mistake_counts,
-    more_text,
     number,
-    outcome_text,
     score_text,
 )
-from fieldmark.values.escape import for_markdown, visible
+from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
     "TextPiece",
-    "case_csv",
-    "case_list",
-    "case_list_csv",
-    "case_list_markdown",
-    "case_markdown",
     "case_view",
     "differing_pieces",
 ]
@@ -66,80 +49,6 @@ _MIN_SIMILARITY: Final = 0.4
 """Below this similarity, differing characters are not marked."""
 _PIECE_STYLES: Final = ("bold red underline", "bold green underline")
 _PIECE_BRACKETS: Final = (("[-", "-]"), ("{+", "+}"))
-
-
-def case_list(lines: Sequence[CaseLine], total: int) -> Group:
-    """Show one line per case, and how many are not shown."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Case", overflow="fold")
-    table.add_column("Score", justify="right", no_wrap=True)
-    table.add_column("Verdict", no_wrap=True)
-    table.add_column("Mistakes", overflow="fold")
-    table.add_column("Tags", overflow="fold")
-    for line in lines:
-        verdict = line.verdict or line.status
-        problem = "" if line.input == "ok" else input_text(line.input)
-        mistakes = filter(None, (problem, mistake_counts(line.mistakes)))
-        table.add_row(
-            Text(visible(line.id)),
-            score_text(line.score, vacuous=line.vacuous),
-            Text(visible(verdict), _VERDICT_STYLES.get(verdict, _ERROR_STYLE)),
-            Text(visible(", ".join(mistakes))),
-            Text(visible(", ".join(line.tags))),
-        )
-    if (more := total - len(lines)) > 0:
-        return Group(table, Text(more_text(more, "case"), "dim"))
-    return Group(table)
-
-
-def case_list_csv(lines: Sequence[CaseLine]) -> str:
-    """Return one row per case."""
-    rows = (
-        [*facts, ", ".join(tags), *mistakes, vacuous] for *facts, tags, mistakes, vacuous in lines
-    )
-    return csv_text(CASE_LIST_COLUMNS, rows)
-
-
-def case_list_markdown(lines: Sequence[CaseLine], total: int) -> str:
-    """Return one row per case as a Markdown table."""
-    titles = " | ".join(map(outcome_text, ErrorCounts._fields))
-    dashes = "--:|" * len(ErrorCounts._fields)
-    table = [f"| Case | Score | Verdict | {titles} |", f"|---|--:|---|{dashes}"]
-    for line in lines:
-        verdict = in_code(line.verdict or line.status)
-        counts = " | ".join(map(str, line.mistakes))
-        score = score_text(line.score, vacuous=line.vacuous)
-        table.append(f"| {in_code(line.id)} | {score} | {verdict} | {counts} |")
-    if total > len(lines):
-        table += ["", f"… and {plural(total - len(lines), 'more case')}"]
-    return "\n".join(table) + "\n"
-
-
-def case_csv(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
-    """Return one row per field of a case."""
-    columns = field_columns(values=values, confidence=case.confidences is not None)
-    rows = (field_row(case, field) for field in _fields(case, only_mistakes=only_mistakes))
-    return csv_text(columns, (row_cells(row, columns) for row in rows))
-
-
-def case_markdown(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
-    """Return the verdict of a case and its fields as a Markdown table."""
-    verdict = in_code(case.verdict or case.status)
-    score = score_text(case.score, vacuous=case.vacuous)
-    lines = [f"{in_code(case.id)}: {verdict}, score {score} ({case.convention.name})", ""]
-    for error in repeated_errors(case) if values else ():
-        lines += [f"Repeated error: {for_markdown(error.text)}", ""]
-    lines.append(f"| Field |{' Expected | Predicted |' if values else ''} Outcome |")
-    lines.append(f"|---|{'---|---|' if values else ''}---|")
-    for field in _fields(case, only_mistakes=only_mistakes):
-        sides = (field.expected, field.candidate) if values else ()
-        cells = [in_code(text) for text in (field.path, *map(json_text, sides))]
-        lines.append(f"| {' | '.join([*cells, outcome_text(field.outcome)])} |")
-    return "\n".join(lines) + "\n"
-
-
-def _fields(case: CaseResult, *, only_mistakes: bool) -> Iterator[FieldResult]:
-    return filter(is_mistake, case.iter_fields()) if only_mistakes else case.iter_fields()
 
 
 def case_view(case: CaseResult, *, only_mistakes: bool = False, styled: bool = True) -> Group:
@@ -177,7 +86,7 @@ def _head(case: CaseResult) -> Iterator[Text]:
     if text := "; ".join(filter(None, facts)):
         yield Text(visible(text))
     for error in repeated_errors(case):
-        yield Text(f"repeated error: {visible(error.text)}", "yellow")
+        yield Text(f"repeated error: {visible(repeated_error_text(error))}", "yellow")
     yield from _paragraph(case.note)
     yield from _paragraph(case.evaluation)
 

@@ -28,11 +28,14 @@ __all__ = [
     "Line",
     "LineKind",
     "Row",
+    "SideBySide",
     "Table",
     "Tone",
     "document_to_json",
     "facts",
     "note",
+    "table_to_json",
+    "value_of",
     "warning",
 ]
 
@@ -138,7 +141,8 @@ class Column:
     """A column of a table: its title, the key of its cells, and how their values are shown.
 
     Text is aligned left and other values right, unless `align` says otherwise. A column that
-    `folds` is wrapped if the table is too wide; by default, the first column of text. The values of
+    `folds` is wrapped if the table is too wide; by default, the first column of text. One that
+    `cuts` is cut, and one with a `min_terminal` is not shown in a narrower terminal. The values of
     a column `below` are lists of texts, which a terminal shows below their row.
     """
 
@@ -148,7 +152,10 @@ class Column:
     align: Align | None = None
     tone: Tone = Tone.PLAIN
     folds: bool = False
+    cuts: bool = False
     below: bool = False
+    min_width: int = 0
+    min_terminal: int = 0
 
     @property
     def alignment(self) -> Align:
@@ -159,7 +166,7 @@ class Column:
         """Return the text and the style of the cell of a row."""
         found = row.get(self.key)
         if not isinstance(found, Cell):
-            return _text(found, self.format), self.tone
+            return found if isinstance(found, str) else _text(found, self.format), self.tone
         text = _text(found.value, self.format) if found.text is None else found.text
         return text, found.tone or self.tone
 
@@ -182,7 +189,8 @@ class Table:
     """Rows of cells; without rows, it is not shown.
 
     At most `top` rows are shown, and `total` is their number if the table does not have all of
-    them; `noun` is what the rows are. `gap` is the space between columns in a terminal.
+    them; `noun` is what the rows are. `gap` is the space between columns in a terminal, which does
+    not show a table of `detail`.
     """
 
     columns: Sequence[Column]
@@ -191,7 +199,9 @@ class Table:
     top: int | None = None
     total: int | None = None
     noun: str = "row"
+    hint: str = TOP_HINT
     gap: int = 2
+    detail: bool = False
 
     @property
     def shown(self) -> Sequence[Row]:
@@ -202,6 +212,11 @@ class Table:
     def more(self) -> int:
         """The number of rows that are not shown."""
         return (len(self.rows) if self.total is None else self.total) - len(self.shown)
+
+    @property
+    def rest(self) -> str:
+        """What a table says that does not show all rows."""
+        return more_text(self.more, self.noun, self.hint) if self.more > 0 else ""
 
     @property
     def has_titles(self) -> bool:
@@ -219,7 +234,13 @@ def facts(pairs: Sequence[tuple[str, str]]) -> Table:
     )
 
 
-Block: TypeAlias = Heading | Line | Items | Table
+class SideBySide(NamedTuple):
+    """Small tables, which a terminal shows side by side if they fit."""
+
+    tables: Sequence[Table]
+
+
+Block: TypeAlias = Heading | Line | Items | Table | SideBySide
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +286,10 @@ def _block_to_json(block: Block) -> JsonObject:
             lines: list[JsonValue] = [_line_to_json(line) for line in block.lines]
             return {"block": "items", "lines": lines, "rest": block.rest}
         case Table():
-            return table_to_json(block)
+            return {"block": "table", **table_to_json(block)}
+        case SideBySide():
+            tables: list[JsonValue] = [table_to_json(table) for table in block.tables]
+            return {"block": "tables", "tables": tables}
 
 
 def _line_to_json(line: Line) -> JsonObject:
@@ -296,7 +320,6 @@ def table_to_json(table: Table) -> JsonObject:
             }
         rows.append(cells)
     return {
-        "block": "table",
         "name": table.name,
         "columns": columns,
         "rows": rows,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
 
 from fieldmark.errors import MissingExtra, with_hint
 from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.model.json import JsonObject, Missing
+from fieldmark.report.document import Align, Column, Document, Line, Table
 from fieldmark.report.exports.common import (
     Cell,
     Columns,
@@ -20,6 +21,8 @@ from fieldmark.report.exports.common import (
     json_text,
     row_cells,
 )
+from fieldmark.report.render import RichDocument, document_text
+from fieldmark.report.run_document import attribute_table
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
     DASH,
@@ -28,7 +31,7 @@ from fieldmark.report.tables import (
     attribute_rows,
     number,
 )
-from fieldmark.values.escape import for_html, html_table, visible
+from fieldmark.values.escape import for_html, html_table
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.wire.case_result import CaseResult, FieldResult
@@ -98,12 +101,14 @@ class _Frame(ABC):
     def _rows(self) -> Iterator[Mapping[str, Cell]]: ...
 
     @abstractmethod
-    def __rich__(self) -> RenderableType: ...
+    def document(self) -> Document:
+        """Return what is shown."""
+
+    def __rich__(self) -> RenderableType:
+        return RichDocument(self.document())
 
     def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
-
-        return as_text(self.__rich__())
+        return document_text(self.document()).rstrip("\n")
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table; the metadata of its schema name the convention of the run."""
@@ -171,20 +176,25 @@ class _RecordFrame(_Frame):
         ]
         return title, rows[:_SHOWN_ROWS], "…" if len(rows) > _SHOWN_ROWS else ""
 
-    def __rich__(self) -> RenderableType:
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
+    def document(self) -> Document:
+        """Return the first rows; long texts are cut."""
         title, rows, more = self._view()
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in self._shown:
-            is_number = self.columns[name] in (ColumnType.INTEGER, ColumnType.NUMBER)
-            justify: Literal["left", "right"] = "right" if is_number else "left"
-            table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")
-        for row in rows:
-            table.add_row(*(Text(visible(text)) for text in row.values()))
-        return Group(Text(title), *([table] if rows else []), *([Text(more)] if more else []))
+        columns = [
+            Column(
+                name,
+                name,
+                align=Align.RIGHT
+                if self.columns[name] in (ColumnType.INTEGER, ColumnType.NUMBER)
+                else Align.LEFT,
+                cuts=True,
+            )
+            for name in self._shown
+        ]
+        return Document(
+            Line(title),
+            Table(columns=columns, rows=rows),
+            *([Line(more)] if more else ()),
+        )
 
     def _repr_html_(self) -> str:
         title, rows, more = self._view()
@@ -321,10 +331,9 @@ class AttributeFrame(_Frame, Mapping[str, AttributeSummary]):
         """Return all metrics as JSON, by path."""
         return {path: to_json(each) for path, each in self.items()}
 
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.terminal import attribute_table
-
-        return attribute_table(self._summary)
+    def document(self) -> Document:
+        """Return one line per attribute, worst first."""
+        return Document(attribute_table(self._summary))
 
     def _repr_html_(self) -> str:
         return html_table([row.to_dict() for row in self.rows()])

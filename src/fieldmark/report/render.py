@@ -13,25 +13,31 @@ from fieldmark.report.document import (
     Block,
     Column,
     Document,
+    Format,
     Heading,
     Items,
     Line,
     LineKind,
+    Row,
+    SideBySide,
     Table,
     Tone,
     value_of,
 )
-from fieldmark.report.tables import more_text
 from fieldmark.values.escape import DASH, for_markdown, visible
-from fieldmark.values.text import plural
+from fieldmark.values.text import plural, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["RichDocument", "document_csv", "document_markdown", "document_text"]
+__all__ = ["WIDTH", "RichDocument", "document_csv", "document_markdown", "document_text"]
 
 WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
+_TABLE_GAP: Final = 4
+"""The space between tables that are side by side."""
+_NARROW: Final = str.maketrans("", "", f"▏▎▍▌▋▊▉█·…{DASH}")
+"""Drops the characters beyond ASCII that are as wide as a letter."""
 _MIN_WIDTH: Final = 8
 """Columns are not folded to fewer characters."""
 _STYLES: Final = {
@@ -42,8 +48,6 @@ _STYLES: Final = {
     Tone.WARNING: "yellow",
     Tone.ACTIVE: "cyan",
 }
-_BOLD: Final = frozenset({Tone.STRONG, Tone.GOOD, Tone.BAD})
-"""The styles of cells that are bold in Markdown."""
 _PREFIXES: Final = {LineKind.WARNING: "warning: ", LineKind.NOTE: "· "}
 
 Span: TypeAlias = tuple[str, Tone]
@@ -64,12 +68,16 @@ class RichDocument:
     def __init__(self, document: Document) -> None:
         self._document = document
 
+    def text(self, width: int) -> str:
+        """Return the document without styles."""
+        return document_text(self._document, width=width)
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.segment import Segment
         from rich.style import Style
 
         if console.color_system is None:
-            yield Segment(document_text(self._document, width=options.max_width))
+            yield Segment(self.text(options.max_width))
             return
         styles = {tone: Style.parse(style) for tone, style in _STYLES.items()}
         for spans in _lines(self._document, options.max_width):
@@ -79,16 +87,22 @@ class RichDocument:
 
 def _lines(document: Document, width: int) -> Iterator[Sequence[Span]]:
     """Yield the lines of all blocks; there is an empty line around tables and above headings."""
-    separated = True
+    previous: Block | None = None
     for block in document.blocks:
-        if isinstance(block, Table) and not block.rows:
+        if isinstance(block, Table) and (block.detail or not block.rows):
             continue
-        if not separated and isinstance(block, Heading | Table):
+        if previous is not None and _is_apart(block, previous):
             yield ()
         yield from _block_lines(block, width)
-        separated = isinstance(block, Table)
-        if separated and block is not document.blocks[-1]:
-            yield ()
+        previous = block
+
+
+def _is_apart(block: Block, previous: Block) -> bool:
+    """Whether an empty line separates two blocks; notes are directly above their table."""
+    if isinstance(block, Heading) or isinstance(previous, Table | SideBySide):
+        return True
+    is_note = isinstance(previous, Line) and previous.kind is not LineKind.TEXT
+    return isinstance(block, Table | SideBySide) and not is_note
 
 
 def _block_lines(block: Block, width: int) -> Iterator[Sequence[Span]]:
@@ -104,12 +118,16 @@ def _block_lines(block: Block, width: int) -> Iterator[Sequence[Span]]:
                 yield [(f"  {block.rest}", Tone.QUIET)]
         case Table():
             yield from _table_lines(block, width)
-            if block.more > 0:
-                yield [(more_text(block.more, block.noun), Tone.QUIET)]
+            if block.rest:
+                yield [(block.rest, Tone.QUIET)]
+        case SideBySide():
+            yield from _side_by_side(block.tables, width)
 
 
 def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
-    columns = [column for column in table.columns if not column.below]
+    columns = [
+        column for column in table.columns if not column.below and width >= column.min_terminal
+    ]
     below = [column for column in table.columns if column.below]
     texts: list[Sequence[str]] = []
     tones: list[Sequence[Tone]] = []
@@ -118,55 +136,86 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
         texts.append([visible(column.title), *_visible([text for text, _ in cells])])
         tones.append([Tone.STRONG, *(tone for _, tone in cells)])
     sizes = [_cell_widths(column) for column in texts]
-    widest = [max(column) for column in sizes]
-    gap = " " * table.gap
+    widest = [max(column.min_width, *own) for column, own in zip(columns, sizes, strict=True)]
     widths = _fit_widths(widest, _folding(columns), width - table.gap * (len(columns) - 1))
-    for index in range(not table.has_titles, len(table.shown) + 1):
-        lines = [[column[index] for column in texts]]
-        blanks = [[size - own[index] for size, own in zip(widths, sizes, strict=True)]]
-        if min(blanks[0]) < 0:
-            parts = [_wrapped(text, size) for text, size in zip(lines[0], widths, strict=True)]
-            lines = [list(line) for line in zip_longest(*parts, fillvalue="")]
-            blanks = [
-                [size - _cell_widths([text])[0] for size, text in zip(widths, line, strict=True)]
-                for line in lines
+    gaps = ["", *[" " * table.gap] * (len(columns) - 1)]
+    layout = list(zip(columns, widths, gaps, strict=True))
+    padded = [_padded(*column) for column in zip(texts, sizes, layout, strict=True)]
+    folded = {
+        index
+        for own, size in zip(sizes, widths, strict=True)
+        if max(own) > size
+        for index, number in enumerate(own)
+        if number > size
+    }
+    rows = enumerate(zip(zip(*padded, strict=True), zip(*tones, strict=True), strict=True))
+    for index, (line, row_tones) in rows:
+        if index in folded:
+            parts = [
+                [shorten(own[index], size)] if column.cuts else _wrapped(own[index], size)
+                for own, (column, size, _) in zip(texts, layout, strict=True)
             ]
-        for line, line_blanks in zip(lines, blanks, strict=True):
-            yield [
-                (
-                    f"{gap if place else ''}{text}{' ' * missing}"
-                    if column.alignment is Align.LEFT
-                    else f"{gap if place else ''}{' ' * missing}{text}",
-                    column_tones[index],
-                )
-                for place, (column, text, missing, column_tones) in enumerate(
-                    zip(columns, line, line_blanks, tones, strict=True)
-                )
-            ]
+            for part in zip_longest(*parts, fillvalue=""):
+                yield [
+                    (_padded([text], _cell_widths([text]), column)[0], tone)
+                    for text, column, tone in zip(part, layout, row_tones, strict=True)
+                ]
+        elif index or table.has_titles:
+            yield list(zip(line, row_tones, strict=True))
         for column in below if index else ():
             listed = value_of(table.shown[index - 1].get(column.key))
             for text in listed if isinstance(listed, list) else ():
                 yield [(f"  {visible(str(text))}", column.tone)]
 
 
+def _side_by_side(tables: Sequence[Table], width: int) -> Iterator[Sequence[Span]]:
+    """Yield the lines of as many tables as fit beside each other, then those of the others."""
+    beside: list[tuple[int, list[Sequence[Span]]]] = []
+    for table in tables:
+        lines = list(_table_lines(table, width))
+        size = max(_cell_widths(["".join(text for text, _ in spans) for spans in lines]))
+        if beside and sum(own + _TABLE_GAP for own, _ in beside) + size > width:
+            yield from _joined(beside)
+            yield ()
+            beside = []
+        beside.append((size, lines))
+    yield from _joined(beside)
+
+
+def _joined(beside: Sequence[tuple[int, Sequence[Sequence[Span]]]]) -> Iterator[Sequence[Span]]:
+    for parts in zip_longest(*(lines for _, lines in beside)):
+        spans: list[Span] = []
+        for (size, _), part in zip(beside, parts, strict=True):
+            own = part or [(" " * size, Tone.PLAIN)]
+            spans += [*own, (" " * _TABLE_GAP, Tone.PLAIN)]
+        yield spans[:-1]
+
+
+def _padded(
+    texts: Sequence[str], sizes: Sequence[int], layout: tuple[Column, int, str]
+) -> list[str]:
+    """Return cells as wide as their column, with the gap before it."""
+    column, width, gap = layout
+    pairs = zip(texts, sizes, strict=True)
+    if column.alignment is Align.LEFT:
+        return [f"{gap}{text}{' ' * (width - size)}" for text, size in pairs]
+    return [f"{gap}{' ' * (width - size)}{text}" for text, size in pairs]
+
+
 def _folding(columns: Sequence[Column]) -> list[int]:
     """Return the positions of the columns that may be folded."""
-    declared = [place for place, column in enumerate(columns) if column.folds]
+    declared = [place for place, column in enumerate(columns) if column.folds or column.cuts]
     left = [place for place, column in enumerate(columns) if column.alignment is Align.LEFT]
     return declared or left[:1]
 
 
 def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
-    """Return the widths of columns: those that fold are narrowed, the widest first."""
+    """Return the widths of columns: those that fold are narrowed, the last one first."""
     widths = list(widest)
-    while (over := sum(widths) - width) > 0:
-        largest = max((widths[place] for place in folding), default=0)
-        if largest <= _MIN_WIDTH:
-            break
-        same = [place for place in folding if widths[place] == largest]
-        lower = max((widths[place] for place in folding if widths[place] < largest), default=0)
-        for place in same:
-            widths[place] = max(_MIN_WIDTH, lower, largest - -(-over // len(same)))
+    for place in reversed(folding):
+        over = sum(widths) - width
+        if over > 0:
+            widths[place] = max(min(_MIN_WIDTH, widths[place]), widths[place] - over)
     return widths
 
 
@@ -186,7 +235,7 @@ def _visible(texts: Sequence[str]) -> Sequence[str]:
 
 def _cell_widths(texts: Sequence[str]) -> list[int]:
     """Return the number of characters that each text takes in a terminal."""
-    if "".join(texts).replace(DASH, "").isascii():
+    if "".join(texts).translate(_NARROW).isascii():
         return list(map(len, texts))
     from rich.cells import cell_len
 
@@ -213,6 +262,8 @@ def _block_markdown(block: Block) -> list[str]:
             return [*lines, *([f"- {_rest(block.more, block.noun)}"] if block.rest else [])]
         case Table():
             return _table_markdown(block)
+        case SideBySide():
+            return [line for table in block.tables for line in (*_table_markdown(table), "")][:-1]
 
 
 def _line_markdown(line: Line) -> list[str]:
@@ -231,7 +282,7 @@ def _line_markdown(line: Line) -> list[str]:
 def _table_markdown(table: Table) -> list[str]:
     if not table.rows:
         return []
-    rows = [[_cell_markdown(*column.cell(row)) for column in table.columns] for row in table.shown]
+    rows = [[_cell_markdown(column, row) for column in table.columns] for row in table.shown]
     if not table.has_titles:
         return [f"- {': '.join(filter(None, cells))}" for cells in rows]
     sides = {Align.LEFT: "---", Align.RIGHT: "--:"}
@@ -243,9 +294,12 @@ def _table_markdown(table: Table) -> list[str]:
     ]
 
 
-def _cell_markdown(text: str, tone: Tone) -> str:
+def _cell_markdown(column: Column, row: Row) -> str:
+    text, tone = column.cell(row)
     shown = for_markdown(text)
-    return f"**{shown}**" if shown and tone in _BOLD else shown
+    is_number = column.format is not Format.TEXT
+    bold = tone is Tone.STRONG or (is_number and tone in {Tone.GOOD, Tone.BAD})
+    return f"**{shown}**" if shown and bold else shown
 
 
 def _rest(more: int, noun: str) -> str:

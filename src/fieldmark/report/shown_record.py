@@ -33,3 +33,7 @@ class ShownRecord(ABC):
 
     def __rich__(self) -> RenderableType:
         return RichDocument(self.document())
+
+    def terminal(self, *, top: int | None = None, styled: bool = True) -> RenderableType:  # noqa: ARG002 - for others
+        """Return what the command line shows in a terminal, with or without styles."""
+        return RichDocument(self.document(top=top))

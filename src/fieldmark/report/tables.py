@@ -15,6 +15,7 @@ from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from fieldmark.metrics.confidence import ConfidenceSummary
+    from fieldmark.metrics.field_cost import FieldCost
     from fieldmark.metrics.gates import GateResult, RunFailure
     from fieldmark.metrics.rates import Interval
     from fieldmark.metrics.summary import Summary
@@ -32,6 +33,7 @@ __all__ = [
     "attribute_cells",
     "attribute_rows",
     "confidence_rows",
+    "cost_facts",
     "evaluator_errors",
     "failure_text",
     "gate_line",
@@ -313,3 +315,16 @@ def more_text(count: int, noun: str, hint: str = TOP_HINT) -> str:
     '… and 1 more attribute; --top 0 shows all'
     """
     return f"… and {plural(count, f'more {noun}')}; {hint}"
+
+
+def cost_facts(cost: FieldCost, convention: str) -> list[tuple[str, str]]:
+    """Return the cost of a field for people."""
+    words = {"tp": "true positive", "tn": "true negative", "fp": "false positive"}
+    words |= {"fn": "false negative"}
+    counted = [
+        f"{number} {words[name]}" for name, number in cost.counts._asdict().items() if number
+    ]
+    return [
+        (f"counts under {convention}", ", ".join(counted) or "nothing"),
+        ("part of", ", ".join(cost.metrics) or "no metric"),
+    ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fieldmark.metrics.headline import (
     MAIN_METRIC,
     METRIC_TITLES,
@@ -12,7 +10,9 @@ from fieldmark.metrics.headline import (
 )
 from fieldmark.metrics.summary import Summary
 from fieldmark.report.csv_text import csv_text
-from fieldmark.report.run_text import slice_tables
+from fieldmark.report.document import Document
+from fieldmark.report.render import document_markdown
+from fieldmark.report.run_document import slice_blocks
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
     AttributeRow,
@@ -30,7 +30,6 @@ __all__ = [
     "counts_and_rates",
     "csv_table",
     "headline",
-    "markdown_slices",
     "markdown_summary",
 ]
 
@@ -61,21 +60,10 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     lines += [f"| {for_markdown(row.attribute)} | {counts_and_rates(row)} |" for row in rows[:top]]
     if top is not None and len(rows) > top:
         lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
-    lines += markdown_slices(summary, top=top)
+    slices = document_markdown(Document(*slice_blocks(summary, top=top))).rstrip("\n")
+    lines += ["", slices] if slices else []
     lines += [f"\n> warning: {for_markdown(text)}" for text in others]
     return "\n".join(lines) + "\n"
-
-
-def markdown_slices(summary: Summary, *, top: int | None = None) -> Iterator[str]:
-    """Yield the lines of a table for each key of slices, the weakest slice first."""
-    for table, below in slice_tables(summary, top=top):
-        yield ""
-        yield f"| {' | '.join(map(for_markdown, table.titles))} |"
-        yield f"|---{'|--:' * (len(table.titles) - 2)}|---|"
-        for name, *cells in table.rows:
-            yield f"| {for_markdown(name)} | {' | '.join(cells)} |"
-        yield from ([""] if below else [])
-        yield from map(for_markdown, below.splitlines())
 
 
 def headline(summary: Summary) -> str:

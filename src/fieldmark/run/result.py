@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Micro, QualitySummary, Summary
 from fieldmark.model.json import JsonObject
+from fieldmark.report.document import Document
+from fieldmark.report.run_document import run_document
+from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.kept_cases import NOT_KEPT, SAVE_HINT
 from fieldmark.wire.summary import summary_to_json
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
 
 __all__ = ["EvalResult", "RunResult"]
@@ -25,7 +26,7 @@ _SHOW_ALL: Final = "run.attributes shows all"
 
 
 @dataclass(frozen=True, repr=False)
-class RunResult:
+class RunResult(ShownRecord):
     """The result of a run over many cases.
 
     `case_source` is where the cases of a run are read from that is not saved at `path`. A run at a
@@ -121,15 +122,9 @@ class RunResult:
         """Return the summary as JSON."""
         return summary_to_json(self.summary)
 
-    def __repr__(self) -> str:
-        from fieldmark.report.terminal import as_text
-
-        return as_text(self.__rich__())
-
-    def __rich__(self) -> RenderableType:
-        from fieldmark.report.terminal import run_view
-
-        return run_view(self.summary, self.notes, top=_SHOWN, hint=_SHOW_ALL)
+    def document(self, *, top: int | None = _SHOWN) -> Document:
+        """Return all parts of the run."""
+        return run_document(self.summary, self.notes, top=top, hint=_SHOW_ALL)
 
     def _repr_html_(self) -> str:
         from fieldmark.report.notebook import run_html

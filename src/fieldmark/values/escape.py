@@ -15,8 +15,10 @@ _FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=+\-@\t\r])")
 """Where a formula may start: a program that splits cells at line ends reads each line as a cell."""
 _ESCAPED_FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))'(?=[=+\-@\t\r])")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]#!|~$&]|<(?!\d)|\A>|\A[-+](?=[\s-]|\Z))")
-"""Brackets that are escaped make no links, so parentheses need not be escaped too."""
+_MARKDOWN: Final = re.compile(
+    r"([\\`*{}\[\]#!|~$&]|_(?![A-Za-z0-9])|(?<![A-Za-z0-9])_|<(?!\d)|\A>|\A[-+](?=[\s-]|\Z))"
+)
+"""Parentheses make no links after escaped brackets, and underscores within words no emphasis."""
 
 
 def visible(text: str) -> str:

@@ -51,6 +51,15 @@ def test_equal_values_are_not_drawn_and_equal_pairs_once(run):
     assert all(each.expected != each.candidate for each in sheet)
 
 
+def test_labels_print_where_they_come_from(run):
+    lines = repr(fm.label(run, number=2)).splitlines()
+    assert (lines[0], lines[2].split()[:2], len(lines)) == (
+        "2 pairs of run to label",
+        ["Case", "Field"],
+        5,
+    )
+
+
 def test_every_attribute_and_outcome_comes_before_the_second_of_any(run):
     first = drawn(fm.label(run))[:5]
     assert sorted(first) == [

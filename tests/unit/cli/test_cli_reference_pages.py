@@ -1,6 +1,6 @@
-"""The pages list every strategy, key and outcome, with the words of the code.
+"""The pages list every key, convention and outcome, with the words of the code.
 
-The options of strategies are in the generated reference of the documentation site.
+Strategies and their options are in generated parts of the documentation site.
 """
 
 from __future__ import annotations
@@ -14,31 +14,14 @@ from fieldmark.config.targets import CALL_KEYS
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.outcome import Outcome
-from fieldmark.registry import Plugin
 from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = {
-    Plugin.READERS: "plugins.md",
-    Plugin.EXPORTERS: "plugins.md",
-    Plugin.EVALUATORS: "eval-files.md",
-    Plugin.SAFETY: "meaning.md",
-    Plugin.TARGETS: "eval-files.md",
-}
-"""The page of each kind; `rules.md` for all others."""
 
 
 def shown(value) -> str:
     """Return the value of an option as it is written in a rules file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def strategy_table(kind: Plugin) -> str:
-    """Return a row for each built-in: its name and its summary."""
-    return "\n".join(
-        f"| `{name}` | {(registry.load(kind, name).__doc__ or '').splitlines()[0]} |"
-        for name in registry.built_in(kind)
-    )
 
 
 def convention_table() -> str:
@@ -52,12 +35,6 @@ def convention_table() -> str:
     lines = [f"| option | {heads} |", "|---" * (len(columns) + 1) + "|"]
     lines += [f"| `{option}` | {' | '.join(row)} |" for option, row in cells.items()]
     return "\n".join(lines)
-
-
-@pytest.mark.parametrize("kind", list(Plugin))
-def test_every_strategy_is_documented(kind):
-    page = PAGES.get(kind, "rules.md")
-    assert strategy_table(kind) in (DOCS / page).read_text("utf-8")
 
 
 def test_every_shared_option_of_field_evaluators_is_documented():

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
+import fieldmark as fm
 from fieldmark.cli import streams
-from fieldmark.cli.output import OutputOptions, OutputViews
+from fieldmark.cli.output import OutputOptions, print_document
 
 
 class ClosedPipe:
@@ -47,7 +48,6 @@ def test_terminal_of_windows_is_told_to_show_styles(monkeypatch, capsys, system,
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    views = OutputViews(json=dict, table=lambda: "table", markdown=str, csv=str)
-    views.print(OutputOptions(color=color))
+    print_document(fm.score([({"a": 1}, {"a": 1})]), OutputOptions(color=color))
     assert asked == calls
     assert os.linesep in capsys.readouterr().out

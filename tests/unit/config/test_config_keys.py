@@ -17,6 +17,7 @@ from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
 from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS, ROW_KEYS, read_eval
 from fieldmark.run.schemas import schema_of
+from fieldmark.values.annotations import NonNegativeInt
 
 NATIVE = ("scope", "depth", "defaults", "fields", "empty_tokens", "empty_containers",
           "empty_blanks", "strict", "provider", "rules", "convention", "gates", "fuzzy_threshold",
@@ -156,8 +157,8 @@ def test_the_key_tables_cover_the_schemas():
     assert set(native["properties"]) == set(NATIVE)
 
 
-def test_a_key_has_a_type_a_default_and_a_minimum():
-    key = ConfigKey("retries", int, "How often.", default=2, minimum=0)
+def test_a_key_has_a_type_with_limits_and_a_default():
+    key = ConfigKey("retries", NonNegativeInt, "How often.", default=2)
     context = Context()
 
     def read(value):
@@ -165,10 +166,10 @@ def test_a_key_has_a_type_a_default_and_a_minimum():
 
     assert (read({}), read({"retries": 5})) == (2, 5)
     assert len(context.problems) == 0
-    assert (read({"retries": "no"}), read({"retries": -1})) == (2, -1)
+    assert (read({"retries": "no"}), read({"retries": -1})) == (2, 2)
     assert [problem.message for problem in context.problems.error().problems] == [
         "retries: expected an integer, got 'no'",
-        "retries: must be at least 0, got -1",
+        "retries: must be a number of at least 0, got -1",
     ]
 
 

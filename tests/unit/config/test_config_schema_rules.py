@@ -220,7 +220,7 @@ class TestOptions:
             ('{"match": "fuzzy", "tolerance": 1}', "option 'tolerance' is not supported by fuzzy"),
             ('{"treshold": 1}', "unknown key 'treshold'; did you mean 'threshold'?"),
             ('{"threshold": 2}', "threshold: must be a number from 0 to 1"),
-            ('{"weight": -1}', "weight: must be a non-negative number"),
+            ('{"weight": -1}', "weight: must be a number of at least 0"),
             ('{"path": "a"}', "'path' is not allowed"),
             ('{"match": "exact", "align": "greedy"}', "match and align cannot be combined"),
             ("3", "x-fieldmark: expected an object, got 3"),

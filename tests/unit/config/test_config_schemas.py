@@ -17,11 +17,9 @@ from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
 from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.run.eval_file import read_eval
-from fieldmark.run.schemas import SCHEMAS, file_name, schema_of
-from fieldmark.values.json_text import pretty_json
+from fieldmark.run.schemas import SCHEMAS, schema_of
 
 ROOT = Path(__file__).parents[3]
-COMMITTED = ROOT / "schemas"
 RULES = sorted(
     path
     for path in [*(ROOT / "examples").glob("*.*"), *(ROOT / "tests/golden").glob("*/rules.yaml")]
@@ -50,12 +48,6 @@ def validators():
 
 def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
-
-
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_committed_schemas_are_current(name):
-    committed = (COMMITTED / file_name(name)).read_bytes()
-    assert committed == pretty_json(schema_of(name)), "run: fieldmark schema --write schemas"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import fieldmark as fm
+from fieldmark.api.show import CaseList
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.report.case_view import case_list, case_view, differing_pieces
+from fieldmark.report.case_view import case_view, differing_pieces
 from fieldmark.report.html.cases import CaseLine
-from fieldmark.report.terminal import as_text
 from fieldmark.store.reader import open_run
-from fieldmark.wire.scores import score_from_json
+from fieldmark.values.records import from_json
+from unit.report.exported import as_text
 
 TRUTH = {
     "vendor": "Acme GmbH",
@@ -103,7 +104,7 @@ def test_without_values_paths_and_outcomes_are_shown(tmp_path):
 def test_evaluator_results_are_shown_with_reasoning_and_details(tmp_path):
     case = saved_case(tmp_path)
     judge = EvaluatorResult(
-        name=JUDGE["name"], type=JUDGE["type"], weight=2.0, score=score_from_json(JUDGE)
+        name=JUDGE["name"], type=JUDGE["type"], weight=2.0, score=from_json(Score, JUDGE)
     )
     overall = Score(score=0.5, verdict=None, reasoning="two judges")
     shown = text(replace(case, evaluator_results=(judge,), overall=overall))
@@ -162,7 +163,7 @@ def test_the_list_has_one_line_per_case_and_counts_the_rest():
         CaseLine("b", 0.0, "fail", "ok", "missing", (), ErrorCounts(omission=2)),
         CaseLine("a", None, None, "error", "ok", ("scan",), ErrorCounts(wrong_value=1)),
     ]
-    shown = [line.split() for line in as_text(case_list(lines, 5)).splitlines()]
+    shown = [line.split() for line in repr(CaseList(total=5, lines=lines)).splitlines()]
     assert shown == [
         ["Case", "Score", "Verdict", "Mistakes", "Tags"],
         ["b", "0.000", "fail", "no", "prediction,", "2", "missing"],

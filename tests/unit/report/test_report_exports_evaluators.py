@@ -17,7 +17,8 @@ from fieldmark.report.exports.markdown import write_markdown
 from fieldmark.report.exports.parquet import write_parquet
 from fieldmark.report.exports.xlsx import write_xlsx
 from fieldmark.report.html.metrics import evaluator_lines
-from fieldmark.report.terminal import as_text, run_view
+from fieldmark.report.render import document_text
+from fieldmark.report.run_document import run_document
 from unit.report.exported import shown
 
 RESPONSE = {"score": 0.2, "misses": ["too short"], "details": {"words": 3}}
@@ -92,16 +93,16 @@ def test_junit_failures_have_the_misses_of_judges_and_fields_once(run, tmp_path)
 def test_reports_show_the_error_of_an_evaluator(run, tmp_path):
     write_markdown(run, tmp_path / "out.md")
     assert ERROR in (tmp_path / "out.md").read_text("utf-8")
-    assert evaluator_lines(run.summary)[2][7].startswith(ERROR)
+    assert evaluator_lines(run.summary)[2]["error"].startswith(ERROR)
 
 
 def test_reports_mark_the_mean_score_of_an_evaluator_that_had_nothing_to_score(run, tmp_path):
     import openpyxl
 
-    assert [line[8] for line in evaluator_lines(run.summary)] == [False, False, True]
+    assert [line["vacuous"] for line in evaluator_lines(run.summary)] == [False, False, True]
     write_markdown(run, tmp_path / "out.md")
     assert "| `typo` | 1.000 (vacuous) |" in (tmp_path / "out.md").read_text("utf-8")
-    lines = as_text(run_view(run.summary)).splitlines()
+    lines = document_text(run_document(run.summary)).splitlines()
     assert [line.split()[:3] for line in lines if line.startswith("typo ")] == [
         ["typo", "1.000", "(vacuous)"]
     ]

@@ -285,7 +285,7 @@ def test_pandas_and_polars_do_not_need_arrow(run, monkeypatch, name):
 def test_views_show_the_first_rows(run):
     many = fm.score([({"a": n}, {"a": 0}) for n in range(30)])
     assert repr(many.cases).splitlines()[0] == "30 cases"
-    assert len(repr(many.cases).splitlines()) == 13
+    assert len(repr(many.cases).splitlines()) == 15
     assert repr(many.fields).splitlines()[0] == "fields of 30 cases"
     assert many.fields._repr_html_().count("<tr>") == 11
     assert many.fields._repr_html_().endswith("<p>…</p>")

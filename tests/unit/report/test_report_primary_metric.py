@@ -9,24 +9,18 @@ import openpyxl
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.runs import list_runs
-from fieldmark.report.case_view import (
-    case_list,
-    case_list_csv,
-    case_list_markdown,
-    case_markdown,
-    case_view,
-)
+from fieldmark.api.runs import RunList, list_runs
+from fieldmark.api.show import CaseDetails, CaseList
+from fieldmark.report.case_view import case_view
 from fieldmark.report.exports.json import write_json
 from fieldmark.report.exports.markdown import markdown, short_markdown
 from fieldmark.report.exports.xlsx import write_xlsx
-from fieldmark.report.html.cases import worst_cases
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
-from fieldmark.report.runs_view import run_lines, runs_csv, runs_markdown
-from fieldmark.report.terminal import as_text, run_view
+from fieldmark.report.render import document_csv, document_markdown, document_text
+from fieldmark.report.run_document import run_document
 from fieldmark.report.text_tables import csv_table, markdown_summary
-from unit.report.exported import shown
+from unit.report.exported import as_text, shown
 
 FULL = [({"a": 1, "b": 2}, {"a": 1, "b": 3})]
 EMPTY = [({"a": 1, "b": 2}, {})]
@@ -56,7 +50,7 @@ def test_primary_metric_leads_tiles_tables_and_text(convention):
     quality = [place for place, label in enumerate(labels) if label in QUALITY]
     assert convention == "four_phase" or min(quality) > labels.index("Errors")
     assert markdown_summary(summary).lower().startswith(f"**{first[0].lower()} ")
-    scores = as_text(run_view(summary)).partition("\n\n")[2].splitlines()
+    scores = document_text(run_document(summary)).partition("\n\n")[2].splitlines()
     titles = {"Mean score": "mean score", "RQS": "RQS"}
     word = titles.get(first[0], first[0].lower().replace(" f1", ""))
     assert scores[1].startswith(word)
@@ -92,9 +86,9 @@ def test_formula_of_rqs_is_shown_with_the_metric(tmp_path):
     )
     run = shown(tmp_path / "r")
     assert view_of(run).run["formula"] == FORMULA
-    for text in (as_text(run_view(run.summary)), markdown(run), short_markdown(run)):
+    for text in (document_text(run_document(run.summary)), markdown(run), short_markdown(run)):
         assert FORMULA in text
-    assert "RQS" not in as_text(run_view(summary_of(FULL)))
+    assert "RQS" not in document_text(run_document(summary_of(FULL)))
     other = fm.score(FULL, options={"rqs_form": "complement", "rqs_weights": {"safety": 0}})
     assert other.summary.rqs_formula == (
         "RQS = 0.45 · accuracy + 0.25 · completeness + 0 · safety"
@@ -147,7 +141,7 @@ def test_metrics_with_nothing_behind_them_are_marked(pairs, convention, flags):
 
 def test_counts_of_mistakes_are_never_vacuous():
     rules = {"scope": "configured", "fields": [{"path": "other"}]}
-    lines = as_text(run_view(fm.score(FULL, rules=rules).summary)).splitlines()
+    lines = document_text(run_document(fm.score(FULL, rules=rules).summary)).splitlines()
     (extra,) = [line for line in lines if "hallucination" in line]
     assert extra.split()[-2:] == ["0.000", "vacuous"]
     assert [line for line in lines if re.search(r"extra +0  vacuous", line)] == []
@@ -156,7 +150,7 @@ def test_counts_of_mistakes_are_never_vacuous():
 def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     fm.score(NOTHING, out=tmp_path / "runs/r")
     run = shown(tmp_path / "runs/r")
-    lines = as_text(run_view(run.summary)).splitlines()
+    lines = document_text(run_document(run.summary)).splitlines()
     [mean] = [line for line in lines if line.startswith("mean score")]
     assert "1.000  vacuous" in mean
     assert any(line.rstrip().endswith("accuracy       1.000  vacuous") for line in lines)
@@ -178,14 +172,16 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     assert exported["summary"]["macro"]["by_attribute"]["vacuous"] is True
     [entry] = list_runs(tmp_path / "runs")
     assert "mean_score" in entry.vacuous
-    assert "vacuous scores" in run_lines([entry]).text(120)
-    [line] = worst_cases(run.cases(), 10).lines
-    assert "1.000 (vacuous)" in as_text(case_list([line], 1))
-    assert "1.000 (vacuous)" in case_list_markdown([line], 1)
-    assert case_list_csv([line]).splitlines()[1].endswith('"true"')
+    assert "vacuous scores" in repr(RunList(entries=(entry,)))
+    worst = CaseList.of(run.cases(), 10).document()
+    assert "1.000 (vacuous)" in document_text(worst)
+    assert "1.000 (vacuous)" in document_markdown(worst)
+    assert document_csv(worst).splitlines()[1].endswith('"true"')
     case = fm.compare(*NOTHING[0])
     assert "score 1.000 (vacuous)  confusion" in as_text(case_view(case))
-    assert "score 1.000 (vacuous) (confusion)" in case_markdown(case)
+    assert "score 1.000 (vacuous) (confusion)" in document_markdown(
+        CaseDetails(case=case).document()
+    )
     assert repr(case).startswith("CaseResult(score=1.000 (vacuous), ")
     assert (case_tiles(case)[0].note, case.to_dict()["vacuous"]) == ("vacuous", True)
 
@@ -194,15 +190,16 @@ def test_every_view_names_the_convention(tmp_path):
     fm.score(FULL, convention="taxonomy", out=tmp_path / "runs/r")
     run = shown(tmp_path / "runs/r")
     [entry] = list_runs(tmp_path / "runs")
+    listed = RunList(entries=(entry,)).document()
     for text in (
-        as_text(run_view(run.summary)),
+        document_text(run_document(run.summary)),
         markdown_summary(run.summary),
         csv_table(run.summary),
         markdown(run),
         short_markdown(run),
-        run_lines([entry]).text(120),
-        runs_markdown([entry]),
-        runs_csv([entry]),
+        document_text(listed),
+        document_markdown(listed),
+        document_csv(listed),
         json.dumps(view_of(run).run["convention"]),
     ):
         assert "taxonomy" in text

@@ -102,6 +102,12 @@ def test_rows_beyond_the_top_are_counted_and_stay_in_the_data():
     assert len(document_to_json(Document(cut))[0]["rows"]) == 2
 
 
+def test_tables_of_detail_are_not_shown_in_a_terminal():
+    document = Document(Line("text"), table(*ROWS, detail=True))
+    assert document_text(document) == "text\n"
+    assert "| bc |" in document_markdown(document)
+
+
 def test_number_of_rows_that_the_table_does_not_have():
     assert table(*ROWS, total=12).more == 10
 

@@ -8,13 +8,14 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 import fieldmark as fm
 from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.report.html.metrics import attribute_lines
-from fieldmark.report.run_text import run_text
+from fieldmark.report.render import RichDocument, document_text
+from fieldmark.report.run_document import run_document
 from fieldmark.report.tables import attribute_rows, gate_text, number
-from fieldmark.report.terminal import as_text, run_view
 from fieldmark.report.text_tables import csv_table, markdown_summary
 from fieldmark.values.escape import html_table
 
@@ -35,7 +36,7 @@ def test_attributes_with_the_same_f1_have_the_same_order_in_all_reports():
     predictions = [{"wrong": 2, "extra": 1}] * 3
     summary = fm.score([{"wrong": 1, "extra": None}] * 3, predictions).summary
     assert {each.f1 for each in summary.attributes.values()} == {0.0}
-    listed = [line[0] for line in attribute_lines(summary, {})]
+    listed = [line["attribute"] for line in attribute_lines(summary, {})]
     assert [row.attribute for row in attribute_rows(summary)] == listed == ["extra", "wrong"]
 
 
@@ -100,7 +101,7 @@ def test_markdown_has_headline_gates_and_table(run):
 
 
 def test_the_terminal_view_has_all_parts(run):
-    text = as_text(run_view(run.summary, ["paired by position"], top=3))
+    text = document_text(run_document(run.summary, ["paired by position"], top=3))
     assert text.startswith("· paired by position\nAttribute")
     assert "… and 4 more attributes; --top 0 shows all" in text
     assert "micro (all fields pooled)" in text
@@ -116,7 +117,7 @@ LONG_NAME = "a_rather_long_name_of_an_attribute_with_parts"
 def test_a_narrow_terminal_folds_names_and_truncates_nothing(width):
     long = {LONG_NAME: 1}
     summary = fm.score([(long, dict.fromkeys(long, 2))] * 12345).summary
-    text = as_text(run_view(summary), width=width)
+    text = document_text(run_document(summary), width=width)
     table = text.partition("\n\n")[0].splitlines()[1:]
     assert "".join(line.split(" ")[0] for line in table) == LONG_NAME
     assert table[0].split().count("12345") >= 2
@@ -135,7 +136,7 @@ def test_a_narrow_terminal_folds_names_and_truncates_nothing(width):
     ],
 )
 def test_a_narrow_terminal_has_fewer_columns(run, width, columns):
-    text = as_text(run_view(run.summary), width=width).partition("\n\n")[0]
+    text = document_text(run_document(run.summary), width=width).partition("\n\n")[0]
     assert text.splitlines()[0].split() == ["Attribute", *columns.split()]
     assert ("█" in text) is (width >= 90)
 
@@ -152,22 +153,24 @@ DOCUMENTS = st.dictionaries(KEYS, st.sampled_from([None, "", 1, 2, "a", "b"]), m
 )
 def test_plain_text_is_the_same_as_in_a_terminal(pairs, width, top, convention):
     run = fm.score(pairs, convention=convention, at_least={"micro.f1": 0.9})
-    text = run_text(run.summary, run.notes, top=top, width=width)
-    if text is not None:
-        shown = as_text(run_view(run.summary, run.notes, top=top), width=width)
-        assert text.splitlines() == shown.splitlines()
+    document = run_document(run.summary, run.notes, top=top)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(RichDocument(document), crop=False)
+    assert document_text(document, width=width) == console.file.getvalue()
 
 
-def test_plain_text_needs_no_rich_unless_it_does_not_fit(run):
-    assert run_text(run.summary, (), top=None, width=120) is not None
-    assert run_text(run.summary, (), top=None, width=60) is None
-    for key in ("k" * 90, "漢"):
-        summary = fm.score([({key: 1}, {key: 1})]).summary
-        assert run_text(summary, (), top=None, width=120) is None
+@pytest.mark.parametrize("width", [40, 60, 120])
+@pytest.mark.parametrize("key", ["k" * 90, "漢"])
+def test_names_of_any_width_are_aligned(key, width):
+    summary = fm.score([({key: 1}, {key: 1})]).summary
+    lines = document_text(run_document(summary), width=width).splitlines()
+    assert "".join(line.split(" ")[0] for line in lines[1 : lines.index("")]) == key
 
 
 def test_one_case_is_singular():
-    assert "1 case, 1 scored" in as_text(run_view(fm.score([({"a": 1}, {"a": 1})]).summary))
+    assert "1 case, 1 scored" in document_text(
+        run_document(fm.score([({"a": 1}, {"a": 1})]).summary)
+    )
 
 
 def test_a_notebook_table_is_escaped():

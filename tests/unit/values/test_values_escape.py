@@ -58,6 +58,8 @@ def test_cell_is_not_a_formula(text, cell):
         pytest.param("<b>", r"\<b>", id="tag"),
         pytest.param("p <0.001", "p <0.001", id="number-that-is-no-tag"),
         pytest.param("- a - b", r"\- a - b", id="list"),
+        pytest.param("mean_score", "mean_score", id="underscore-within-a-word"),
+        pytest.param("__a__b_", r"\_\_a\_\_b\_", id="underscores-at-the-ends-of-words"),
         pytest.param("---", r"\---", id="line"),
         pytest.param("+0.5", "+0.5", id="number-that-is-no-list"),
         pytest.param("> a > b", r"\> a > b", id="quote"),

@@ -16,10 +16,12 @@ from typing import Final
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
+from fieldmark.report.document import Document
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.run_text import confidence_tables
+from fieldmark.report.render import document_markdown
+from fieldmark.report.run_document import confidence_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
     AttributeRow,
@@ -31,7 +33,7 @@ from fieldmark.report.tables import (
     score_text,
     split_warnings,
 )
-from fieldmark.report.text_tables import counts_and_rates, headline, markdown_slices
+from fieldmark.report.text_tables import counts_and_rates, headline
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -89,7 +91,7 @@ def markdown(run: ShownRun) -> str:
         "",
         *_attributes(rows[:_ATTRIBUTES]),
         *_rest(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),
-        *markdown_slices(summary, top=_ATTRIBUTES),
+        *_slices(summary),
         "",
         *_confidence(summary),
         *_worst_cases(run),
@@ -101,18 +103,17 @@ def markdown(run: ShownRun) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _slices(summary: Summary) -> Iterator[str]:
+    """Yield the tables of slices that the terminal shows."""
+    text = document_markdown(Document(*slice_blocks(summary, top=_ATTRIBUTES)))
+    yield from ["", text.rstrip("\n")] if text.strip() else []
+
+
 def _confidence(summary: Summary) -> Iterator[str]:
     """Yield the tables of confidences that the terminal shows."""
     if summary.confidence is None:
         return
-    tables, remarks = confidence_tables(summary.confidence, top=_ATTRIBUTES)
-    for table in tables:
-        yield f"| {' | '.join(table.titles)} |"
-        yield f"|---|{'--:|' * (len(table.titles) - 1)}"
-        for name, *cells in table.rows:
-            yield f"| {' | '.join([in_code(name), *cells])} |"
-        yield ""
-    yield from (f"{text}\n" for text in remarks)
+    yield document_markdown(Document(*confidence_blocks(summary.confidence, top=_ATTRIBUTES)))
 
 
 def short_markdown(run: ShownRun) -> str:

@@ -20,7 +20,6 @@ from fieldmark.report.html.view import RunView
 from fieldmark.values.json_text import strict_json
 from fieldmark.version import VERSION
 from fieldmark.wire.label import Label
-from fieldmark.wire.leaderboard import Leaderboard, metric_title
 
 __all__ = [
     "LABEL_SCRIPTS",
@@ -29,7 +28,6 @@ __all__ = [
     "SCRIPTS",
     "STYLES",
     "label_page",
-    "leaderboard_data",
     "leaderboard_page",
     "page",
     "script",
@@ -39,12 +37,14 @@ __all__ = [
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
     "dom.js",
+    "rows.js",
     "labels.js",
     "case_links.js",
     "text_diff.js",
     "charts.js",
     "heat_map.js",
     "table.js",
+    "document_table.js",
     "values.js",
     "items.js",
     "tree.js",
@@ -136,18 +136,13 @@ def page(view: RunView) -> bytes:
     )
 
 
-def leaderboard_page(board: Leaderboard) -> bytes:
+def leaderboard_page(board: JsonObject) -> bytes:
     """Return a page with the ranking of several runs."""
     return _whole(
         LEADERBOARD_SCRIPTS,
-        {b"board": embedded(leaderboard_data(board))},
+        {b"board": embedded(board)},
         b"`fieldmark rank --format json` prints the same metrics.",
     )
-
-
-def leaderboard_data(board: Leaderboard) -> JsonObject:
-    """Return a ranking with the title of its metric, for scripts."""
-    return {**board.to_dict(), "title": metric_title(board.metric)}
 
 
 def label_page(title: str, labels: Sequence[Label]) -> bytes:

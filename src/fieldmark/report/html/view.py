@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
@@ -20,7 +20,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome, Presence, fact
 from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metric_tabs import run_quality
@@ -39,11 +38,9 @@ from fieldmark.report.html.metrics import (
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.html.value_tables import ValueTables
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
-from fieldmark.wire.explanation import cost_facts
-
-if TYPE_CHECKING:
-    from fieldmark.api.diff import DiffResult
+from fieldmark.report.tables import cost_facts
 
 __all__ = ["PageEmbedder", "RunView", "most_mistakes_first", "view_of"]
 
@@ -65,9 +62,22 @@ class RunView:
     before: list[tuple[int, bytes]] = field(default_factory=list)
 
 
+class RunComparison(Protocol):
+    """The comparison of a run with an earlier one."""
+
+    @property
+    def listed_ids(self) -> Collection[str]:
+        """The ids of the changed cases that are listed."""
+        ...
+
+    def view(self, ranks: Mapping[str, int]) -> JsonObject:
+        """Return metrics, attributes and changed cases; `ranks` are those of cases."""
+        ...
+
+
 def view_of(
     run: ShownRun,
-    diff: DiffResult | None = None,
+    comparison: RunComparison | None = None,
     *,
     before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),
@@ -124,12 +134,12 @@ def view_of(
         "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "scores": histogram_view(scores),
-        "mistakes": mistakes.view(),
+        "mistakes": list[JsonValue](mistakes.view()),
         "heat": heat.view(),
         "cases": {
             "total": listed.total,
             "opened": len(opened),
-            "lines": [line.to_json() for line in listed.lines],
+            "lines": listed.to_table(),
             **facts.view(len(listed.lines)),
         },
         "types_by_count": {} if convention is None else types_by_count(convention),
@@ -139,20 +149,25 @@ def view_of(
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
         "repeated": [
-            [each.text, list(each.attributes), each.kind.value] for each in repeated.errors()
+            {
+                "text": repeated_error_text(each),
+                "attributes": list(each.attributes),
+                "kind": each.kind.value,
+            }
+            for each in repeated.errors()
         ],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
-        "value_tables": tables.view(),
+        "value_tables": list[JsonValue](tables.view()),
         "explain": None if convention is None else _explain(run, convention),
         "advice": _advice_lines(facts.clusters.largest()),
         "reviews": list(run.reviews),
-        "comparison": None if diff is None else comparison_view(diff, ranks),
+        "comparison": None if comparison is None else comparison.view(ranks),
     }
     view |= {name: part for name, part in optional.items() if part}
     compared: list[tuple[int, bytes]] = []
-    if diff is not None and before is not None:
-        changed = {change.case_id for _, change in listed_changes(diff)}
+    if comparison is not None and before is not None:
+        changed = comparison.listed_ids
         wanted = {case_id: rank for case_id, rank in ranks.items() if case_id in changed}
         compared = _compared_documents(before, wanted, {rank for rank, _ in opened}, limits)
     return RunView(run=view, opened=opened, before=compared)
@@ -196,15 +211,18 @@ def most_mistakes_first(summary: Summary) -> list[str]:
 
 
 def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
-    """Return groups of similar mistakes: pattern, title, hint, mistakes, mistakes by attribute."""
+    """Return groups of similar mistakes, with the attributes that have most of them."""
     return [
-        [
-            each.pattern.name,
-            each.pattern.title,
-            each.pattern.hint,
-            each.number,
-            [list(pair) for pair in each.attributes.most_common(_MAX_NAMED)],
-        ]
+        {
+            "pattern": each.pattern.name,
+            "title": each.pattern.title,
+            "hint": each.pattern.hint,
+            "mistakes": each.number,
+            "attributes": [
+                {"attribute": path, "mistakes": number}
+                for path, number in each.attributes.most_common(_MAX_NAMED)
+            ],
+        }
         for each in clusters
     ]
 
@@ -251,14 +269,17 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
     manifest, summary = run.manifest, run.summary
     convention = summary.convention
     return {
-        "convention": [
-            convention.name,
-            convention.version,
-            convention.comparison_sha256,
-            convention.counting_sha256,
-        ],
+        "convention": {
+            "name": convention.name,
+            "version": convention.version,
+            "comparison_sha256": convention.comparison_sha256,
+            "counting_sha256": convention.counting_sha256,
+        },
         "options": [[name, _setting(value)] for name, value in convention.options.items()],
-        "inputs": [[each.name, each.bytes or 0, each.sha256 or ""] for each in manifest.inputs],
+        "inputs": [
+            {"name": each.name, "bytes": each.bytes or 0, "sha256": each.sha256 or ""}
+            for each in manifest.inputs
+        ],
         "lists": [[name, _setting(value)] for name, value in manifest.lists.items()],
         # Pairs, because names from data must not become keys of the view.
         "limits": [list(pair) for pair in manifest.limits.items()],

@@ -30,6 +30,7 @@ from fieldmark.server.uploads import InputSource, record_input_sources
 from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RESULTS, new_run_id
 from fieldmark.values.presence import is_blank
+from fieldmark.values.records import to_json
 
 __all__ = ["router"]
 
@@ -66,7 +67,7 @@ def list_files(query: Annotated[FileQuery, Query()], state: StateDependency) -> 
         entries = state.roots.list_directory(query.path, _MAX_LISTED)
     else:
         entries = [FileEntry(name, directory=True, bytes=0) for name in state.roots.names]
-    return ApiResponse({"path": query.path, "entries": [each._asdict() for each in entries]})
+    return ApiResponse({"path": query.path, "entries": [to_json(each) for each in entries]})
 
 
 def _size(path: Path) -> int:

@@ -20,7 +20,6 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.metrics import histogram_view
-from fieldmark.report.html.page import leaderboard_data
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
@@ -175,7 +174,7 @@ def ranking_of(
         rescore=query.rescore,
     )
     ids = {str(run.path): run.path.name for run in runs}
-    found = leaderboard_data(ranking)
+    found = ranking.page_data()
     for line in cast("list[JsonObject]", found["runs"]):
         line["id"] = ids[str(line.pop("path"))]
     return state.redactor.redact(found)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import fieldmark as fm
 from fieldmark.api.runs import describe_run
 from fieldmark.metrics.summary import RunIntervals
-from fieldmark.report.runs_view import run_csv
+from fieldmark.report.render import document_csv
 
 
 def test_metrics_of_a_run_have_intervals(tmp_path):
@@ -18,7 +18,7 @@ def test_metrics_of_a_run_have_intervals(tmp_path):
     assert document["id"] == "run"
     assert "attributes" not in document["summary"]
     assert "lists" not in document["manifest"]
-    rows = [line.split(",") for line in run_csv(details).splitlines()[1:]]
+    rows = [line.split(",") for line in document_csv(details.document()).splitlines()[1:]]
     names = [row[0].strip('"') for row in rows]
     assert names[:2] == ["macro_f1_by_attribute", "mean_score"]
     assert sorted(names) == sorted(document["intervals"])
@@ -33,4 +33,6 @@ def test_unfinished_run_has_no_metrics(tmp_path):
     details = describe_run(tmp_path / "run")
     unfinished = replace(details, summary=None, intervals=RunIntervals())
     assert unfinished.to_dict()["summary"] == unfinished.to_dict()["intervals"] == {}
-    assert run_csv(unfinished) == '"metric","value","low","high","note","convention"\n'
+    assert (
+        document_csv(unfinished.document()) == '"metric","value","low","high","note","convention"\n'
+    )

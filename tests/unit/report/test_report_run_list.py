@@ -8,17 +8,29 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from fieldmark.report.runs_view import RunLines, run_lines, runs_view
+from fieldmark.api.runs import RunList
+from fieldmark.report.document import Cell, Column, Document, Format, Table, Tone
+from fieldmark.report.render import RichDocument, document_text
 from fieldmark.wire.manifest import RunEntry
-
-TITLES = ("Run", "Started", "Status", "Cases", "Tags and note")
 
 
 def shown(rows, *, width=80, color=None):
     console = Console(
         file=io.StringIO(), width=width, color_system=color, force_terminal=True, no_color=False
     )
-    console.print(RunLines(TITLES, rows, styles={"complete": "green"}, right=(3,)), crop=False)
+    tones = {"complete": Tone.GOOD, "failed": Tone.WARNING}
+    columns = [
+        Column("Run", "0", folds=True),
+        Column("Started", "1"),
+        Column("Status", "2"),
+        Column("Cases", "3", Format.COUNT),
+        Column("Tags and note", "4", folds=True),
+    ]
+    cells = [
+        {str(place): Cell(cell, tone=tones.get(cell, Tone.PLAIN)) for place, cell in enumerate(row)}
+        for row in rows
+    ]
+    console.print(RichDocument(Document(Table(columns=columns, rows=cells, gap=1))), crop=False)
     return console.file.getvalue()
 
 
@@ -50,7 +62,7 @@ def test_notes_are_folded_before_names():
 
 @pytest.mark.parametrize(("status", "code"), [("complete", "32m"), ("failed", "33m")])
 def test_a_status_has_a_color(status, code):
-    assert f"{code}{status}" in shown([("a", "now", status, "1", "")], color="standard")
+    assert f"{code} {status}" in shown([("a", "now", status, "1", "")], color="standard")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +108,7 @@ PLAIN = RunEntry(
 )
 @pytest.mark.parametrize("width", [120, 60])
 def test_plain_and_styled_output_have_the_same_text(entry, width):
-    entries = [PLAIN, entry, PLAIN]
+    document = RunList(entries=(PLAIN, entry, PLAIN)).document()
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(runs_view(entries), crop=False)
-    assert run_lines(entries).text(width) == console.file.getvalue()
+    console.print(RichDocument(document), crop=False)
+    assert document_text(document, width=width) == console.file.getvalue()
