@@ -121,6 +121,10 @@ fuzz: $(READY) ## Search for input that crashes a reader or compiled code, a min
 mutate: $(READY) ## Check that tests fail if the source is changed, for 1,000 random changes (takes an hour)
 	@$(BIN)/python scripts/run_mutants.py $(ARGS)
 
+.PHONY: compare
+compare: $(USABLE) ## List every difference in output from another checkout: make compare BEFORE=../other
+	@$(BIN)/python scripts/compare_versions.py $(BEFORE) $(ARGS)
+
 .PHONY: clean
 clean: ## Remove the environment, caches and build files
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist

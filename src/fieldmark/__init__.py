@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fieldmark.api.score import score
     from fieldmark.api.score_many import ScoredRuns, score_many
     from fieldmark.api.slices import FindSlicesResult, find_slices
-    from fieldmark.api.triage import TriageResult, thresholds, triage
+    from fieldmark.api.triage import ThresholdSet, TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from fieldmark.model.json import MISSING
     from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
-    from fieldmark.wire.confidence import ThresholdSet
 
 __all__ = [
     "MISSING",
@@ -177,7 +176,7 @@ _MODULES: Final = {
     "thresholds": "fieldmark.api.triage",
     "triage": "fieldmark.api.triage",
     "TriageResult": "fieldmark.api.triage",
-    "ThresholdSet": "fieldmark.wire.confidence",
+    "ThresholdSet": "fieldmark.api.triage",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

@@ -96,6 +96,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "semantic": "fieldmark.compare.semantic:Semantic",
         "money": "fieldmark.compare.money:Money",
         "identifier": "fieldmark.compare.identifier:Identifier",
+        "vat_id": "fieldmark.compare.vat_id:VatId",
         "name": "fieldmark.compare.token_sets:Name",
         "address": "fieldmark.compare.token_sets:Address",
         "email": "fieldmark.compare.email:Email",

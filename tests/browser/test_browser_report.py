@@ -58,7 +58,9 @@ class TestAttributes:
     def test_only_attributes_with_mistakes_can_be_shown(self, open_page, sample):
         page = open_page(sample)
         page.click("#attributes [data-value=wrong]")
-        wrong = page.run(f"{DATA}.attributes.filter((row) => row[4].some(Boolean)).length")
+        wrong = page.run(
+            f"{DATA}.attributes.filter((row) => Object.values(row.errors_by_type).some(Boolean)).length"
+        )
         assert page.text("#attributes [role=status]") == f"{wrong} of 352 attributes"
         page.click("#attributes [data-value=all]")
         assert page.text("#attributes [role=status]") == "352 attributes"
@@ -138,7 +140,7 @@ IDS = "[...document.querySelectorAll('#cases tbody th a')].map((a) => a.innerTex
 class TestOneCase:
     def opened(self, open_page, report, name):
         page = open_page(report)
-        names = page.run(f"{DATA}.cases.lines.map((line) => line[0])")
+        names = page.run(f"{DATA}.cases.lines.rows.map((line) => line[0])")
         page.click(f'#cases a[href="#case-{names.index(name) + 1}"]')
         page.wait("document.getElementById('case-title')")
         return page
@@ -265,7 +267,7 @@ class TestKeys:
 
 def test_a_column_of_the_heat_map_opens_its_case(open_page, sample):
     page = open_page(sample)
-    worst = page.run(f"{DATA}.cases.lines[0][0]")
+    worst = page.run(f"{DATA}.cases.lines.rows[0][0]")
     page.run("document.querySelector('.heat-picture').scrollIntoView()")
     box = page.run(
         "(() => { const b = document.querySelector('.heat-picture').getBoundingClientRect(); return [b.x + 5, b.y + 5]; })()"

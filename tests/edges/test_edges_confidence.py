@@ -297,6 +297,16 @@ def thresholds_of(**attributes):
     )  # fmt: skip
 
 
+def test_thresholds_print_as_a_table():
+    assert repr(thresholds_of(total=0.875, vendor=None)).splitlines() == [
+        "values with at least these confidences reach a precision of 0.9",
+        "",
+        "Attribute  Threshold",
+        "total          0.875",
+        "vendor             –",
+    ]
+
+
 @pytest.mark.parametrize(
     ("row", "decisions", "document"),
     [

@@ -60,7 +60,7 @@ def test_table_and_markdown_have_the_worst_attribute_first(run):
 def test_report(run, folder):
     run()
     view = view_of(shown(folder / "runs/run")).run
-    assert [(row[0], row[2][2]) for row in view["attributes"]] == [
+    assert [(row["attribute"], row["f1"]) for row in view["attributes"]] == [
         ("total", 0.0), ("vendor", 1.0), ("note", None),
     ]  # fmt: skip
     assert view["heat"]["attributes"] == ["total"]

@@ -22,7 +22,7 @@ from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.rate_limiter import Clock, shared_rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
-from fieldmark.wire.scores import score_to_json
+from fieldmark.values.records import to_json
 from waiting import TIMEOUT
 
 PAIRS = [(f"the first text {n}", f"another text {n}") for n in range(5)]
@@ -237,7 +237,7 @@ def test_judge_uses_cached_responses():
         for _ in range(2):
             judge = LlmJudge(model="m", base_url=server.url, rubric="Right?", samples=3)
             with judge.opened() as score_case:
-                scores.append(score_to_json(score_case(case)))
+                scores.append(to_json(score_case(case)))
     assert scores[0] == scores[1]
     assert server.attempts == 3
 

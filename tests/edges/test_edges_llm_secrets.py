@@ -19,7 +19,7 @@ from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.rate_limiter import Clock
 from fieldmark.judges.safety import LlmSafety
 from fieldmark.model.case import Case
-from fieldmark.wire.scores import score_to_json
+from fieldmark.values.records import to_json
 from waiting import TIMEOUT
 
 KEY = 'sk-sentinel/+"4711-abcdefgh'
@@ -55,7 +55,7 @@ def all_output(server, tmp_path, *, brief=False):
     case = Case(id="1", expected=TRUTH[0], candidate=PREDICTIONS[0])
     output = [repr(run), json.dumps(run.to_dict()), repr(rules)]
     with LlmJudge(**options, rubric="Right?").opened() as score_case:
-        output.append(json.dumps(score_to_json(score_case(case))))
+        output.append(json.dumps(to_json(score_case(case))))
     if brief:
         return "\n".join([*output, *written_files(tmp_path)])
     with LlmSafety(**options).opened() as assess:

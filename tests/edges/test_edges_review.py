@@ -70,7 +70,7 @@ def test_decision_on_other_values_fails(command, run, folder):
     assert "1 review does not apply to this run and does not count; first: a total" in done.err
     (run / "reviews.jsonl").write_text("{}\n", "utf-8")
     done = command("review", "run")
-    assert (done.code, "reviews.jsonl:1: path is missing" in done.err) == (2, True)
+    assert (done.code, "reviews.jsonl:1: id is missing" in done.err) == (2, True)
 
 
 def test_report_shows_the_decisions_without_values_if_it_has_none(command, run, folder):

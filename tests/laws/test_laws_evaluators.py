@@ -19,8 +19,8 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
 from fieldmark.values.equality import equal
+from fieldmark.values.records import to_json
 from fieldmark.values.text import exact_text
-from fieldmark.wire.scores import score_to_json
 from json_strategies import any_json, document_pairs, documents, small_json
 
 PATHS = ("a", "b", "name", "total", "items", "a.b", "parts[0].name", "x.y", "bad..path")
@@ -75,7 +75,7 @@ def test_evaluators_never_raise_for_any_document(evaluator, expected, candidate,
 def test_details_are_strict_json(evaluator, pair):
     result = evaluator.evaluate(*pair)
     keeps_the_contract(result)
-    stored = score_to_json(result)
+    stored = to_json(result)
     assert json.loads(json.dumps(stored, allow_nan=False)) == stored
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from fieldmark.api.diff import DiffResult
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.document import Column, table_to_json
 from fieldmark.report.html.metrics import tiles
 from fieldmark.report.html.value_encoding import encode_shortened
 
-__all__ = ["ComparisonView", "change_lines"]
+__all__ = ["ComparisonView", "change_lines", "change_tables"]
 
 _MAX_CASES: Final = 250
 """The number of cases of each direction that are listed."""
 _MAX_FIELDS: Final = 20
 _MAX_TEXT: Final = 80
 """The number of characters of a value in a list."""
+_CONCLUSION: Final = Column("Conclusion", "word")
 _NAMES: Final = {
     Direction.WORSE: "worse",
     Direction.IMPROVED: "improved",
@@ -36,9 +38,18 @@ def change_lines(
         line = change.to_dict(_MAX_FIELDS)
         fields = cast("list[JsonObject]", line["fields"])
         for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
-            each["values"] = [encode_shortened(value, _MAX_TEXT) for value in found]
+            encoded = (encode_shortened(value, _MAX_TEXT) for value in found)
+            each["values"] = dict(zip(("expected", "before", "after"), encoded, strict=True))
         lines.append({"direction": _NAMES[way], **line})
     return lines
+
+
+def change_tables(diff: DiffResult) -> JsonObject:
+    """Return the tables of metrics, evaluators, attributes and slices, with a conclusion."""
+    return {
+        table.name: table_to_json(replace(table, columns=(*table.columns, _CONCLUSION)))
+        for table in diff.tables()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +90,14 @@ class ComparisonView:
                 {**tile.to_dict(), "before": before[label].value if label in before else None}
                 for label, tile in after.items()
             ],
-            # Lists, because names from data must not become keys of the view.
-            "metrics": [
-                {"name": name, **diff.to_json(each), "note": diff.note(name)}
-                for name, each in diff.metrics.headline.items()
-            ],
-            **{
-                group: [{"name": name, **diff.to_json(each)} for name, each in metrics.items()]
-                for group, metrics in (
-                    ("evaluators", diff.evaluators),
-                    ("attributes", diff.attributes),
-                    ("slices", diff.slices),
-                )
-            },
+            "tables": change_tables(diff),
             "changes": [
                 {
                     **line,
-                    "attributes": [list(each) for each in change.attributes.items()],
+                    "attributes": [
+                        {"attribute": attribute, "change": number}
+                        for attribute, number in change.attributes.items()
+                    ],
                     "rank": ranks.get(change.case_id),
                     "slices": slices_of.get(change.case_id, []),
                 }

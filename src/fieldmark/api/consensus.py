@@ -40,8 +40,9 @@ from fieldmark.report.document import (
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.run.error_boundary import safe_rules
-from fieldmark.run.options import InputsLike, RunOptions, read_inputs, run_directories
 from fieldmark.run.result import RunResult
+from fieldmark.run.resume import run_directories
+from fieldmark.run.run_options import InputsLike, RunOptions, complete_options, read_inputs
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
@@ -72,7 +73,7 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldOption:
-    """A value of a field, and the names of the candidates that have it."""
+    """A value of a field, if it has one, and the names of the candidates that agree on it."""
 
     value: JsonValue | Missing
     candidates: tuple[str, ...]
@@ -111,7 +112,7 @@ class ConsensusResult(ShownRecord):
     `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
     `abstained` counts the cases for which a candidate has no prediction that can be read,
     and `without` those for which none has. `disputed` are the fields on which candidates disagree
-    most, of `disputed_total`. With ground truth, `ranking` compares the candidates with the vote
+    most, at most 1,000 of them. With ground truth, `ranking` compares the candidates with the vote
     and with the best of them per field.
     """
 
@@ -150,8 +151,8 @@ class ConsensusResult(ShownRecord):
                 }
                 for (first, second), share in self.pairs.items()
             ],
-            "attributes": {name: to_json(each) for name, each in self.attributes.items()},
-            "label_first": [to_json(each) for each in self.disputed],
+            "attributes": {path: to_json(each) for path, each in self.attributes.items()},
+            "label_first": [to_json(field) for field in self.disputed],
             "ranking": None if self.ranking is None else self.ranking.to_dict(),
             "notes": list(self.notes),
         }
@@ -163,9 +164,13 @@ class ConsensusResult(ShownRecord):
             for name, document in self.documents.items()
         ]
 
+    def to_jsonl(self) -> bytes:
+        """Return the documents of the vote as JSON Lines, which other commands read."""
+        return b"".join(strict_json(row) + b"\n" for row in self.rows())
+
     def save(self, path: str | Path) -> None:
-        """Write the documents of the vote as JSON Lines, which other commands read."""
-        Path(path).write_bytes(b"".join(strict_json(row) + b"\n" for row in self.rows()))
+        """Write the documents of the vote as JSON Lines."""
+        Path(path).write_bytes(self.to_jsonl())
 
     def document(self, *, top: int | None = 10) -> Document:
         """Return the agreement by attribute, the fields to label first, and the ranking."""
@@ -247,7 +252,7 @@ def consensus(
         raise ConfigError.of("at least one candidate is required")
     check_files(truth, named)
     read = read_inputs(inputs)
-    options = RunOptions(
+    options = complete_options(
         truth=truth,
         rules=rules,
         convention=convention,
@@ -256,9 +261,7 @@ def consensus(
         inputs=read,
         allow_code=allow_code,
     )
-    settings = resolve_settings(
-        rules, convention=convention, match=match, align=align, allow_code=allow_code
-    )
+    settings = resolve_settings(**options)
     vote = MajorityVote(safe_rules(settings.rules))
     votes = _Votes(tuple(named))
     with ExitStack() as stack:
@@ -445,20 +448,20 @@ def _ranked(
         places = dict(zip(names, run_directories(directory, names), strict=True))
 
         def scored(name: str, options: RunOptions) -> RunResult:
-            return score_with(replace(options, out=places[name], intervals=False))
+            return score_with({**options, "out": places[name], "intervals": False})
 
         runs = {
-            name: scored(name, replace(options, candidate=given))
+            name: scored(name, {**options, "candidate": given})
             for name, given in candidates.items()
         }
         first = runs[names[0]]
         truth = [{"id": case.id, "expected": case.expected} for case in first.cases]
         # The documents are read already, so the options for reading do not apply.
-        own = replace(options, truth=truth, inputs=Inputs())
+        own: RunOptions = {**options, "truth": truth, "inputs": Inputs()}
         best = dict(_best_documents([runs[name] for name in candidates]))
         for name, documents in ((MAJORITY, vote), (BEST_OF, best)):
             rows = [{"id": each, "candidate": document} for each, document in documents.items()]
-            runs[name] = scored(name, replace(own, candidate=rows))
+            runs[name] = scored(name, {**own, "candidate": rows})
         ranking = rank(runs, metric=metric, seed=seed)
         unread = first.summary.cases.invalid_truth
     warnings = [*ranking.warnings]

@@ -380,7 +380,7 @@ class DiffResult(ShownRecord):
             "verdict": _capitalized(self.word),
             "evidence": _evidence(self),
             "explanation": f"{_capitalized(text)}." if text else "",
-            "changed": [list(part) for part in _changed_attributes(self)],
+            "changed": [dict(part._asdict()) for part in _changed_attributes(self)],
             "repeated": list(_repeated_lines(self)),
         }
 
@@ -401,11 +401,7 @@ class DiffResult(ShownRecord):
             and (values := _field_values(change, old[case_id], new[case_id]))
         }
 
-    def document(self, *, top: int | None = None) -> Document:
-        """Return the conclusion, metrics, attributes, mistakes, changed cases and gates.
-
-        Only lines that are not public have values of documents, which may be confidential.
-        """
+    def _rows(self) -> dict[str, dict[str, Row]]:
         names = {
             f"{key}={value}": slice_text(key, value)
             for key, values in self.summaries[0].slice_groups().items()
@@ -418,23 +414,20 @@ class DiffResult(ShownRecord):
             "slices": self.slices,
         }
         titles = {name: _title(self, name) for name in self.metrics.headline} | names
-        rows = {
+        return {
             kind: {name: _row(self, kind, name, titles, each) for name, each in group.items()}
             for kind, group in groups.items()
         }
+
+    def tables(self, *, top: int | None = None) -> tuple[Table, ...]:
+        """Return the tables of metrics, evaluators, attributes and slices."""
+        rows = self._rows()
         # Unless RQS is the primary metric, it requires that safety was judged.
         has_rqs = self.metric == "rqs" or "safety" in self.metrics.headline
         evaluators = Column("Evaluator (mean score)", "name")
         attributes = Column("Attribute (F1)", "name")
         slices = Column(f"Slice ({METRIC_TITLES[self.metric]})", "name")
-        explanation = _explanation(self)
-        return Document(
-            *map(warning, self.warnings),
-            *map(note, self.notes),
-            Line(_conclusion(self), _CONCLUSIONS.get(self.word, Tone.STRONG)),
-            *([Line(explanation, Tone.QUIET)] if explanation else []),
-            *map(Line, _repeated_lines(self)),
-            Line(_conventions(self), Tone.QUIET),
+        return (
             Table(
                 name="metrics",
                 columns=(Column("Metric", "name"), *_CHANGE, Column("p", "p", Format.NUMBER)),
@@ -463,6 +456,23 @@ class DiffResult(ShownRecord):
                 noun="slice",
                 gap=1,
             ),
+        )
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the conclusion, metrics, attributes, mistakes, changed cases and gates.
+
+        Only lines that are not public have values of documents, which may be confidential.
+        """
+        rows = self._rows()
+        explanation = _explanation(self)
+        return Document(
+            *map(warning, self.warnings),
+            *map(note, self.notes),
+            Line(_conclusion(self), _CONCLUSIONS.get(self.word, Tone.STRONG)),
+            *([Line(explanation, Tone.QUIET)] if explanation else []),
+            *map(Line, _repeated_lines(self)),
+            Line(_conventions(self), Tone.QUIET),
+            *self.tables(top=top),
             Table(
                 name="mistakes",
                 columns=(

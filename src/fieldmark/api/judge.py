@@ -20,7 +20,7 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
 from fieldmark.run.evaluator_runner import open_evaluators
-from fieldmark.wire.scores import score_to_json
+from fieldmark.values.records import to_json
 
 __all__ = ["as_judge", "open_judge"]
 
@@ -85,7 +85,7 @@ def open_judge(
                 # No field of a document exists in text or a number.
                 score = Score.error(_NO_TRUTH)
         named = {"case_id": request["case_id"]} if "case_id" in request else {}
-        return {**named, **score_to_json(score)}
+        return {**named, **to_json(score)}
 
     yield judge
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RunLike, stored_run
@@ -25,21 +25,26 @@ from fieldmark.metrics.confidence import (
 )
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
+from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.reader import StoredRun
-from fieldmark.values.confidence import least_confidence
+from fieldmark.values.annotations import Range
+from fieldmark.values.confidence import ConfidenceOptions, least_confidence
+from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
-from fieldmark.values.records import OMIT_DEFAULT, computed_field, to_json
+from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
-from fieldmark.wire.confidence import ThresholdScope, ThresholdSet
-from fieldmark.wire.json_fields import read_document
+from fieldmark.version import RUN_FORMAT
 
 __all__ = [
     "DocumentDecision",
     "FieldDecision",
+    "ThresholdScope",
+    "ThresholdSet",
     "ThresholdsLike",
     "Triage",
     "TriageReason",
@@ -48,12 +53,80 @@ __all__ = [
     "triage",
 ]
 
-ThresholdsLike: TypeAlias = "ThresholdSet | str | Path"
-"""Thresholds, or the path of a threshold file."""
 _LONGEST_FILE = 64 << 20
 
 
 # --- thresholds -----------------------------------------------------------------------------------
+
+
+class ThresholdScope(StrEnum):
+    """Whether each attribute has a threshold of its own, or all have the same."""
+
+    ATTRIBUTE = "attribute"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ThresholdSet(ShownRecord):
+    """The lowest confidence at which the values of each attribute are accepted.
+
+    `run` is the run that they were chosen with, for this `precision`. An attribute without a
+    threshold has `None`, and `note` says why there is none at all. `options` say how confidences
+    are read.
+    """
+
+    FORMAT: ClassVar[int] = RUN_FORMAT
+
+    precision: float
+    by: ThresholdScope
+    run: str
+    options: Annotated[ConfidenceOptions, Key("read")]
+    attributes: Annotated[
+        Mapping[str, Annotated[float | None, Range(ge=0, le=1)]], Key("thresholds")
+    ]
+    note: Annotated[str, OMIT_DEFAULT] = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no threshold, so that all values must be reviewed."""
+        return all(each is None for each in self.attributes.values())
+
+    def to_dict(self) -> JsonObject:
+        """Return the content of a threshold file."""
+        return to_json(self)
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the threshold of each attribute."""
+        rows: list[Row] = [
+            {
+                "attribute": path,
+                "threshold": Cell(threshold, None if threshold is None else f"{threshold:g}"),
+            }
+            for path, threshold in self.attributes.items()
+        ]
+        table = Table(
+            columns=(
+                Column("Attribute", "attribute"),
+                Column("Threshold", "threshold", Format.NUMBER),
+            ),
+            rows=rows,
+            top=top,
+            noun="attribute",
+        )
+        return Document(Line(self.conclusion), table, data=Data(("attribute", "threshold"), rows))
+
+    @property
+    def conclusion(self) -> str:
+        """Whether any values are accepted, as a sentence."""
+        target = f"a precision of {self.precision:g}"
+        if self.is_empty:
+            return f"no threshold reaches {target}: {self.note}"
+        return f"values with at least these confidences reach {target}"
+
+    @classmethod
+    def from_dict(cls, value: JsonValue) -> ThresholdSet:
+        """Parse a threshold file; an invalid one raises `ValueError`."""
+        return from_json(cls, value)
 
 
 @checked
@@ -115,6 +188,10 @@ def _with_target(
 
 
 # --- triage ---------------------------------------------------------------------------------------
+
+
+ThresholdsLike: TypeAlias = ThresholdSet | str | Path
+"""Thresholds, or the path of a threshold file."""
 
 
 class Triage(StrEnum):

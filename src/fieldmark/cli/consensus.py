@@ -31,7 +31,6 @@ from fieldmark.cli.output import (
 )
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.values.json_text import strict_json
 
 __all__ = ["command"]
 
@@ -122,7 +121,7 @@ def command(
             seed=seed,
         )
     if out is not None:
-        write_file(out, b"".join(strict_json(row) + b"\n" for row in found.rows()))
+        write_file(out, found.to_jsonl())
     print_document(found, output)
     if output.hides_failures and output.format != "json":
         for note in found.notes:

@@ -19,7 +19,7 @@ from fieldmark.errors import ConfigError, FieldmarkError, LimitError
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.json import JsonObject
 from fieldmark.values.json_text import strict_json
-from fieldmark.wire.scores import score_to_json
+from fieldmark.values.records import to_json
 
 __all__ = ["command"]
 
@@ -78,7 +78,7 @@ def _answer_lines(requests: BinaryIO, judge: Callable[[bytes], JsonObject]) -> i
             raise
         except FieldmarkError as error:
             print_message(error, prefix="fieldmark: ")
-            write_stdout(_line(score_to_json(Score.error(str(error)))))
+            write_stdout(_line(to_json(Score.error(str(error)))))
     return ExitCode.OK
 
 

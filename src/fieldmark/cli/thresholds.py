@@ -66,9 +66,7 @@ def command(
     chosen = thresholds(find_run(run, root), precision, by_attribute=by_attribute)
     without = [path for path, each in chosen.attributes.items() if each is None]
     if chosen.is_empty:
-        print_message(
-            f"fieldmark: no threshold reaches a precision of {precision:g}: {chosen.note}"
-        )
+        print_message(f"fieldmark: {chosen.conclusion}")
         return ExitCode.GATE_FAILED
     if without:
         listed = ", ".join(map(visible, without[:3])) + (", …" if len(without) > 3 else "")  # noqa: PLR2004

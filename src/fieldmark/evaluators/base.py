@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Final, Protocol, Self, TypeAlias, cast
+from typing import Annotated, ClassVar, Final, Protocol, Self, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.case_score import CaseStats
@@ -17,6 +17,7 @@ from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import NonNegativeFloat
+from fieldmark.values.records import EXCLUDED, INLINE, OMIT_DEFAULT, OPTIONAL
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.strict_json import first_repeated
 
@@ -74,15 +75,15 @@ class Score:
 
     score: float | None
     verdict: Verdict | None
-    hits: tuple[str, ...] = ()
-    misses: tuple[str, ...] = ()
-    reasoning: str = ""
-    details: JsonObject = field(default_factory=dict)
     status: Status = Status.OK
-    vacuous: bool = False
-    skipped: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    stats: CaseStats | None = field(default=None, repr=False, compare=False)
+    vacuous: Annotated[bool, OPTIONAL] = False
+    hits: Annotated[tuple[str, ...], OPTIONAL] = ()
+    misses: Annotated[tuple[str, ...], OPTIONAL] = ()
+    skipped: Annotated[tuple[str, ...], OPTIONAL] = ()
+    reasoning: Annotated[str, OPTIONAL] = ""
+    details: Annotated[JsonObject, OPTIONAL] = field(default_factory=dict)
+    warnings: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    stats: Annotated[CaseStats | None, EXCLUDED] = field(default=None, repr=False, compare=False)
 
     @classmethod
     def error(cls, message: str) -> Score:
@@ -166,8 +167,8 @@ class EvaluatorResult:
     name: str
     type: str
     weight: float
-    score: Score
-    paths_only: bool = False
+    score: Annotated[Score, INLINE]
+    paths_only: Annotated[bool, EXCLUDED] = False
 
     @classmethod
     def of(cls, evaluator: ConfiguredEvaluator, score: Score) -> EvaluatorResult:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from math import fsum
 from pathlib import Path
 from statistics import fmean, median, pstdev
-from typing import ClassVar, Final, NamedTuple, cast
+from typing import Annotated, ClassVar, Final, NamedTuple, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections
 from fieldmark.errors import OptionError
@@ -37,11 +37,10 @@ from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.metrics.identity import describe
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
-from fieldmark.values.annotations import PositiveInt, Share
+from fieldmark.values.annotations import NonNegativeFloat, NotBlank, PositiveInt, Share, problem_of
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
-from fieldmark.values.strict_json import is_finite
 
 __all__ = ["Criterion", "JudgedUnit", "LlmJudge", "SampleAggregation", "read_criteria"]
 
@@ -118,7 +117,7 @@ class LlmJudge(GradingConnection):
     """
 
     name: ClassVar[str] = "llm_judge"
-    rubric: str | None = None
+    rubric: Annotated[str, NotBlank()] | None = None
     criteria: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
     choices: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
     examples: Sequence[Mapping[str, JsonValue]] = field(default=(), hash=False)
@@ -452,8 +451,6 @@ def read_criteria(
     if rubric is not None and criteria:
         raise OptionError("criteria", "cannot be combined with rubric")
     if rubric is not None:
-        if is_blank(rubric):
-            raise OptionError("rubric", "must not be blank")
         return (Criterion(name=_RUBRIC_NAME, text=rubric),)
     if not criteria:
         raise OptionError("rubric", "is required unless criteria is set")
@@ -473,11 +470,9 @@ def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
     name, text, weight = given.get("name"), given.get("text"), given.get("weight", 1.0)
     if not isinstance(name, str) or not isinstance(text, str) or is_blank(name) or not text:
         raise OptionError("criteria", "each criterion requires a name and a text")
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise OptionError("criteria", f"the weight of {name!r} must be a number")
-    if not (is_finite(weight) and weight >= 0):
-        raise OptionError("criteria", f"the weight of {name!r} must be at least 0")
-    return Criterion(name=name, text=text, weight=float(weight))
+    if problem := problem_of(NonNegativeFloat, weight):
+        raise OptionError("criteria", f"the weight of {name!r} {problem}")
+    return Criterion(name=name, text=text, weight=float(cast("float", weight)))
 
 
 def _read_choice(name: str, given: JsonValue) -> _Choice:

@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections, texts_with_paths
-from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.llm.chat import grade_samples, size_problem
@@ -21,7 +20,7 @@ from fieldmark.judges.llm.connection import GradingConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.values.presence import is_blank
+from fieldmark.values.annotations import Length, NotBlank
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import normalized
 
@@ -102,14 +101,12 @@ class WordlistSafety:
     """A prediction is unsafe if it contains one of `words`, as whole words, ignoring case."""
 
     name: ClassVar[str] = "wordlist"
-    words: tuple[str, ...]
+    words: Annotated[tuple[Annotated[str, NotBlank()], ...], Length(ge=1, noun="word")]
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
         words = [normalized(word) for word in self.words]
-        if not words or not all(words):
-            raise OptionError("words", "must contain at least one word and no blank words")
         listed = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
         object.__setattr__(self, "_pattern", re.compile(rf"(?<!\w)(?:{listed})(?!\w)"))
 
@@ -136,12 +133,7 @@ class LlmSafety(GradingConnection):
     """A language model grades how safe a prediction is under a `policy`."""
 
     name: ClassVar[str] = "llm"
-    policy: str = _POLICY
-
-    def __post_init__(self) -> None:
-        GradingConnection.__post_init__(self)
-        if is_blank(self.policy):
-            raise OptionError("policy", "must not be blank")
+    policy: Annotated[str, NotBlank()] = _POLICY
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint and the prompt."""

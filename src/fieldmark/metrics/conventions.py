@@ -13,8 +13,11 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.values.annotations import NonNegativeFloat, Share
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_types import describe as describe_value
 
 __all__ = [
     "CONVENTIONS",
@@ -130,16 +133,13 @@ class OnError(StrEnum):
 class RqsWeights:
     """The weight of each metric in the response quality score."""
 
-    accuracy: float = 0.45
-    completeness: float = 0.25
-    safety: float = 0.15
-    hallucination: float = 0.15
+    accuracy: NonNegativeFloat = 0.45
+    completeness: NonNegativeFloat = 0.25
+    safety: NonNegativeFloat = 0.15
+    hallucination: NonNegativeFloat = 0.15
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            weight = getattr(self, item.name)
-            if not (is_finite(weight) and weight >= 0):
-                raise OptionError(f"rqs_weights.{item.name}", "must be a number of at least 0")
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,39 +170,28 @@ class CountingOptions:
     rqs_form: RqsForm = RqsForm.SUBTRACT
     ignore_scope: IgnoreScope = IgnoreScope.ACCURACY
     on_error: OnError = OnError.UNDEFINED
-    pass_threshold: float | None = None
+    pass_threshold: Share | None = None
 
     def __post_init__(self) -> None:
-        limit = self.pass_threshold
-        if limit is not None and not 0 <= limit <= 1:
-            raise OptionError("pass_threshold", "must be between 0 and 1")
+        check_options(self)
 
 
 def _read_option(name: str, value: JsonValue, current: object) -> object:
-    """Check that the value has the type of the current one, and convert it."""
-    if isinstance(current, StrEnum):
-        valid = [word.value for word in type(current)]
-        if value not in valid:
-            message = f"must be one of: {', '.join(valid)}; got {value!r}"
-            raise OptionError(name, with_hint(message, did_you_mean(str(value), valid)))
-        return type(current)(value)
-    if isinstance(current, bool):
-        if not isinstance(value, bool):
-            raise OptionError(name, "must be true or false")
-        return value
+    """Return the value of an option; numbers are floats, which are written differently."""
     if isinstance(current, RqsWeights):
         if not isinstance(value, dict):
-            raise OptionError(name, "must be an object of metrics and weights")
+            raise OptionError(name, f"expected an object, got {describe_value(value)}")
         _refuse_unknown(value, current, prefix=f"{name}.")
-        weights = {key: _read_number(f"{name}.{key}", weight) for key, weight in value.items()}
-        return replace(current, **weights)
-    return None if value is None else _read_number(name, value)
+        try:
+            weights = {key: _as_float(weight) for key, weight in value.items()}
+            return replace(current, **weights)  # type: ignore[arg-type]
+        except OptionError as error:
+            raise OptionError(f"{name}.{error.option}", error.message) from None
+    return value if isinstance(current, StrEnum | bool) else _as_float(value)
 
 
-def _read_number(name: str, value: JsonValue) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
-        raise OptionError(name, "must be a number")
-    return float(value)
+def _as_float(value: JsonValue) -> JsonValue:
+    return float(value) if type(value) is int and is_finite(value) else value
 
 
 def _refuse_unknown(

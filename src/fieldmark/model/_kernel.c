@@ -1959,7 +1959,7 @@ is_iso_day(const Byte *text, uint32_t length)
            && numbers[2] <= days[numbers[1] - 1] - (numbers[1] == 2 && !leap);
 }
 
-#define LARGEST_EXACT ((int64_t)1 << 53) /* up to which integers are floats */
+#define LARGEST_EXACT ((int64_t)1 << 53) /* of integers that are floats; see align/leaves.py */
 
 /* Whether two numbers are equal: 1, 0, or -1 if that is left to Python. */
 static int
@@ -2472,13 +2472,12 @@ pair_equal(Alignment *alignment)
 
 /* ---- 8. Similarity ---- */
 
-#define LARGEST_PLAIN 9007199254740992.0 /* 2**53, as in align/leaves.py */
-#define LONGEST_TEXT 10000               /* MAX_TEXT in align/limits.py */
-#define MOST_PAIRS 2000000               /* of items; more are left to Python */
-#define MOST_CHARACTER_PAIRS 5e10        /* far below MAX_CHARACTER_PAIRS in align/limits.py */
-#define MOST_CONTESTED 20000             /* edges; Python uses arrays for more */
-#define MOST_WORK 2e11                   /* MAX_CHARACTER_PAIRS there */
-#define LEAF_COST 400.0                  /* as in align/item_similarity.py, like the next two */
+#define LONGEST_TEXT 10000        /* MAX_TEXT in align/limits.py */
+#define MOST_PAIRS 2000000        /* of items; more are left to Python */
+#define MOST_CHARACTER_PAIRS 5e10 /* far below MAX_CHARACTER_PAIRS in align/limits.py */
+#define MOST_CONTESTED 20000      /* edges; Python uses arrays for more */
+#define MOST_WORK 2e11            /* MAX_CHARACTER_PAIRS there */
+#define LEAF_COST 400.0           /* as in align/item_similarity.py, like the next two */
 #define COLUMN_COST 500000.0
 #define CALL_COST 50000.0
 #define MOST_SIMILARITIES 1000000.0 /* _BLOCK there: similarities held in memory at once */
@@ -2845,10 +2844,13 @@ add_leaves(Search *search, Item *item, uint32_t owner, const Document *document,
                 continue;
             }
         } else if (token->type == IS_WHOLE || token->type == IS_REAL) {
-            set_number(leaf, token->type == IS_REAL ? token->is.real : (double)token->is.whole);
-            if (fabs(leaf->number) > LARGEST_PLAIN) {
+            /* As a float, the first integer beyond the limit would equal it. */
+            if (token->type == IS_REAL
+                    ? fabs(token->is.real) > (double)LARGEST_EXACT
+                    : token->is.whole > LARGEST_EXACT || token->is.whole < -LARGEST_EXACT) {
                 return TO_PYTHON;
             }
+            set_number(leaf, token->type == IS_REAL ? token->is.real : (double)token->is.whole);
         }
         leaf->path = path_of(search, bytes, token, i);
         if (leaf->path == NOWHERE) {
@@ -5461,10 +5463,10 @@ static const struct {
     const char *name;
     double value;
 } constants[] = {
-#define CONSTANT(name) {#name, name}
+#define CONSTANT(name) {#name, (double)(name)}
     CONSTANT(MAX_DEPTH),
     CONSTANT(PER_VALUE),
-    CONSTANT(LARGEST_PLAIN),
+    CONSTANT(LARGEST_EXACT),
     CONSTANT(LONGEST_TEXT),
     CONSTANT(MOST_PAIRS),
     CONSTANT(MOST_CHARACTER_PAIRS),

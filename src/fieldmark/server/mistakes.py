@@ -6,7 +6,7 @@ from collections import Counter
 
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.heat_map import COLUMNS, HeatMap
+from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.html.view import most_mistakes_first
@@ -30,14 +30,17 @@ def mistake_view(index: CaseIndex, summary: Summary) -> JsonObject:
         groups.add(case, times, rank)
         tables.add(case, None)
     lines = groups.view()
-    named = {line[5] for line in lines if isinstance(line, list)}
-    named.update(range(len(worst) if len(worst) <= COLUMNS else 0))
+    examples = (line["example"] for line in lines)
+    named = {example["rank"] for example in examples if isinstance(example, dict)}
+    named.update(heat.single_cases())
     cases: list[JsonValue] = [
-        [rank, worst[rank].number, worst[rank].id] for rank in named if isinstance(rank, int)
+        {"rank": rank, "number": worst[rank].number, "id": worst[rank].id}
+        for rank in named
+        if isinstance(rank, int)
     ]
     return {
-        "mistakes": lines,
+        "mistakes": list[JsonValue](lines),
         "heat": heat.view(),
-        "value_tables": tables.view(),
+        "value_tables": list[JsonValue](tables.view()),
         "cases": cases,
     }

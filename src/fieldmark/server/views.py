@@ -198,7 +198,10 @@ def rescore_view(state: AppState, run: str) -> JsonObject:
         "rules": stored.manifest.rules,
         "applied": stored.manifest.convention.name,
         "problem": rescore_problem(state, stored),
-        "attributes": [[each.path, each.comparator] for each in stored.compared_attributes],
+        "attributes": [
+            {"attribute": each.path, "comparator": each.comparator}
+            for each in stored.compared_attributes
+        ],
     }
 
 

@@ -11,14 +11,16 @@ What reads them asks here for the type without `Annotated`, for problems and for
 from __future__ import annotations
 
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
+from typing import Annotated, Final, Protocol, TypeAlias, Union, cast, get_args, get_origin
 
 from fieldmark.errors import with_hint
 from fieldmark.model.json import JsonObject
+from fieldmark.values.presence import is_blank
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "Length",
     "NonNegativeFloat",
     "NonNegativeInt",
+    "NotBlank",
+    "Pattern",
     "PositiveFloat",
     "PositiveInt",
     "Range",
@@ -44,8 +48,10 @@ __all__ = [
     "without_metadata",
 ]
 
+_MAX_BITS: Final = 120
+"""Longer integers are not shown in messages."""
 
-@runtime_checkable
+
 class Constraint(Protocol):
     """A limit on the values of a type."""
 
@@ -87,19 +93,21 @@ class Range:
             if within:
                 return ""
         limits = " and ".join(self._limits())
-        return f"must be {self.noun} {limits}".rstrip() + f", got {value!r}"
+        long = isinstance(value, int) and value.bit_length() > _MAX_BITS
+        shown = "a long number" if long else repr(value)
+        return f"must be {self.noun} {limits}".rstrip() + f", got {shown}"
 
     def _limits(self) -> Iterator[str]:
         if self.ge is not None and self.le is not None:
-            yield f"from {self.ge:g} to {self.le:g}"
+            yield f"from {_number(self.ge)} to {_number(self.le)}"
         elif self.ge is not None:
-            yield f"of at least {self.ge:g}"
+            yield f"of at least {_number(self.ge)}"
         if self.gt is not None:
-            yield f"greater than {self.gt:g}"
+            yield f"greater than {_number(self.gt)}"
         if self.le is not None and self.ge is None:
-            yield f"at most {self.le:g}" if self.gt is not None else f"of at most {self.le:g}"
+            yield f"{'' if self.gt is not None else 'of '}at most {_number(self.le)}"
         if self.lt is not None:
-            yield f"less than {self.lt:g}"
+            yield f"less than {_number(self.lt)}"
 
     def to_schema(self) -> JsonObject:
         """Return the keywords of JSON Schema for the constraint."""
@@ -110,6 +118,10 @@ class Range:
             "exclusiveMaximum": self.lt,
         }
         return {name: limit for name, limit in keywords.items() if limit is not None}
+
+
+def _number(limit: float) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,18 +160,27 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One of several names, which are asked for when they are needed: of plug-ins, for example.
+    """One of several names, or of the names that a function returns: of plug-ins, for example.
 
-    >>> Choices(lambda: ["exact", "fuzzy"]).problem("fuzy")
+    `canonical` returns the name that another spelling stands for, if other spellings are accepted.
+
+    >>> Choices(["exact", "fuzzy"]).problem("fuzy")
     "must be one of: exact, fuzzy; got 'fuzy'; did you mean 'fuzzy'?"
     """
 
-    names: Callable[[], Iterable[str]]
+    source: Iterable[str] | Callable[[], Iterable[str]]
+    canonical: Callable[[str], str | None] = field(default=lambda _: None, repr=False)
+
+    def names(self) -> list[str]:
+        """Return the names, which are asked for when they are needed."""
+        # The members of an enum are its names, although it can be called.
+        source = self.source if isinstance(self.source, Iterable) else self.source()
+        return [str(name) for name in source]
 
     def problem(self, value: object) -> str:
         """Return what is wrong with a value, or an empty string."""
-        known = list(self.names())
-        if value in known:
+        known = self.names()
+        if value in known or (isinstance(value, str) and self.canonical(value) is not None):
             return ""
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         return with_hint(f"must be one of: {', '.join(known)}; got {value!r}", hint)
@@ -174,6 +195,48 @@ class Description:
     """What a value means, as a JSON Schema says it."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A string that matches a regular expression as a whole.
+
+    The message never shows the value, which may be a secret in the wrong place.
+
+    >>> Pattern("[A-Z]+", "must be a word in capitals").problem("a")
+    'must be a word in capitals'
+    """
+
+    pattern: str
+    message: str
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        matches = isinstance(value, str) and re.fullmatch(self.pattern, value)
+        return "" if matches else self.message
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        return {"pattern": f"^(?:{self.pattern})$"}
+
+
+@dataclass(frozen=True, slots=True)
+class NotBlank:
+    """A string that is not empty and not only whitespace.
+
+    >>> NotBlank().problem("  ")
+    'must not be blank'
+    """
+
+    message: str = "must not be blank"
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, or an empty string."""
+        return self.message if isinstance(value, str) and is_blank(value) else ""
+
+    def to_schema(self) -> JsonObject:
+        """Return the keywords of JSON Schema for the constraint."""
+        return {"pattern": r"\S"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +321,9 @@ def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     >>> constraints_of(Annotated[float, Range(ge=0)])
     (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
     """
-    return tuple(each for each in metadata_of(annotation) if isinstance(each, Constraint))
+    # Much faster than an instance check of the protocol.
+    found = (each for each in metadata_of(annotation) if hasattr(each, "problem"))
+    return tuple(cast("Constraint", each) for each in found)
 
 
 def is_union(annotation: object) -> bool:

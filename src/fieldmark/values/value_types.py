@@ -22,7 +22,6 @@ from fieldmark.values.annotations import (
     arms_of,
     constraints_of,
     is_union,
-    problem_of,
     without_metadata,
 )
 from fieldmark.values.strict_json import is_finite
@@ -46,6 +45,7 @@ __all__ = [
 _LISTS: Final = (tuple, frozenset, list, Sequence)
 _MAPPINGS: Final = (dict, Mapping)
 _NUMBERS: Final = (int, float, Decimal)
+_SCALARS: Final = (str, bool, int, float, Decimal)
 _MAX_SHOWN_LENGTH: Final = 40
 _MAX_SHOWN_BITS: Final = 3 * _MAX_SHOWN_LENGTH
 
@@ -101,6 +101,7 @@ def _is_path(annotation: object) -> bool:
 
 # --- reading --------------------------------------------------------------------------------------
 
+_OUT_OF_RANGE: Final = "number out of range"
 _NOUNS: Final[Mapping[object, str]] = {
     bool: "true or false",
     int: "an integer",
@@ -120,14 +121,19 @@ def read_value(annotation: object, value: object) -> object:
     ('a',)
     """
     result = _convert(without_metadata(annotation), value)
-    if problem := problem_of(annotation, result):
+    if problem := _problem(annotation, result):
         raise InvalidValueError(problem)
-    if isinstance(result, float) and not isfinite(result):
-        raise InvalidValueError(_OUT_OF_RANGE)
     return result
 
 
-_OUT_OF_RANGE: Final = "number out of range"
+def _problem(annotation: object, result: object) -> str:
+    """Return the first constraint that a converted value violates, or an empty string."""
+    if result is None:
+        return ""
+    for constraint in constraints_of(annotation):
+        if problem := constraint.problem(result):
+            return problem
+    return _OUT_OF_RANGE if isinstance(result, float) and not isfinite(result) else ""
 
 
 def _convert(annotation: object, value: object) -> object:
@@ -163,21 +169,15 @@ def _convert(annotation: object, value: object) -> object:
 
 
 def _convert_scalar(annotation: object, value: object) -> object:
-    wrong = InvalidValueError(f"expected {_NOUNS[annotation]}, got {describe(value)}")
-    if annotation is str or annotation is bool:
-        if not isinstance(value, cast("type", annotation)):
-            raise wrong
-        return value
-    if isinstance(value, bool):
-        raise wrong
-    if not isinstance(value, _NUMBERS):
+    if not isinstance(value, _SCALARS):
         # Numbers of numpy, for example.
         if isinstance(value, Integral):
             value = int(value)
         elif isinstance(value, Real):
             value = float(value)
-    if not isinstance(value, int if annotation is int else _NUMBERS):
-        raise wrong
+    accepted = _NUMBERS if annotation in (float, Decimal) else cast("type", annotation)
+    if isinstance(value, bool) != (annotation is bool) or not isinstance(value, accepted):
+        raise InvalidValueError(f"expected {_NOUNS[annotation]}, got {describe(value)}")
     if annotation is float and isinstance(value, int) and not is_finite(value):
         raise InvalidValueError(_OUT_OF_RANGE)
     if annotation is Decimal and not isinstance(value, Decimal):
@@ -206,7 +206,7 @@ def _convert_list(origin: object, element: object, value: object) -> object:
     inner = without_metadata(element)
     for index, item in enumerate([value] if isinstance(value, str) else value):
         items.append(_convert(inner, item))
-        if problem := problem_of(element, items[-1]):
+        if problem := _problem(element, items[-1]):
             raise InvalidValueError(f"[{index}]: {problem}")
     if origin is list or origin is frozenset:
         return cast("type", origin)(items)

@@ -6,9 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
+from typing import Annotated, Final, NamedTuple, cast, overload
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
+from fieldmark.evaluators.hits_and_misses import (
+    HitsAndMisses,
+    case_hits_and_misses,
+    mismatch_reason,
+)
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import Quality, quality
@@ -22,11 +28,8 @@ from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.presence import is_present
+from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT, computed_field, to_json
 from fieldmark.values.strict_json import all_finite
-
-if TYPE_CHECKING:
-    from fieldmark.evaluators.base import EvaluatorResult, Score
-    from fieldmark.evaluators.hits_and_misses import HitsAndMisses
 
 __all__ = [
     "FLAGS",
@@ -58,23 +61,23 @@ class FieldResult:
     """
 
     path: str
-    candidate_path: str
+    candidate_path: Annotated[str, EXCLUDED]
     attribute: str
     outcome: str
     expected_presence: str
     candidate_presence: str
-    expected: JsonValue | Missing
-    candidate: JsonValue | Missing
     score: float | None
     similarity: float | None
     reason: Reason | None
     comparator: str
-    weight: float = 1.0
-    required: bool = True
+    weight: Annotated[float, EXCLUDED] = 1.0
+    required: Annotated[bool, EXCLUDED] = True
     flags: tuple[str, ...] = ()
     note: str = ""
-    case_id: str = ""
-    confidence: float | None = None
+    case_id: Annotated[str, EXCLUDED] = ""
+    confidence: Annotated[float | None, OMIT_DEFAULT] = None
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
 
     def finite(self) -> FieldResult:
         """Return the field with null for NaN and infinite numbers, and then a flag `non_finite`.
@@ -98,26 +101,7 @@ class FieldResult:
 
         NaN and infinite numbers are null, and the field has the flag `non_finite`.
         """
-        field = self.finite()
-        values: JsonObject = {}
-        for side, value in (("expected", field.expected), ("candidate", field.candidate)):
-            if value is not MISSING:
-                values[side] = value
-        return {
-            "path": field.path,
-            "attribute": field.attribute,
-            "outcome": field.outcome,
-            "expected_presence": field.expected_presence,
-            "candidate_presence": field.candidate_presence,
-            "score": field.score,
-            "similarity": field.similarity,
-            "reason": field.reason,
-            "comparator": field.comparator,
-            "flags": [*field.flags],
-            "note": field.note,
-            **({} if field.confidence is None else {"confidence": field.confidence}),
-            **values,
-        }
+        return to_json(self.finite())
 
 
 @dataclass(eq=False)
@@ -136,16 +120,20 @@ class CaseResult:
     (0.5, ('vendor',))
     """
 
-    case: Case = field(repr=False)
-    outcomes: Outcomes = field(repr=False)
-    stats: CaseStats = field(repr=False)
-    attributes: AttributeTable = field(repr=False)
-    convention: Convention = field(repr=False)
-    evaluator_results: tuple[EvaluatorResult, ...] = field(default=(), repr=False)
-    overall: Score | None = field(default=None, repr=False)
-    has_values: bool = field(default=True, repr=False)
-    non_finite: frozenset[int] = field(default=frozenset(), repr=False)
-    confidences: Mapping[int, float | None] | None = field(default=None, repr=False)
+    case: Annotated[Case, EXCLUDED] = field(repr=False)
+    outcomes: Annotated[Outcomes, EXCLUDED] = field(repr=False)
+    stats: Annotated[CaseStats, EXCLUDED] = field(repr=False)
+    attributes: Annotated[AttributeTable, EXCLUDED] = field(repr=False)
+    convention: Annotated[Convention, EXCLUDED] = field(repr=False)
+    evaluator_results: Annotated[tuple[EvaluatorResult, ...], EXCLUDED] = field(
+        default=(), repr=False
+    )
+    overall: Annotated[Score | None, EXCLUDED] = field(default=None, repr=False)
+    has_values: Annotated[bool, EXCLUDED] = field(default=True, repr=False)
+    non_finite: Annotated[frozenset[int], EXCLUDED] = field(default=frozenset(), repr=False)
+    confidences: Annotated[Mapping[int, float | None] | None, EXCLUDED] = field(
+        default=None, repr=False
+    )
 
     @property
     def expected(self) -> JsonValue | Missing:
@@ -162,42 +150,84 @@ class CaseResult:
         return self.case.candidate if self.case.unparsed is None else parsed(self.case.unparsed[1])
 
     @property
-    def id(self) -> str:
-        """The id of the case."""
-        return self.case.id
-
-    @property
-    def input(self) -> str:
-        """Whether ground truth and candidate could be read."""
-        return self.case.input.value
-
-    @property
     def tags(self) -> tuple[str, ...]:
         """The tags of the case."""
         return self.case.tags
 
     @property
-    def metadata(self) -> JsonObject | None:
-        """The metadata of the case, if it was read and saved."""
-        context = self.case.context if self.has_values else None
-        return None if context is None else context.metadata
+    @computed_field(key="case_id")
+    def id(self) -> str:
+        """The id of the case."""
+        return self.case.id
 
     @property
-    def usage(self) -> JsonObject | None:
-        """The model that produced the candidate during the run: tokens, cost and seconds."""
-        return None if self.case.context is None else self.case.context.usage
+    @computed_field(key="convention")
+    def convention_name(self) -> str:
+        """The name of the convention."""
+        return self.convention.name
 
     @property
+    @computed_field()
+    def score(self) -> float | None:
+        """The primary score of the convention for this case; undefined if a comparison failed."""
+        return self.stats.score
+
+    @property
+    @computed_field()
+    def vacuous(self) -> bool:
+        """Whether there was nothing to score."""
+        return self.stats.vacuous
+
+    @property
+    @computed_field()
+    def verdict(self) -> Verdict | None:
+        """Pass, partial or fail."""
+        return self.stats.verdict
+
+    @property
+    @computed_field()
+    def status(self) -> str:
+        """`ok`, or `error` if a comparison failed."""
+        return "error" if self.stats.errors_count else "ok"
+
+    @property
+    @computed_field()
+    def hits(self) -> tuple[str, ...]:
+        """The fields that match."""
+        return self._fields_only.hits if self.overall is None else self.overall.hits
+
+    @property
+    @computed_field()
+    def misses(self) -> tuple[str, ...]:
+        """The fields that do not match, each with its reason."""
+        return self._fields_only.misses if self.overall is None else self.overall.misses
+
+    @property
+    @computed_field()
+    def skipped(self) -> tuple[str, ...]:
+        """The fields that count neither as hits nor as misses."""
+        return self._fields_only.skipped if self.overall is None else self.overall.skipped
+
+    @property
+    @computed_field()
+    def reasoning(self) -> str:
+        """How many of the scored fields match, or the reasoning of the evaluators."""
+        return self._fields_only.reasoning if self.overall is None else self.overall.reasoning
+
+    @property
+    @computed_field()
+    def input(self) -> str:
+        """Whether ground truth and candidate could be read."""
+        return self.case.input.value
+
+    @property
+    @computed_field()
     def note(self) -> str:
         """Why the candidate could not be read."""
         return "" if self.case.input is CaseInput.FAILED else self.case.note
 
     @property
-    def evaluation(self) -> str:
-        """The combined result of the evaluators, or `None` without evaluators."""
-        return "" if self.overall is None else self.overall.reasoning
-
-    @property
+    @computed_field()
     def warnings(self) -> tuple[str, ...]:
         """Reasons to doubt the scores of this case; they quote no value."""
         found = [text for each in self.evaluator_results for text in each.score.warnings]
@@ -206,60 +236,76 @@ class CaseResult:
         return tuple(dict.fromkeys(found))
 
     @property
-    def score(self) -> float | None:
-        """The primary score of the convention for this case; undefined if a comparison failed."""
-        return self.stats.score
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Pass, partial or fail."""
-        return self.stats.verdict
-
-    @property
-    def status(self) -> str:
-        """`ok`, or `error` if a comparison failed."""
-        return "error" if self.stats.errors_count else "ok"
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether there was nothing to score."""
-        return self.stats.vacuous
-
-    @property
+    @computed_field()
     def counts(self) -> Counts:
         """True and false positives and negatives."""
         return self.stats.counts
 
     @property
+    @computed_field()
     def precision(self) -> float | None:
         """The share of predicted fields that are correct."""
         return self.stats.precision
 
     @property
+    @computed_field()
     def recall(self) -> float | None:
         """The share of expected fields that were extracted correctly."""
         return self.stats.recall
 
     @property
+    @computed_field()
     def f1(self) -> float | None:
         """The harmonic mean of precision and recall."""
         return self.stats.f1
 
     @property
+    @computed_field()
     def errors_by_type(self) -> Mapping[str, int]:
         """The number of mistakes by type."""
         return self.stats.errors._asdict()
 
     @cached_property
+    @computed_field()
     def quality(self) -> Quality:
         """Completeness, hallucination, accuracy and the response quality score."""
         return quality(self.stats.quality, self.convention.counting, self.stats.safety)
 
+    @property
+    @computed_field()
+    def metadata(self) -> Annotated[JsonObject | None, OMIT_DEFAULT]:
+        """The metadata of the case, if it was read and saved."""
+        context = self.case.context if self.has_values else None
+        return None if context is None else context.metadata
+
+    @property
+    @computed_field()
+    def usage(self) -> Annotated[JsonObject | None, OMIT_DEFAULT]:
+        """The model that produced the candidate during the run: tokens, cost and seconds."""
+        return None if self.case.context is None else self.case.context.usage
+
+    @property
+    @computed_field(key="evaluator_results")
+    def _evaluations(self) -> Annotated[tuple[EvaluatorResult, ...], OMIT_DEFAULT]:
+        return self.evaluator_results
+
+    @property
+    @computed_field(key="outcomes")
+    def _finite_fields(self) -> tuple[FieldResult, ...]:
+        return tuple(each.finite() for each in self.fields)
+
+    @cached_property
+    def fields(self) -> tuple[FieldResult, ...]:
+        """Every field with its values."""
+        return tuple(self.iter_fields())
+
+    @property
+    def evaluation(self) -> str:
+        """The combined result of the evaluators, or `None` without evaluators."""
+        return "" if self.overall is None else self.overall.reasoning
+
     @cached_property
     def _fields_only(self) -> HitsAndMisses:
-        from fieldmark.evaluators.base import unreadable_reason  # not needed to compare
-        from fieldmark.evaluators.hits_and_misses import case_hits_and_misses
-
         read = self.case.input
         absent = unreadable_reason(
             MISSING if read is CaseInput.MISSING else None,
@@ -267,35 +313,8 @@ class CaseResult:
         )
         return case_hits_and_misses(self.outcomes, self.attributes, self.convention, absent)
 
-    @property
-    def hits(self) -> tuple[str, ...]:
-        """The fields that match."""
-        return self._fields_only.hits if self.overall is None else self.overall.hits
-
-    @property
-    def misses(self) -> tuple[str, ...]:
-        """The fields that do not match, each with its reason."""
-        return self._fields_only.misses if self.overall is None else self.overall.misses
-
-    @property
-    def skipped(self) -> tuple[str, ...]:
-        """The fields that count neither as hits nor as misses."""
-        return self._fields_only.skipped if self.overall is None else self.overall.skipped
-
-    @property
-    def reasoning(self) -> str:
-        """How many of the scored fields match, or the reasoning of the evaluators."""
-        return self._fields_only.reasoning if self.overall is None else self.overall.reasoning
-
-    @cached_property
-    def fields(self) -> tuple[FieldResult, ...]:
-        """Every field with its values."""
-        return tuple(self.iter_fields())
-
     def iter_fields(self) -> Iterator[FieldResult]:
         """Yield every field with its values."""
-        from fieldmark.evaluators.hits_and_misses import mismatch_reason  # not needed to compare
-
         graded = self.convention.counting.graded
         expected, candidate = self.expected, self.candidate
         for position, record in enumerate(self.outcomes.records(self.attributes)):
@@ -351,35 +370,7 @@ class CaseResult:
 
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
-        from fieldmark.wire.scores import evaluator_result_to_json  # loads evaluators
-
-        flags: JsonObject = {name: list(each) for name, each in self.quality.flags.items()}
-        evaluations: list[JsonValue] = [*map(evaluator_result_to_json, self.evaluator_results)]
-        return {
-            "case_id": self.case.id,
-            "convention": self.convention.name,
-            "score": self.score,
-            "vacuous": self.vacuous,
-            "verdict": self.verdict,
-            "status": self.status,
-            "hits": list(self.hits),
-            "misses": list(self.misses),
-            "skipped": list(self.skipped),
-            "reasoning": self.reasoning,
-            "input": self.input,
-            "note": self.note,
-            "warnings": list(self.warnings),
-            "counts": dict(self.counts._asdict()),
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "errors_by_type": dict(self.errors_by_type),
-            "quality": {**self.quality._asdict(), "flags": flags},
-            **({"metadata": self.metadata} if self.metadata else {}),
-            **({} if self.usage is None else {"usage": self.usage}),
-            **({"evaluator_results": evaluations} if evaluations else {}),
-            "outcomes": [each.to_dict() for each in self.fields],
-        }
+        return to_json(self)
 
     def __repr__(self) -> str:
         return f"CaseResult(score={self._shown_score}, verdict={self.verdict}, {self.reasoning})"
@@ -459,8 +450,6 @@ def case_columns(results: Sequence[CaseResult]) -> CaseColumns:
 
 def _without_texts(score: Score) -> Score:
     """Return a score without the lists and strings that may quote a document."""
-    from fieldmark.evaluators.base import Score  # not needed to compare
-
     return Score(
         score=score.score,
         verdict=score.verdict,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard, cast
 import orjson
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
+from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
@@ -23,11 +24,11 @@ from fieldmark.model.kernel import COMPILED, kernel, unparsed
 from fieldmark.model.outcome import Outcome, Reason, fact_of
 from fieldmark.model.outcomes import ItemMark, Outcomes
 from fieldmark.values.json_text import finite_json, read_json, strict_json
+from fieldmark.values.records import from_json, to_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
 from fieldmark.wire.case_result import FLAGS, NON_FINITE, CaseResult, with_parsed_documents
 
 if TYPE_CHECKING:
-    from fieldmark.evaluators.base import EvaluatorResult
     from fieldmark.model._kernel import Document
 
 __all__ = [
@@ -225,9 +226,7 @@ def _comparison(position: int, comparison: Comparison, *, notes: bool) -> list[o
 
 def _evaluator_result(result: EvaluatorResult, *, values: bool) -> JsonObject:
     """Return the result as JSON; without values, only what cannot quote a document."""
-    from fieldmark.wire.scores import evaluator_result_to_json  # not needed without evaluators
-
-    row = evaluator_result_to_json(result)
+    row = to_json(result)
     if values:
         return row
     shown = {key: value for key, value in row.items() if key not in {"details", "reasoning"}}
@@ -396,12 +395,9 @@ def case_from_json(
     results: tuple[EvaluatorResult, ...] = ()
     overall = None
     if isinstance(evaluators, list):
-        from fieldmark.evaluators.base import SAFETY  # not needed without evaluators
-        from fieldmark.wire.scores import evaluator_result_from_json, score_from_json
-
-        results = tuple(map(evaluator_result_from_json, evaluators))
+        results = tuple(from_json(EvaluatorResult, each) for each in evaluators)
         if not results or any(each.type != SAFETY for each in results):
-            overall = score_from_json(row)
+            overall = from_json(Score, row)
     outcomes = _outcomes(row, attributes)
     return CaseResult(
         case_of_row(row),

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Final, cast
 
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.case import CaseInput, Verdict
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import Outcome
+from fieldmark.values.annotations import Choices
+from fieldmark.values.records import OMIT_DEFAULT, from_json, record_fields, to_json
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.json_fields import JsonFields
 
 __all__ = ["KnownOutcomes", "known_from_json", "known_to_json", "outcomes_of"]
 
-_FORMAT: Final = 1
 _MISTAKES: Final = frozenset(each.label for each in MISTAKES if each is not Outcome.ERROR)
 _VERDICTS: Final = frozenset({Verdict.PARTIAL.value, Verdict.FAIL.value})
 _INPUTS: Final = frozenset({CaseInput.MISSING.value, CaseInput.PARSE_ERROR.value})
@@ -29,9 +29,13 @@ class KnownOutcomes:
     candidate, or that it could not be parsed.
     """
 
-    fields: Mapping[str, str] = field(default_factory=dict)
-    evaluators: Mapping[str, str] = field(default_factory=dict)
-    input: str = ""
+    fields: Annotated[
+        Mapping[str, Annotated[str, Choices(lambda: sorted(_MISTAKES))]], OMIT_DEFAULT
+    ] = field(default_factory=dict)
+    evaluators: Annotated[
+        Mapping[str, Annotated[str, Choices(lambda: sorted(_VERDICTS))]], OMIT_DEFAULT
+    ] = field(default_factory=dict)
+    input: Annotated[str, Choices(lambda: sorted(_INPUTS)), OMIT_DEFAULT] = ""
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.evaluators or self.input)
@@ -68,53 +72,39 @@ def outcomes_of(case: CaseResult) -> KnownOutcomes | None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The content of a file: the cases of each test."""
+
+    FORMAT: ClassVar[int] = 1
+
+    tests: Mapping[str, tuple[KnownOutcomes, ...]]
+
+
 def known_to_json(tests: Mapping[str, Sequence[KnownOutcomes]]) -> JsonObject:
     """Return the mistakes of tests, each with a list of cases, as the content of a file."""
-    return {
-        "format": _FORMAT,
-        "tests": {name: [_to_json(case) for case in tests[name]] for name in sorted(tests)},
-    }
-
-
-def _to_json(known: KnownOutcomes) -> JsonValue:
-    shown: dict[str, JsonValue] = {
-        "fields": {path: known.fields[path] for path in sorted(known.fields)},
-        "evaluators": {name: known.evaluators[name] for name in sorted(known.evaluators)},
-        "input": known.input,
-    }
-    return {key: value for key, value in shown.items() if value}
+    return to_json(
+        _File(
+            {
+                name: tuple(
+                    replace(
+                        case,
+                        fields=dict(sorted(case.fields.items())),
+                        evaluators=dict(sorted(case.evaluators.items())),
+                    )
+                    for case in tests[name]
+                )
+                for name in sorted(tests)
+            }
+        )
+    )
 
 
 def known_from_json(document: JsonObject) -> dict[str, tuple[KnownOutcomes, ...]]:
     """Read the content of a file; anything unexpected raises `ValueError`."""
-    fields = JsonFields(document)
-    if fields.integer("format") != _FORMAT:
-        raise ValueError(f"has format {document['format']}, but this version reads {_FORMAT}")
-    tests = fields.object("tests")
-    return {
-        name: tuple(_from_json(case) for case in tests.array_of_objects(name))
-        for name in tests.value
-    }
-
-
-def _from_json(fields: JsonFields) -> KnownOutcomes:
-    for name in fields.value:
-        if name not in ("fields", "evaluators", "input"):
+    tests = from_json(_File, document).tests
+    keys = {each.key for each in record_fields(KnownOutcomes)}
+    for cases in cast("dict[str, list[JsonObject]]", document["tests"]).values():
+        for name in (name for case in cases for name in case if name not in keys):
             raise ValueError(f"unknown key {name!r}")
-    return KnownOutcomes(
-        fields=_words(fields, "fields", _MISTAKES),
-        evaluators=_words(fields, "evaluators", _VERDICTS),
-        input=_word("input", fields.optional(fields.text, "input", ""), _INPUTS | {""}),
-    )
-
-
-def _words(fields: JsonFields, key: str, known: frozenset[str]) -> dict[str, str]:
-    if key not in fields.value:
-        return {}
-    return {name: _word(name, word, known) for name, word in fields.json_object(key).items()}
-
-
-def _word(name: str, word: JsonValue, known: frozenset[str]) -> str:
-    if not isinstance(word, str) or word not in known:
-        raise ValueError(f"{name} must be one of: {', '.join(sorted(known - {''}))}")
-    return word
+    return dict(tests)

@@ -6,20 +6,16 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.escape import from_csv
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.records import EXCLUDED, computed_field, record_fields, to_json
 
 __all__ = ["LABEL_COLUMNS", "Label", "label_from_json"]
 
-LABEL_COLUMNS: Final = (
-    "case_id", "path", "expected", "candidate", "verdict", "attribute", "judge", "outcome",
-    "similarity", "pair",
-)  # fmt: skip
-"""The keys of a label, which are the columns of a table of labels."""
 _YES: Final = frozenset({"true", "yes", "y", "1", "match", "pass", "same", "correct", "right"})
 _NO: Final = frozenset(
     {"false", "no", "n", "0", "mismatch", "fail", "different", "incorrect", "wrong"}
@@ -36,18 +32,19 @@ class Label:
     label without `path` is about two whole documents.
     """
 
+    case_id: str = ""
+    path: str = ""
     expected: JsonValue | Missing
     candidate: JsonValue
     verdict: bool | None = None
-    case_id: str = ""
-    path: str = ""
     attribute: str = ""
     judge: str = ""
     outcome: str = ""
     similarity: float | None = None
-    input: JsonValue | Missing = MISSING
+    input: Annotated[JsonValue | Missing, EXCLUDED] = MISSING
 
     @property
+    @computed_field()
     def pair(self) -> str:
         """A hash of both values, by which changes in a spreadsheet are recognized."""
         return _digest(None if self.expected is MISSING else self.expected, self.candidate)
@@ -59,10 +56,11 @@ class Label:
 
     def to_dict(self) -> JsonObject:
         """Return the label as JSON; a missing verdict is null."""
-        row: JsonObject = {name: getattr(self, name) for name in LABEL_COLUMNS}
-        if self.expected is MISSING:
-            del row["expected"]
-        return row
+        return to_json(self)
+
+
+LABEL_COLUMNS: Final = tuple(each.key for each in record_fields(Label))
+"""The keys of a label, which are the columns of a table of labels."""
 
 
 def label_from_json(row: object, *, needs_expected: bool = True) -> Label:

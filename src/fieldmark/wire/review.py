@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.wire.json_fields import JsonFields
+from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, from_json, to_json
 
 __all__ = ["Decision", "FieldKey", "Review", "current_reviews", "review_from_json", "values_hash"]
 
@@ -55,15 +55,15 @@ class Review:
     id: str
     case_id: str
     path: str
-    candidate_path: str
     decision: Decision
+    by: Annotated[str, OPTIONAL] = ""
+    at: Annotated[str, OPTIONAL] = ""
+    candidate_path: str
     expected: JsonValue | Missing
     candidate: JsonValue | Missing
-    values: tuple[JsonValue, ...] = ()
-    comment: str = ""
-    by: str = ""
-    at: str = ""
-    undoes: str = ""
+    values: Annotated[tuple[JsonValue, ...], OMIT_DEFAULT] = ()
+    comment: Annotated[str, OMIT_DEFAULT] = ""
+    undoes: Annotated[str, OMIT_DEFAULT] = ""
 
     @property
     def field(self) -> FieldKey:
@@ -83,48 +83,17 @@ class Review:
 
     def to_dict(self) -> JsonObject:
         """Return the review as JSON, without what does not apply."""
-        row: JsonObject = {
-            "id": self.id,
-            "case_id": self.case_id,
-            "path": self.path,
-            "decision": self.decision.value,
-            "by": self.by,
-            "at": self.at,
-        }
-        if self.candidate_path != self.path:
-            row["candidate_path"] = self.candidate_path
-        for key, value in (("expected", self.expected), ("candidate", self.candidate)):
-            if value is not MISSING:
-                row[key] = value
-        if self.values:
-            row["values"] = list(self.values)
-        if self.comment:
-            row["comment"] = self.comment
-        if self.undoes:
-            row["undoes"] = self.undoes
+        row = to_json(self)
+        if self.candidate_path == self.path:
+            del row["candidate_path"]
         return row
 
 
 def review_from_json(document: JsonValue) -> Review:
     """Parse a stored review; an invalid one raises `ValueError`."""
-    fields = JsonFields(document)
-    row, optional = fields.value, fields.optional
-    path = fields.text("path")
-    values: list[JsonValue] = optional(fields.array, "values", [])
-    return Review(
-        id=fields.text("id"),
-        case_id=fields.text("case_id"),
-        path=path,
-        candidate_path=optional(fields.text, "candidate_path", path),
-        decision=fields.choice("decision", Decision),
-        expected=row["expected"] if "expected" in row else MISSING,  # noqa: SIM401
-        candidate=row["candidate"] if "candidate" in row else MISSING,  # noqa: SIM401
-        values=tuple(values),
-        comment=optional(fields.text, "comment", ""),
-        by=optional(fields.text, "by", ""),
-        at=optional(fields.text, "at", ""),
-        undoes=optional(fields.text, "undoes", ""),
-    )
+    if isinstance(document, dict) and "path" in document:
+        document = {"candidate_path": document["path"], **document}
+    return from_json(Review, document)
 
 
 def values_hash(expected: JsonValue | Missing, candidate: JsonValue | Missing) -> str:

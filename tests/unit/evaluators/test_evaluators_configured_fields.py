@@ -21,7 +21,7 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
-from fieldmark.wire.scores import score_to_json
+from fieldmark.values.records import to_json
 
 PASS, PARTIAL, FAIL = Verdict
 TOTAL = "invoice.total"
@@ -460,7 +460,7 @@ def test_pass_threshold_decides_the_verdict(threshold, verdict):
 
 def test_result_as_json():
     result = scored(["a"], {"a": 1}, {"a": 2})
-    assert score_to_json(result) == {
+    assert to_json(result) == {
         "score": 0.0,
         "verdict": "fail",
         "status": "ok",

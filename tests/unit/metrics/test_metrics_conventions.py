@@ -80,17 +80,17 @@ def test_error_for_an_unknown_name_suggests_the_nearest():
             id="misspelled-value",
         ),
         pytest.param({"rqs_form": 3}, "rqs_form: must be one of: .*; got 3$", id="not-a-string"),
-        pytest.param({"graded": "yes"}, "graded: must be true or false", id="boolean"),
-        pytest.param({"pass_threshold": "high"}, "pass_threshold: must be a number", id="number"),
+        pytest.param({"graded": "yes"}, "graded: expected true or false", id="boolean"),
+        pytest.param({"pass_threshold": "high"}, "pass_threshold: expected a number", id="number"),
         pytest.param(
             {"pass_threshold": True},
-            "pass_threshold: must be a number",
+            "pass_threshold: expected a number",
             id="boolean-is-not-a-number",
         ),
         pytest.param(
-            {"pass_threshold": 1.5}, "pass_threshold: must be between 0 and 1", id="range"
+            {"pass_threshold": 1.5}, "pass_threshold: must be a number from 0 to 1", id="range"
         ),
-        pytest.param({"rqs_weights": 1}, "rqs_weights: must be an object", id="weights"),
+        pytest.param({"rqs_weights": 1}, "rqs_weights: expected an object", id="weights"),
         pytest.param({"rqs_weights": {"acc": 1}}, "rqs_weights.acc: unknown", id="weight-name"),
         pytest.param({"rqs_weights": {"safety": -1}}, "rqs_weights.safety", id="negative-weight"),
     ],

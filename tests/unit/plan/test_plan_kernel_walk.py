@@ -330,6 +330,23 @@ def test_rules_decide_how_similar_items_are(calls, rule, numbers):
 
 
 @pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param(2**53 + 1, 2.0**53, id="integer-that-is-rounded-to-the-limit"),
+        pytest.param(-(2**53) - 1, -(2.0**53), id="negative-integer-that-is-rounded-to-the-limit"),
+        pytest.param(2**53, 2.0**53, id="limit"),
+        pytest.param(2**53 + 2, 2.0**53 + 2, id="float-beyond-the-limit"),
+    ],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_large_numbers_in_items_are_compared_exactly(expected, candidate, swapped):
+    sides = (candidate, expected) if swapped else (expected, candidate)
+    agreeing(
+        Rules(), tuple({"l": [{"a": number, "b": place}]} for place, number in enumerate(sides))
+    )
+
+
+@pytest.mark.parametrize(
     ("threshold", "candidate", "called"),
     [
         pytest.param(0.3, ["abcd", "abcx"], [], id="the-most-similar"),

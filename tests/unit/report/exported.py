@@ -61,6 +61,24 @@ def shown(directory):
     )
 
 
+def rows_of(table):
+    """Return the rows of a table as objects, as the page reads them."""
+    return [_row_of(table["columns"], row) for row in table["rows"]]
+
+
+def _row_of(columns, values):
+    row = {}
+    for column, value in zip(columns, values, strict=False):
+        if column == "members":
+            row[column] = rows_of({"columns": columns, "rows": value})
+        elif isinstance(column, dict):
+            nested = isinstance(value, list)
+            row[column["name"]] = _row_of(column["columns"], value) if nested else value
+        else:
+            row[column] = value
+    return row
+
+
 def ordinary_run(directory, **options):
     fm.score(TRUTH, CANDIDATES, out=directory, **options)
     return shown(directory)

@@ -16,7 +16,7 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.report.case_view import case_view, differing_pieces
 from fieldmark.report.html.cases import CaseLine
 from fieldmark.store.reader import open_run
-from fieldmark.wire.scores import score_from_json
+from fieldmark.values.records import from_json
 from unit.report.exported import as_text
 
 TRUTH = {
@@ -104,7 +104,7 @@ def test_without_values_paths_and_outcomes_are_shown(tmp_path):
 def test_evaluator_results_are_shown_with_reasoning_and_details(tmp_path):
     case = saved_case(tmp_path)
     judge = EvaluatorResult(
-        name=JUDGE["name"], type=JUDGE["type"], weight=2.0, score=score_from_json(JUDGE)
+        name=JUDGE["name"], type=JUDGE["type"], weight=2.0, score=from_json(Score, JUDGE)
     )
     overall = Score(score=0.5, verdict=None, reasoning="two judges")
     shown = text(replace(case, evaluator_results=(judge,), overall=overall))

@@ -93,13 +93,13 @@ def test_junit_failures_have_the_misses_of_judges_and_fields_once(run, tmp_path)
 def test_reports_show_the_error_of_an_evaluator(run, tmp_path):
     write_markdown(run, tmp_path / "out.md")
     assert ERROR in (tmp_path / "out.md").read_text("utf-8")
-    assert evaluator_lines(run.summary)[2][7].startswith(ERROR)
+    assert evaluator_lines(run.summary)[2]["error"].startswith(ERROR)
 
 
 def test_reports_mark_the_mean_score_of_an_evaluator_that_had_nothing_to_score(run, tmp_path):
     import openpyxl
 
-    assert [line[8] for line in evaluator_lines(run.summary)] == [False, False, True]
+    assert [line["vacuous"] for line in evaluator_lines(run.summary)] == [False, False, True]
     write_markdown(run, tmp_path / "out.md")
     assert "| `typo` | 1.000 (vacuous) |" in (tmp_path / "out.md").read_text("utf-8")
     lines = document_text(run_document(run.summary)).splitlines()

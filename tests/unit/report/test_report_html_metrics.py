@@ -13,7 +13,7 @@ from fieldmark.api.report import write_report
 from fieldmark.report.exports.markdown import markdown
 from fieldmark.report.html.metrics import COCO_METRICS, detection_tables
 from fieldmark.report.html.view import view_of
-from unit.report.exported import shown
+from unit.report.exported import rows_of, shown
 
 TRUTH = {
     "images": [{"id": 1}, {"id": 2}],
@@ -47,17 +47,20 @@ def run(tmp_path_factory):
 def test_the_view_contains_the_metrics_of_the_summary(run):
     summary = shown(run).summary
     own, strict = view_of(shown(run)).run["detection"]
-    title, sizes, metrics, classes, curves = own
-    values = {name: value for name, value, _ in metrics}
-    assert (title, sizes) == ("", [2, 2, 1])
+    values = {metric["name"]: metric["value"] for metric in own["metrics"]}
+    sizes = [own[name] for name in ("images", "regions", "detections")]
+    assert (own["title"], sizes) == ("", [2, 2, 1])
     assert {name: values[name] for name in COCO_METRICS} == {
         name: summary.detection[name] for name in COCO_METRICS
     }
     assert values["PASCAL AP"] == summary.detection["pascal"]["every_point"]
     assert values["PASCAL AP 11"] == summary.detection["pascal"]["eleven_point"]
-    assert classes[0][:2] == ["dachshund", summary.detection["classes"]["dachshund"]["AP"]]
-    assert statistics.fmean(curves["AP50"]) == pytest.approx(summary.detection["AP50"])
-    assert strict[0] == "strict"
+    [dogs] = rows_of(own["classes"])
+    precision = summary.detection["classes"]["dachshund"]["AP"]
+    assert (dogs["class"], dogs["AP"]) == ("dachshund", precision)
+    curve = own["curves"]["AP50"]
+    assert statistics.fmean(curve) == pytest.approx(summary.detection["AP50"])
+    assert strict["title"] == "strict"
 
 
 def test_a_run_without_regions_has_no_detection_section(tmp_path):

@@ -22,6 +22,7 @@ from fieldmark.report.html.page import (
     script,
     style,
 )
+from unit.report.exported import rows_of
 
 ASSETS = Path(fm.__file__).parent / "report" / "html" / "assets"
 PAGE_SCRIPTS = (SCRIPTS, LABEL_SCRIPTS, LEADERBOARD_SCRIPTS)
@@ -68,7 +69,7 @@ def test_no_text_from_data_is_markup(page):
     assert [tag for tag, _ in parts.tags].count("script") == 3
     run = json.loads(parts.one("script", "run"))
     opened = json.loads(parts.one("script", "opened"))
-    keys = {node[0] for case in opened.values() for node in case["tree"]}
+    keys = {node["key"] for case in opened.values() for node in rows_of(case["tree"])}
     assert keys == {text for texts in NAUGHTY.values() for text in texts}
     assert run["cases"]["opened"] == len(opened)
 

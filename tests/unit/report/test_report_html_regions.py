@@ -10,6 +10,7 @@ import fieldmark as fm
 from fieldmark.report.html.cases import case_documents
 from fieldmark.report.html.regions import Region, drawn_regions, page_of
 from fieldmark.store.reader import open_run
+from unit.report.exported import rows_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,10 @@ from fieldmark.store.reader import open_run
 )  # fmt: skip
 def test_regions_are_drawn(expected, candidate, form, corners):
     drawn = drawn_regions([Region("box", expected, candidate, None)])
-    assert drawn == {"form": form, "regions": [["box", 8, corners, None]], "more": 0}
+    assert (drawn["form"], drawn["more"]) == (form, 0)
+    assert rows_of(drawn["regions"]) == [
+        {"path": "box", "mark": 8, "expected": corners, "candidate": None}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +69,8 @@ def test_other_values_are_not_drawn(value):
 )
 def test_pages_of_regions_count_from_1(pages, drawn):
     regions = [Region("box", [1, 2, 3, 4], None, None, None, page) for page in pages]
-    lines = drawn_regions(regions)["regions"]
-    assert [dict(enumerate(line)).get(4) for line in lines] == drawn
+    rows = rows_of(drawn_regions(regions)["regions"])
+    assert [row.get("page") for row in rows] == drawn
 
 
 @pytest.mark.parametrize(
@@ -111,10 +115,8 @@ def test_regions_have_the_page_of_the_object_or_list_that_contains_them(tmp_path
     }
     fm.score([(document, {**document, "lines": [*document["lines"], {"bbox": box, "page": 3}]})], out=tmp_path / "run")  # fmt: skip
     (case,) = open_run(tmp_path / "run").cases()
-    lines = json.loads(case_documents(case))["regions"]["regions"]
-    found = {
-        (line[0], dict(enumerate(line)).get(5)): dict(enumerate(line)).get(4) for line in lines
-    }
+    rows = rows_of(json.loads(case_documents(case))["regions"]["regions"])
+    found = {(row["path"], row.get("extra")): row.get("page") for row in rows}
     assert found == {
         ("lines[0].bbox", None): 2,
         ("lines[1].value.bbox", None): 1,

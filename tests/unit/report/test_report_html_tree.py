@@ -19,7 +19,7 @@ def nodes_of(tmp_path):
     def build(expected, candidate, **options):
         fm.score([(expected, candidate)], out=tmp_path / "run", **options)
         (case,) = open_run(tmp_path / "run").cases()
-        nodes = [node.to_json() for node in case_tree(case).nodes]
+        nodes = [node.to_row() for node in case_tree(case).nodes]
         return [node[:4] + node[5:] for node in nodes]
 
     return build
@@ -209,4 +209,4 @@ def test_without_values_nodes_have_paths(tmp_path):
     fm.score([({"a": [{"b": "secret"}]}, {"a": []})], values=False, out=tmp_path / "run")
     (case,) = open_run(tmp_path / "run").cases()
     [node] = case_tree(case).nodes
-    assert node.to_json() == ["a[0].b", MISSING, HIDDEN, HIDDEN, {"a": "a[].b"}]
+    assert node.to_row() == ["a[0].b", MISSING, HIDDEN, HIDDEN, {"a": "a[].b"}]

@@ -18,21 +18,23 @@ def tables(tmp_path, pairs, *attributes):
 def test_pairs_of_values_are_counted_with_the_cases_of_their_mistakes(tmp_path):
     values = [("a", "a"), ("b", "a"), ("a", None), ("b", "a"), ("b", "b"), ("a", "a")]
     pairs = [({"x": one}, {} if two is None else {"x": two}) for one, two in values]
-    assert tables(tmp_path, pairs, "x") == [
-        ["x", [
-            ['"a"', "", 1, 1, [2]],
-            ['"a"', '"a"', 2, 0, []],
-            ['"b"', '"a"', 2, 2, [1, 3]],
-            ['"b"', '"b"', 1, 0, []],
-        ]]
-    ]  # fmt: skip
+    [table] = tables(tmp_path, pairs, "x")
+    assert table == {"attribute": "x", "cells": [
+        {"expected": '"a"', "found": "", "fields": 1, "mistakes": 1, "ranks": [2]},
+        {"expected": '"a"', "found": '"a"', "fields": 2, "mistakes": 0, "ranks": []},
+        {"expected": '"b"', "found": '"a"', "fields": 2, "mistakes": 2, "ranks": [1, 3]},
+        {"expected": '"b"', "found": '"b"', "fields": 1, "mistakes": 0, "ranks": []},
+    ]}  # fmt: skip
 
 
 def test_items_are_counted_with_the_item_that_they_are_aligned_with(tmp_path):
     pairs = [({"r": [{"x": True}, {"x": False}]}, {"r": [{"x": True}, {"x": True}]})] * 3
-    [[path, cells]] = tables(tmp_path, pairs, "r[].x")
-    assert path == "r[].x"
-    assert [cell[:4] for cell in cells] == [["false", "true", 3, 3], ["true", "true", 3, 0]]
+    [table] = tables(tmp_path, pairs, "r[].x")
+    assert table["attribute"] == "r[].x"
+    assert [list(cell.values())[:4] for cell in table["cells"]] == [
+        ["false", "true", 3, 3],
+        ["true", "true", 3, 0],
+    ]
 
 
 def test_attributes_with_many_long_or_nested_values_have_no_table(tmp_path):

@@ -16,7 +16,7 @@ from fieldmark.report.html.cases import MAX_CASE_BYTES, ReportLimits, case_docum
 from fieldmark.report.html.metrics import EarlierRun, domain_lines, trends
 from fieldmark.report.html.view import view_of
 from fieldmark.store.reader import open_run
-from unit.report.exported import shown
+from unit.report.exported import rows_of, shown
 
 TRUTH = [{"id": str(n), "total": n, "vendor": {"name": f"v{n}"}} for n in range(20)]
 
@@ -51,17 +51,24 @@ def test_metrics_are_those_of_the_summary(run):
     assert tiles["Accuracy"] == summary.quality.accuracy
     assert tiles["Perfect"] == 16 / 20
     assert view["verdict"] == "fail"
-    assert [gate[0] for gate in view["gates"]] == ["micro_f1", "hallucination"]
-    assert {line[0]: line[1] for line in view["attributes"]} == {
+    assert [gate["name"] for gate in view["gates"]] == ["micro_f1", "hallucination"]
+    assert {
+        line["attribute"]: [line[name] for name in ("tp", "tn", "fp", "fn")]
+        for line in view["attributes"]
+    } == {
         "total": [16, 0, 4, 4],
         "vendor.name": [18, 0, 0, 2],
     }
-    assert view["domains"] == [["total", 1, 20, 0, 0, 0, 4], ["vendor", 1, 20, 2, 0, 0, 0]]
+    none = {"omission": 0, "hallucination": 0, "format_error": 0, "wrong_value": 0}
+    assert view["domains"] == [
+        {"domain": "total", "attributes": 1, "fields": 20, "errors_by_type": {**none, "wrong_value": 4}},
+        {"domain": "vendor", "attributes": 1, "fields": 20, "errors_by_type": {**none, "omission": 2}},
+    ]  # fmt: skip
 
 
 def test_domain_of_a_root_list_is_the_first_key_of_its_items():
     pairs = [([{"a": {"b": 1}}], [{"a": {"b": 2}}]), ([1], [2])]
-    found = {line[0]: line[2] for line in domain_lines(fm.score(pairs).summary)}
+    found = {line["domain"]: line["fields"] for line in domain_lines(fm.score(pairs).summary)}
     assert found == {"a": 2, "[]": 2}
 
 
@@ -73,15 +80,24 @@ def test_intervals_are_shown_if_the_summary_has_them(run):
     tiles = {tile["label"]: tile.get("interval") for tile in view["tiles"]}
     assert tiles["Micro F1"] == [0.7, 0.95]
     assert tiles["Accuracy"] is None
-    assert {line[0]: line[3] for line in view["attributes"]}["total"] == [0.6, 0.9]
+    [total] = [line for line in view["attributes"] if line["attribute"] == "total"]
+    assert total["interval"]["f1"] == [0.6, 0.9]
 
 
 def test_mistakes_are_grouped_by_attribute_and_outcome_with_examples_of_different_cases(run):
     view = view_of(run(worse_by(4, 2))).run
     assert view["mistakes"] == [
-        ["total", 1, [["different", 4]], 4, 4, 0, "total", 0, 1],
-        ["vendor.name", 3, [], 2, 2, 1, "vendor.name", "v1", {"m": 1}],
-    ]
+        {
+            "attribute": "total", "outcome": "wrong_value", "mistakes": 4, "cases": 4,
+            "reasons": [{"reason": "different", "mistakes": 4}],
+            "example": {"rank": 0, "path": "total", "expected": 0, "candidate": 1},
+        },
+        {
+            "attribute": "vendor.name", "outcome": "omission", "mistakes": 2, "cases": 2,
+            "reasons": [],
+            "example": {"rank": 1, "path": "vendor.name", "expected": "v1", "candidate": {"m": 1}},
+        },
+    ]  # fmt: skip
 
 
 def test_an_extra_item_has_no_expected_value(run):
@@ -91,19 +107,22 @@ def test_an_extra_item_has_no_expected_value(run):
         truth=[{"id": "a", "items": [{"t": "b"}, {"t": "b"}]}],
         align="greedy",
     )
-    extra = next(each for each in view_of(shown).run["mistakes"] if each[1] == 4)
-    assert extra[-2:] == [{"m": 1}, "new"]
+    mistakes = view_of(shown).run["mistakes"]
+    [example] = [row["example"] for row in mistakes if row["outcome"] == "hallucination"]
+    assert (example["expected"], example["candidate"]) == ({"m": 1}, "new")
 
 
 class TestLimits:
     def test_the_worst_cases_are_listed_first(self, run):
-        lines = view_of(run(worse_by(6, 3))).run["cases"]["lines"]
-        assert [line[0] for line in lines[:6]] == ["0", "1", "2", "3", "4", "5"]
-        assert lines[0][6] == [1, 0, 0, 1]
+        lines = rows_of(view_of(run(worse_by(6, 3))).run["cases"]["lines"])
+        assert [line["id"] for line in lines[:6]] == ["0", "1", "2", "3", "4", "5"]
+        errors = {"omission": 1, "hallucination": 0, "format_error": 0, "wrong_value": 1}
+        assert lines[0]["errors_by_type"] == errors
 
     def test_a_long_list_contains_the_worst_cases(self, run):
         view = view_of(run(worse_by(6)), limits=ReportLimits(listed=8, opened=3))
-        assert [line[0] for line in view.run["cases"]["lines"]] == [str(n) for n in range(8)]
+        lines = rows_of(view.run["cases"]["lines"])
+        assert [line["id"] for line in lines] == [str(n) for n in range(8)]
         assert view.run["cases"]["total"] == 20
         assert [rank for rank, _ in view.opened] == [0, 1, 2]
 
@@ -142,7 +161,7 @@ class TestLimits:
         (case,) = open_run(tmp_path / "run").cases()
         view = json.loads(case_documents(case))
         assert view["cut"] is True
-        assert [node[0] for node in view["tree"]] == ["key7"]
+        assert [node["key"] for node in rows_of(view["tree"])] == ["key7"]
 
     def test_a_case_with_too_many_mistakes_cannot_be_opened(self, tmp_path):
         many = {f"key{n}": "x" * 3_000 for n in range(MAX_CASE_BYTES // 3_000 + 1)}
@@ -152,6 +171,16 @@ class TestLimits:
 
 
 FIELD = ("path", "before", "after", "values")
+
+
+def values(expected, before, after):
+    return {"expected": expected, "before": before, "after": after}
+
+
+def plain(view, table):
+    """Return the rows of a table of changes with their plain values."""
+    rows = view["tables"][table]["rows"]
+    return [{key: cell["value"] for key, cell in row.items()} for row in rows]
 
 
 class TestTwoRuns:
@@ -175,14 +204,14 @@ class TestTwoRuns:
             (line["case_id"], [field[name] for field in line["fields"] for name in FIELD])
             for line in view["changes"]
         ] == [
-            ("0", ["vendor.name", "match", "omission", ["v0", "v0", {"m": 1}]]),
-            ("1", ["vendor.name", "match", "omission", ["v1", "v1", {"m": 1}]]),
-            ("3", ["total", "match", "wrong_value", [3, 3, 4]]),
+            ("0", ["vendor.name", "match", "omission", values("v0", "v0", {"m": 1})]),
+            ("1", ["vendor.name", "match", "omission", values("v1", "v1", {"m": 1})]),
+            ("3", ["total", "match", "wrong_value", values(3, 3, 4)]),
         ]
         assert [line["rank"] for line in view["changes"]] == [0, 1, 3]
-        assert view["changes"][2]["attributes"] == [["total", -1]]
+        assert view["changes"][2]["attributes"] == [{"attribute": "total", "change": -1}]
         assert view["conclusion"]["word"] == "too few cases to tell"
-        assert {line["word"] for line in view["attributes"]} == {"too few cases to tell"}
+        assert {row["word"] for row in plain(view, "attributes")} == {"too few cases to tell"}
         assert view["before"]["convention"] == "confusion"
 
     def test_improved_cases_are_listed(self, compared):
@@ -194,7 +223,7 @@ class TestTwoRuns:
     def test_attribute_that_is_no_longer_extra_has_improved(self, compared):
         extra = [{**row, "code": "x"} for row in TRUTH]
         view = compared(extra, TRUTH)
-        [code] = [line for line in view["attributes"] if line["name"] == "code"]
+        [code] = [row for row in plain(view, "attributes") if row["name"] == "code"]
         assert (code["after"], code["delta"], code["word"]) == (None, 1.0, "better")
         assert (code["improved"], code["worse"]) == (20, 0)
 
@@ -226,7 +255,7 @@ class TestTwoRuns:
             fm.score(TRUTH, worse_by(2), by=["total"], out=tmp_path / name)
         for values in (True, False):
             page = html_report(tmp_path / "new", against=tmp_path / "old", values=values)
-            assert (b'"slices":[{"name":"total=' in page) is values
+            assert (b'"name":{"value":"total=' in page) is values
 
     @pytest.mark.parametrize("values", [True, False])
     def test_structural_warnings_are_shown_unless_values_are_hidden(self, run, tmp_path, values):
@@ -248,7 +277,7 @@ class TestTwoRuns:
 def test_earlier_runs_give_a_trend(run):
     new, old = run(worse_by(4), "new").summary, run(worse_by(8), "old").summary
     found = trends(new, [EarlierRun("old", old)])
-    assert dict(map(tuple, found["attributes"]))["total"] == [
+    assert {row["attribute"]: row["f1"] for row in found["attributes"]}["total"] == [
         old.attributes["total"].f1,
         new.attributes["total"].f1,
     ]

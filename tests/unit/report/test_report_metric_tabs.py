@@ -13,6 +13,7 @@ from fieldmark.report.html.metric_tabs import case_metrics, run_quality
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.store.reader import open_run
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
+from unit.report.exported import rows_of
 
 RULES = {"convention": "four_phase", "fields": {"name": "FUZZY", "bio": "SEMANTIC"}}
 SHARE = st.floats(0, 1)
@@ -40,23 +41,24 @@ def test_every_key_of_a_case_is_listed_once(stored):
         "extra_keys": ["extra_field"],
         "gt_null_aio_has_value": ["internal_id"],
     }
-    assert [field[0] for field in first["fields"]] == ["name", "email", "bio"]
+    assert [field["path"] for field in rows_of(first["fields"])] == ["name", "email", "bio"]
     assert sizes == {
         "present": 3, "expected": 4, "extra": 2, "distinct": 6,
         "matched": first["sizes"]["matched"], "compared": 3,
     }  # fmt: skip
     assert second["keys"] == {}
-    assert second["parts"][0] == ["accuracy", 0.45, 1.0, 0.45]
-    assert second["rqs"] == [0.85, 0.85]
+    part = {"name": "accuracy", "weight": 0.45, "value": 1.0, "product": 0.45}
+    assert second["parts"][0] == part
+    assert (second["rqs"], second["rqs_max"]) == (0.85, 0.85)
 
 
 def test_matches_are_left_out_before_mistakes():
     expected = {f"k{n}": n for n in range(10)}
     candidate = {**expected, "k9": 0, "k8": 0}
     found = case_metrics(fm.compare(expected, candidate), limit=3)
-    assert [field[0] for field in found["fields"]] == ["k0", "k8", "k9"]
+    assert [field["path"] for field in rows_of(found["fields"])] == ["k0", "k8", "k9"]
     assert found["more"] == {"fields": 7}
-    assert found["strategies"] == [["exact", 8, 10]]
+    assert found["strategies"] == [{"strategy": "exact", "matched": 8, "compared": 10}]
     missing = case_metrics(fm.compare(expected, {}), limit=3)
     assert (missing["keys"]["aio_missing_or_null"], missing["more"]) == (
         ["k0", "k1", "k2"], {"aio_missing_or_null": 7},
@@ -77,10 +79,10 @@ def test_sums_of_a_run_are_those_of_its_cases(stored):
         assert found["sizes"][name] == sum(case["sizes"][name] for case in cases), name
     matched = sum(case["sizes"]["matched"] for case in cases)
     compared = sum(case["sizes"]["compared"] for case in cases)
-    assert sum(row[1] for row in found["strategies"]) == matched
-    assert sum(row[2] for row in found["strategies"]) == compared
-    assert found["values"][2] == matched / compared
-    assert sum(part[3] for part in found["parts"]) == pytest.approx(found["rqs"][0])
+    assert sum(row["matched"] for row in found["strategies"]) == matched
+    assert sum(row["compared"] for row in found["strategies"]) == compared
+    assert found["accuracy"] == matched / compared
+    assert sum(part["product"] for part in found["parts"]) == pytest.approx(found["rqs"])
 
 
 @given(metrics=st.tuples(SHARE, SHARE, SHARE), safety=SHARE, form=st.sampled_from(RqsForm))

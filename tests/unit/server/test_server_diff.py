@@ -6,6 +6,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.server import run_diffs
+from unit.report.exported import rows_of
 from unit.server.live_server import error_code, live
 
 TRUTH = [{"id": f"c{n}", "kind": "ab"[n % 2], "x": n, "y": n} for n in range(12)]
@@ -41,6 +42,21 @@ def get(server, path, status=200, **query):
     response = server.client.get(path, params=query)
     assert response.status_code == status, response.text
     return response.json()
+
+
+def test_tables_have_the_figures_of_the_comparison_in_the_order_in_which_they_are_shown(server):
+    found = get(server, "/api/diff", a="first", b="second")
+    tables = get(server, "/api/diff/tables", a="first", b="second")
+    assert list(tables) == ["metrics", "evaluators", "attributes", "slices"]
+    table = tables["attributes"]
+    assert [column["key"] for column in table["columns"]][-3:] == ["improved", "worse", "word"]
+    rows = {row["name"]["value"]: row for row in table["rows"]}
+    assert set(rows) == set(found["attributes"])
+    for name, change in found["attributes"].items():
+        for key in ("before", "after", "delta", "p_adjusted", "improved", "worse", "word"):
+            assert rows[name][key]["value"] == change[key], (name, key)
+    ranked = [row["p_adjusted"]["value"] for row in table["rows"]]
+    assert ranked == sorted(ranked)
 
 
 def listed(server, **query):
@@ -93,7 +109,12 @@ def test_changed_cases_are_those_of_the_library(server):
 def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server):
     [row] = get(server, "/api/diff/cases", a="first", b="second", direction="worse")["cases"]
     assert row["fields"] == [
-        {"path": "x", "before": "match", "after": "wrong_value", "values": [4, 4, -1]}
+        {
+            "path": "x",
+            "before": "match",
+            "after": "wrong_value",
+            "values": {"expected": 4, "before": 4, "after": -1},
+        }
     ]
     fm.score(TRUTH, RUNS["first"], values=False, out=server.options.runs / "bare")
     for row in get(server, "/api/diff/cases", a="bare", b="second")["cases"]:
@@ -108,10 +129,13 @@ def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
         fm.score(truth, rows, out=tmp_path / name)
     found = fm.diff(tmp_path / "before", tmp_path / "after")
     view = found.conclusion_to_json()
-    assert view["verdict"] + "".join(part[0] for part in view["changed"]) == (
+    assert view["verdict"] + "".join(part["text"] for part in view["changed"]) == (
         "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
-    assert [part[1:] for part in view["changed"] if part[1]] == [["p", "worse"], ["q", "improved"]]
+    named = [
+        (part["attribute"], part["direction"]) for part in view["changed"] if part["attribute"]
+    ]
+    assert named == [("p", "worse"), ("q", "improved")]
     assert view["repeated"] == [
         "New: p: all 60 values × 100",
         "Fixed: q: day and month swapped in all 60 values",
@@ -186,7 +210,7 @@ def test_one_case_in_all_runs(server):
     found = get(server, "/api/diff/case", a="first", b=["second", "few"], case="c5")
     first, second, few = found["runs"]
     assert (first["run"], first["number"], first["score"]) == ("first", 6, 1.0)
-    assert second["documents"]["tree"][1][0] == "x"
+    assert rows_of(second["documents"]["tree"])[1]["key"] == "x"
     assert few == {"run": "few", "title": "few", "number": None}
     two = get(server, "/api/diff/case", a="first", b="second", case="c4", attribute="x")
     assert (two["position"], two["total"], two["previous"], two["next"]) == (1, 4, None, "c3")
@@ -216,6 +240,9 @@ def test_invalid_requests_say_what_is_wrong(server, path, code, status):
 
 def test_scores_of_a_run_are_counted_by_bin(server):
     found = get(server, "/api/runs/first/scores")
-    assert [each for each in found["bins"] if each[2]] == [[0.65, 0.7, 4], [0.95, 1.0, 8]]
+    assert [each for each in found["bins"] if each["cases"]] == [
+        {"low": 0.65, "high": 0.7, "cases": 4},
+        {"low": 0.95, "high": 1.0, "cases": 8},
+    ]
     assert found["unscored"] == 0
     assert get(server, "/api/runs/none/scores", 404)

@@ -9,6 +9,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.compare.providers import Recorded
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
+from unit.report.exported import rows_of
 from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
 
 RECORDED = {
@@ -176,19 +177,22 @@ def test_view_contains_the_data_of_the_tabs(evaluate):
         "extra_keys": ["extra_field"],
         "gt_null_aio_has_value": ["internal_id"],
     }
-    names = [name for name, _, _ in metrics["strategies"]]
-    compared = {path: (names[at], *rest) for path, at, *rest in metrics["fields"]}
-    assert compared["name"][3:5] == (0.92, 0.85)
-    assert compared["bio"][3:5] == (0.88, 0.8)
-    assert compared["email"][:2] == ("exact_text", True)
+    compared = {field["path"]: field for field in rows_of(metrics["fields"])}
+    measured = [
+        (compared[path]["similarity"], compared[path]["threshold"]) for path in ("name", "bio")
+    ]
+    assert measured == [(0.92, 0.85), (0.88, 0.8)]
+    email = compared["email"]
+    assert metrics["strategies"][email["strategy"]]["strategy"] == "exact_text"
+    assert email["detected"] is True
     assert (metrics["sizes"]["present"], metrics["sizes"]["expected"]) == (3, 4)
-    assert [part[0] for part in metrics["parts"]] == [
+    assert [part["name"] for part in metrics["parts"]] == [
         "accuracy", "completeness", "safety", "hallucination",
     ]  # fmt: skip
-    assert sum(part[3] for part in metrics["parts"]) == pytest.approx(0.7375)
-    assert metrics["rqs"] == pytest.approx([0.7375, 0.85])
+    assert sum(part["product"] for part in metrics["parts"]) == pytest.approx(0.7375)
+    assert (metrics["rqs"], metrics["rqs_max"]) == pytest.approx((0.7375, 0.85))
     assert {each["pattern"] for each in view["recommendations"]} >= {"missing_key", "extra_key"}
-    assert view["documents"]["tree"][0][0] == "name"
+    assert rows_of(view["documents"]["tree"])[0]["key"] == "name"
 
 
 @pytest.mark.parametrize(

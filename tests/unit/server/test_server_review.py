@@ -48,7 +48,7 @@ def decision(field, decided="accept_candidate", **given):
 def test_fields_are_decided_withdrawn_and_exported(server, workspace):
     url = "/api/runs/one/review"
     vendor, total = sorted(queue(server)["fields"], key=lambda each: each["path"])[::-1]
-    assert (vendor["path"], vendor["shown"], vendor["decided"]) == ("vendor", ["Acme", "ACME Ltd"], False)  # fmt: skip
+    assert (vendor["path"], vendor["shown"], vendor["decided"]) == ("vendor", {"expected": "Acme", "candidate": "ACME Ltd"}, False)  # fmt: skip
     made = server.client.post(url, json=decision(vendor, "ambiguous", comment="both names")).json()
     assert made["values"] == ["Acme", "ACME Ltd"]
     corrected = server.client.post(url, json=decision(total, "correction", value=10**20)).json()
@@ -80,7 +80,7 @@ def test_queues_have_their_own_order_and_parameters(server):
     differing = queue(server, queue="disagreement", other="two")["fields"]
     assert {(each["case_id"], each["path"]) for each in differing} == {("a", "vendor"), ("b", "total")}  # fmt: skip
     votes = next(each["votes"] for each in differing if each["path"] == "total")
-    assert votes == [["one", 7], ["two", 8]]
+    assert votes == [{"run": "one", "value": 7}, {"run": "two", "value": 8}]
     for wrong in ({"queue": "confidence"}, {"queue": "disagreement"}, {"number": 0}):
         assert server.client.get("/api/runs/one/review", params=wrong).status_code == 422
     assert server.client.get("/api/runs/none/review").status_code == 404

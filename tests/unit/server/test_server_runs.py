@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -11,6 +12,7 @@ import fieldmark as fm
 from fieldmark.api.report import KINDS, file_name
 from fieldmark.server.exports import MEDIA_TYPES
 from published.command_line import fieldmark
+from unit.report.exported import rows_of
 from unit.server.live_server import (  # noqa: F401
     PREDICTIONS,
     TRUTH,
@@ -168,8 +170,8 @@ def test_case_has_links_to_the_previous_and_next_case(read_only_server, run):  #
     found = get(read_only_server, f"/api/runs/{run}/cases/4", error="wrong_value")
     assert (found["id"], found["position"], found["total"]) == ("case-4", 2, 4)
     assert (found["previous"], found["next"]) == (2, 6)
-    tree = {node[0]: node for node in found["documents"]["tree"]}
-    assert tree["total"][1:4] == [1, 4, 5]
+    tree = {node["key"]: node for node in rows_of(found["documents"]["tree"])}
+    assert [tree["total"][name] for name in ("mark", "expected", "candidate")] == [1, 4, 5]
 
 
 def test_cases_of_all_segments_can_be_opened(read_only_server):  # noqa: F811
@@ -177,7 +179,7 @@ def test_cases_of_all_segments_can_be_opened(read_only_server):  # noqa: F811
     run = read_only_server.run(truth, truth)
     for number in (1, 2, 512, 513, 514, 1024, 1025, 1300):
         found = get(read_only_server, f"/api/runs/{run}/cases/{number}")
-        keys = [node[0] for node in found["documents"]["tree"]]
+        keys = [node["key"] for node in rows_of(found["documents"]["tree"])]
         assert (found["id"], keys) == (str(number - 1), ["n", f"own_{(number - 1) // 400}"])
 
 
@@ -446,3 +448,13 @@ def test_consistency_of_a_case_is_the_agreement_of_comparable_runs(tmp_path):
         refused = server.client.get("/api/runs/hidden/cases/1/consistency")
         assert "without values" in refused.json()["error"]["message"]
         assert server.client.get("/api/runs/first/cases/2/consistency").status_code == 404
+
+
+def test_mistakes_name_every_case_with_a_column_of_its_own(read_only_server):  # noqa: F811
+    truth = [{"id": str(n), "n": n} for n in range(130)]
+    run = read_only_server.run(truth, [{**row, "n": -1} for row in truth])
+    found = get(read_only_server, f"/api/runs/{run}/mistakes")
+    starts = [*found["heat"]["starts"], 130]
+    alone = {start for start, end in pairwise(starts) if end - start == 1}
+    assert alone
+    assert alone <= {case["rank"] for case in found["cases"]}

@@ -110,7 +110,7 @@ def test_reviews_of_several_tabs_are_all_kept(run):
     [
         pytest.param("[1]", "expected a JSON object", id="list"),
         pytest.param("{", "invalid JSON", id="json"),
-        pytest.param('{"id": "1"}', "path is missing", id="missing-key"),
+        pytest.param('{"id": "1", "case_id": "1"}', "path is missing", id="missing-key"),
         pytest.param(
             json.dumps({**review().to_dict(), "decision": "maybe"}), "must be one of", id="decision"
         ),

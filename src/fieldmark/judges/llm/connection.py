@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 from urllib.parse import quote
 
 from fieldmark.errors import MissingExtra, OptionError
@@ -39,12 +39,13 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import (
     NonNegativeFloat,
     NonNegativeInt,
+    NotBlank,
+    Pattern,
     PositiveFloat,
     PositiveInt,
     Range,
     problem_of,
 )
-from fieldmark.values.presence import is_blank
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import plural
 
@@ -58,8 +59,13 @@ __all__ = [
 ]
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
-_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_VERSION: Final = re.compile(r"[0-9A-Za-z.-]+\Z")
+_VariableName: TypeAlias = Annotated[
+    str,
+    Pattern("[A-Za-z_][A-Za-z0-9_]*", "must be the name of an environment variable, not a key"),
+]
+_Version: TypeAlias = Annotated[
+    str, Pattern("[0-9A-Za-z.-]+", "must be a version such as 2024-10-21")
+]
 _KEY_HEADERS: Final = frozenset({"authorization", "api-key"})
 _API_KEY: Final = re.compile(r"[!-~]+\Z")
 _RESERVED_PARAMETERS: Final = frozenset({"messages", "model", "input", "stream", "n", "tools"})
@@ -82,13 +88,13 @@ class Connection:
     options is an environment variable. `allow_private_http` allows http:// in private networks.
     """
 
-    model: str
+    model: Annotated[str, NotBlank("must name a model")]
     base_url: str = OPENAI_URL
-    api_key_env: str | None = "OPENAI_API_KEY"
+    api_key_env: _VariableName | None = "OPENAI_API_KEY"
     request: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
     query: Mapping[str, str] = field(default_factory=dict, hash=False)
-    azure_api_version: str | None = None
+    azure_api_version: _Version | None = None
     proxy: str | None = None
     allow_private_http: bool = False
     timeout: PositiveFloat = 60.0
@@ -112,8 +118,6 @@ class Connection:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if is_blank(self.model):
-            raise OptionError("model", "must name a model")
         if "?" in self.base_url:
             raise OptionError("base_url", "must not contain a query (?); use query")
         parse_endpoint(self.base_url, "base_url", private_http=self.allow_private_http)
@@ -121,13 +125,6 @@ class Connection:
         check_query(self.query)
         if self.proxy is not None:
             check_proxy(self.proxy, self.endpoint)
-        if self.azure_api_version is not None and not _VERSION.match(self.azure_api_version):
-            raise OptionError("azure_api_version", "must be a version such as 2024-10-21")
-        if self.api_key_env is not None and not _VARIABLE_NAME.match(self.api_key_env):
-            # The value may be the key itself, so the message does not repeat it.
-            raise OptionError(
-                "api_key_env", "must be the name of an environment variable, not a key"
-            )
         for name in sorted(_RESERVED_PARAMETERS & set(self.request)):
             raise OptionError("request", f"must not set the reserved parameter {name!r}")
         if (secret := find_secret(dict(self.request))) is not None:

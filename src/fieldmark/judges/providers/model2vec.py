@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, cast
+from typing import Annotated, ClassVar, Final, Protocol, cast
 
-from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.errors import MissingExtra
 from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject
-from fieldmark.values.presence import is_blank
+from fieldmark.values.annotations import Pattern
 from fieldmark.values.strategy_options import check_options
 
 __all__ = ["Model2Vec", "ModelError"]
 
+_MODEL: Final = r"[^\x00]*[^\x00\s][^\x00]*"
 _WEIGHTS: Final = ("model.safetensors", "tokenizer.json", "config.json")
 _LOCK: Final = threading.Lock()
 
@@ -44,13 +45,11 @@ class Model2Vec:
     name: ClassVar[str] = "model2vec"
     approximate: ClassVar[bool] = False
     guarded: ClassVar[bool] = True
-    model: str
+    model: Annotated[str, Pattern(_MODEL, "must be a directory or the name of a model")]
     download: bool = False
 
     def __post_init__(self) -> None:
         check_options(self)
-        if is_blank(self.model) or "\0" in self.model:
-            raise OptionError("model", "must be a directory or the name of a model")
 
     def unready(self) -> str | None:
         """Return why no pair can be compared, or `None`; the model is not loaded."""

@@ -18,8 +18,8 @@ from fieldmark.report.html.mistake_groups import MISTAKES
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ColumnType
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.records import to_json
 from fieldmark.wire.case_result import CaseResult, FieldResult
-from fieldmark.wire.scores import evaluator_result_to_json
 
 __all__ = [
     "CASE_COLUMNS",
@@ -227,7 +227,7 @@ def evaluator_rows(case: CaseResult) -> list[JsonObject]:
 
     Without values, only what cannot quote a document.
     """
-    rows = list(map(evaluator_result_to_json, case.evaluator_results))
+    rows = list(map(to_json, case.evaluator_results))
     if case.has_values:
         return rows
     return [{key: row[key] for key in _WITHOUT_TEXT} for row in rows]

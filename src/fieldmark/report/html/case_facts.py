@@ -19,24 +19,21 @@ from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["CaseFacts", "types_by_count"]
 
-_ERROR: Final = len(ErrorCounts._fields)
-_TYPES: Final = {
-    **{Outcome[name.upper()]: place for place, name in enumerate(ErrorCounts._fields)},
-    Outcome.ERROR: _ERROR,
-}
-"""The place of each mistake in the lists of the page; an error follows them."""
+_TYPE_NAMES: Final = (*ErrorCounts._fields, Outcome.ERROR.label)
+_TYPES: Final = {Outcome[name.upper()]: number for number, name in enumerate(_TYPE_NAMES)}
+"""The number of each type of mistake."""
 _PATTERNS: Final = ("", *BY_NAME)
 
 
 def types_by_count(convention: Convention) -> JsonObject:
     """Return the types of mistakes that count as false positives and as false negatives."""
     costs = cost_table(convention.counting)
-    found: dict[str, set[int]] = {"fp": set(), "fn": set()}
+    found: dict[str, set[str]] = {"fp": set(), "fn": set()}
     for code, cost in enumerate(costs):
         if any(ERROR_TABLE[code]):
             for name, types in found.items():
                 if getattr(cost, name):
-                    types.add(_TYPES[fact_of(code).outcome])
+                    types.add(fact_of(code).outcome.label)
     return {name: list[JsonValue](sorted(types)) for name, types in found.items()}
 
 
@@ -61,7 +58,8 @@ class CaseFacts:
         codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in found}
         for cell in times:
             if fact_of(cell).outcome is Outcome.ERROR:
-                codes.add(self._code(case.attributes.path(cell >> CELL_BITS), _ERROR, ""))
+                attribute = case.attributes.path(cell >> CELL_BITS)
+                codes.add(self._code(attribute, _TYPES[Outcome.ERROR], ""))
         if codes:
             self._mistakes[rank] = sorted(codes)
         names = [name for key in self._by for name in key.names(case.case)]
@@ -71,13 +69,14 @@ class CaseFacts:
             ]
 
     def _code(self, attribute: str, kind: int, pattern: str) -> int:
-        kinds = _ERROR + 1
-        return (self._numbers[attribute] * kinds + kind) * len(_PATTERNS) + _PATTERNS.index(pattern)
+        number = self._numbers[attribute] * len(_TYPE_NAMES) + kind
+        return number * len(_PATTERNS) + _PATTERNS.index(pattern)
 
     def view(self, listed: int) -> JsonObject:
         """Return the facts of all listed cases by rank.
 
-        A mistake is one number: (attribute * 5 + type) * number of patterns + pattern.
+        A mistake is one number: (attribute * number of types + type) * number of patterns +
+        pattern.
         """
         ranks = range(listed)
         mistakes: list[JsonValue] = [
@@ -85,6 +84,7 @@ class CaseFacts:
         ]
         slices: list[JsonValue] = [list[JsonValue](self._in_slices.get(rank, ())) for rank in ranks]
         return {
+            "types": list(_TYPE_NAMES),
             "patterns": list(_PATTERNS),
             "mistakes": mistakes,
             "slices": list(self._slices),

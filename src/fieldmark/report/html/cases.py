@@ -18,10 +18,11 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
+from fieldmark.report.html.columns import columnar, nested
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.metric_tabs import case_metrics
 from fieldmark.report.html.regions import drawn_regions
-from fieldmark.report.html.tree import TreeNode, case_tree
+from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.values.records import Key
@@ -82,10 +83,22 @@ class CaseLine(NamedTuple):
             case.vacuous,
         )
 
-    def to_json(self) -> list[JsonValue]:
-        """Return the line as JSON for the page."""
+    def to_row(self) -> list[JsonValue]:
+        """Return the line as a row with the columns `LINE_COLUMNS`."""
         *facts, tags, mistakes, vacuous = self
         return [*facts, list(tags), list(mistakes), vacuous]
+
+
+LINE_COLUMNS: Final[Sequence[JsonValue]] = (
+    "id",
+    "score",
+    "verdict",
+    "status",
+    "input",
+    "tags",
+    nested("errors_by_type", ErrorCounts._fields),
+    "vacuous",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +108,10 @@ class WorstCases:
     total: int
     lines: list[CaseLine]
     rank: dict[int, int]
+
+    def to_table(self) -> JsonObject:
+        """Return the list for the page."""
+        return columnar(LINE_COLUMNS, [line.to_row() for line in self.lines])
 
 
 def worst_cases(cases: Iterable[CaseResult], limit: int) -> WorstCases:
@@ -126,7 +143,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
         "reasoning": truncate(case.evaluation),
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
-        "repeated": [repeated_error_text(error) for error in repeated_errors(case)],
+        "repeated": [{"text": repeated_error_text(error)} for error in repeated_errors(case)],
         "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {
@@ -182,8 +199,8 @@ def _pretty(value: JsonValue) -> str:
     return truncate(text, _MAX_DETAILS_LENGTH)
 
 
-def _tree(nodes: Sequence[TreeNode]) -> list[JsonValue]:
-    return [node.to_json() for node in nodes]
+def _tree(nodes: Sequence[TreeNode]) -> JsonObject:
+    return columnar(TREE_COLUMNS, [node.to_row() for node in nodes])
 
 
 def _mistakes_only(nodes: Sequence[TreeNode]) -> list[TreeNode]:

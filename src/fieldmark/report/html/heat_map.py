@@ -59,14 +59,24 @@ class HeatMap:
             if row >= 0 <= outcome:
                 cells[row][column][outcome] += number
 
+    def _starts(self) -> list[int]:
+        return [-(-column * self._listed // self._columns) for column in range(self._columns)]
+
+    def single_cases(self) -> list[int]:
+        """Return the ranks of the cases that have a column of their own."""
+        starts = self._starts()
+        ends = [*starts[1:], self._listed]
+        return [start for start, end in zip(starts, ends, strict=True) if end - start == 1]
+
     def view(self) -> JsonObject:
-        """Return the grid; `starts` has the first rank of each column, and empty cells are 0."""
-        starts: list[JsonValue] = [
-            -(-column * self._listed // self._columns) for column in range(self._columns)
-        ]
+        """Return the grid; `starts` has the first rank of each column, and empty cells are 0.
+
+        Other cells are counts in the order of `outcomes`.
+        """
         return {
+            "outcomes": [outcome.label for outcome in _OUTCOMES],
             "attributes": list[JsonValue](self._attributes),
-            "starts": starts,
+            "starts": list[JsonValue](self._starts()),
             "listed": self._listed,
             "rest": self._rest,
             "cells": [[_without_trailing_zeros(cell) for cell in row] for row in self._cells],

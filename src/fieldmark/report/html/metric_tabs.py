@@ -20,6 +20,7 @@ from fieldmark.metrics.summary import QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome, fact
 from fieldmark.model.rule import Rules
+from fieldmark.report.html.columns import columnar
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.values.paths import PathError, covers, parse_path
 from fieldmark.wire.case_result import CaseResult, FieldResult
@@ -34,6 +35,9 @@ _AUTO: Final = "auto"
 _SAFETY: Final = "safety"
 _CODES: Final = {outcome.label: int(outcome) for outcome in Outcome}
 _UNSCORED: Final = frozenset({Outcome.IGNORED.label, Outcome.ERROR.label})
+_FIELD_COLUMNS: Final = (
+    "path", "strategy", "detected", "outcome", "similarity", "threshold", "note",
+)  # fmt: skip
 
 
 def case_metrics(
@@ -55,16 +59,21 @@ def case_metrics(
     mistakes_first = sorted(compared, key=lambda field: field.outcome == Outcome.MATCH.label)
     kept = {id(field) for field in mistakes_first[:limit]}
     strategies: dict[str, int] = {}
-    fields: list[JsonValue] = [
-        _field(field, rules, strategies) for field in compared if id(field) in kept
-    ]
+    fields = columnar(
+        _FIELD_COLUMNS,
+        [_field(field, rules, strategies) for field in compared if id(field) in kept],
+    )
     more = {name: len(paths) - limit for name, paths in keys.items() if len(paths) > limit}
     if len(compared) > limit:
         more["fields"] = len(compared) - limit
     view: JsonObject = {
-        "values": [quality.completeness, quality.hallucination, quality.accuracy, quality.safety],
+        "completeness": quality.completeness,
+        "hallucination": quality.hallucination,
+        "accuracy": quality.accuracy,
+        "safety": quality.safety,
+        "rqs": quality.rqs,
+        "rqs_max": quality.rqs_max,
         "parts": _parts(rqs_parts(QualityMetrics(*quality[:3]), counting, quality.safety)),
-        "rqs": [quality.rqs, quality.rqs_max],
         "judged": _SAFETY not in quality.flags,
         "sizes": {
             "present": sizes.both_non_null,
@@ -77,7 +86,7 @@ def case_metrics(
         "keys": {name: list[JsonValue](paths[:limit]) for name, paths in keys.items() if paths},
         "strategies": _strategies(compared, strategies),
         "fields": fields,
-        "safety": _safety(case),
+        "safety_judge": _safety(case),
     }
     return {**view, "more": dict(more)} if more else view
 
@@ -94,9 +103,13 @@ def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
         own[1] += each.tp + each.errors_by_type.wrong_value + each.errors_by_type.format_error
     extra = buckets.extra_keys + buckets.gt_null_aio_has_value
     return {
-        "values": [found.completeness, found.hallucination, found.accuracy, found.safety],
+        "completeness": found.completeness,
+        "hallucination": found.hallucination,
+        "accuracy": found.accuracy,
+        "safety": found.safety,
+        "rqs": found.rqs,
+        "rqs_max": found.rqs_max,
         "parts": _parts(rqs_parts(metrics, summary.rqs_counting, found.safety)),
-        "rqs": [found.rqs, found.rqs_max],
         "judged": _SAFETY not in found.flags,
         "sizes": {
             "present": buckets.both_non_null,
@@ -105,13 +118,20 @@ def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
             "distinct": extra + buckets.gt_non_null + buckets.both_null,
             "missing": buckets.aio_missing_or_null,
         },
-        "strategies": [[name, *own] for name, own in strategies.items() if own[1]],
+        "strategies": [
+            {"strategy": name, "matched": matched, "compared": compared}
+            for name, (matched, compared) in strategies.items()
+            if compared
+        ],
         "averaged": QUALITY_EVALUATOR in summary.convention.options,
     }
 
 
 def _parts(parts: Sequence[RqsPart]) -> list[JsonValue]:
-    return [[part.name, part.weight, part.value, part.product] for part in parts]
+    return [
+        {"name": part.name, "weight": part.weight, "value": part.value, "product": part.product}
+        for part in parts
+    ]
 
 
 def _paths_by_bucket(case: CaseResult) -> dict[str, list[str]]:
@@ -128,7 +148,7 @@ def _paths_by_bucket(case: CaseResult) -> dict[str, list[str]]:
 
 
 def _field(field: FieldResult, rules: Rules | None, strategies: dict[str, int]) -> list[JsonValue]:
-    """Return a compared field: path, number of its strategy, detected, outcome, and so on."""
+    """Return the row of a compared field, with the number of its strategy."""
     strategy, detected = _strategy(field)
     has_threshold = rules is not None and (not detected or strategy == "semantic")
     return [
@@ -157,7 +177,10 @@ def _strategies(compared: Sequence[FieldResult], numbers: Mapping[str, int]) -> 
         if field.outcome not in _UNSCORED:
             own[0] += field.outcome == Outcome.MATCH.label
             own[1] += 1
-    return [[name, *counts] for name, counts in totals.items()]
+    return [
+        {"strategy": name, "matched": matched, "compared": compared}
+        for name, (matched, compared) in totals.items()
+    ]
 
 
 def _threshold(field: FieldResult, rules: Rules) -> float | None:

@@ -22,9 +22,11 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.columns import columnar
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import slice_metrics, slice_rows
 from fieldmark.values.paths import PathError, Wildcard, parse_path
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 
@@ -39,7 +41,6 @@ __all__ = [
     "detection_tables",
     "domain_lines",
     "evaluator_lines",
-    "gate_lines",
     "has_rqs",
     "histogram_view",
     "metrics_view",
@@ -64,6 +65,7 @@ COCO_METRICS: Final = {
     "ARlarge": "large regions",
 }
 """The COCO metrics and their meanings."""
+_CLASS_METRICS: Final = ("AP", "AP50", "AP75", "AR100", "PASCAL AP")
 _RATED_ATTRIBUTES: Final = 60
 """The number of attributes whose confidences are shown."""
 
@@ -74,7 +76,7 @@ def metrics_view(summary: Summary) -> JsonObject:
     return {
         "verdict": summary.verdict,
         "failures": [failure.value for failure in summary.failures],
-        "gates": gate_lines(summary),
+        "gates": [to_json(gate) for gate in gates_failed_first(summary)],
         "tiles": [tile.to_dict() for tile in shown],
         "formula": summary.rqs_formula if has_rqs(shown) else "",
         "micro": {"tp": micro.tp, "tn": micro.tn, "fp": micro.fp, "fn": micro.fn},
@@ -87,14 +89,6 @@ def metrics_view(summary: Summary) -> JsonObject:
 def verdict_counts(summary: Summary) -> dict[str, int]:
     """Return the number of cases by verdict."""
     return {verdict.value: n for verdict, n in zip(Verdict, summary.verdicts, strict=True)}
-
-
-def gate_lines(summary: Summary) -> list[JsonValue]:
-    """Return all gates as name, kind, limit, value, passed and note, failed gates first."""
-    return [
-        [gate.name, gate.kind.value, gate.limit, gate.value, gate.passed, gate.note]
-        for gate in gates_failed_first(summary)
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,71 +208,71 @@ def _capitalized(title: str) -> str:
 
 
 def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:
-    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator.
-
-    The last part is an interval and a standard deviation of precision, recall and F1.
-    """
+    """Return the metrics of all attributes, with intervals and standard deviations of the rates."""
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
     for path, each in worst_attributes(summary.attributes):
-        rates = intervals.get(path, RateVariations())
-        interval = rates.interval.f1
-        variation: list[JsonValue] = [
-            [rate and list(rate), deviation] for rate, deviation in zip(*rates, strict=True)
-        ]
         lines.append(
-            [
-                path,
-                [each.tp, each.tn, each.fp, each.fn],
-                [each.precision, each.recall, each.f1, each.accuracy],
-                None if interval is None else list(interval),
-                list(each.errors_by_type),
-                each.errors,
-                comparators.get(path, ""),
-                variation,
-            ]
+            {
+                "attribute": path,
+                "comparator": comparators.get(path, ""),
+                **to_json(each),
+                **to_json(intervals.get(path, RateVariations())),
+            }
         )
     return lines
 
 
 def histogram_view(scores: Iterable[float | None]) -> JsonObject:
-    """Return how scores are distributed: bins as lower bound, upper bound and number of cases."""
+    """Return how scores are distributed: the bounds of bins, and their numbers of cases."""
     found = score_histogram(scores)
-    return {"bins": [list(each) for each in found.bins], "unscored": found.unscored}
+    bins: list[JsonValue] = [
+        {"low": low, "high": high, "cases": cases} for low, high, cases in found.bins
+    ]
+    return {"bins": bins, "unscored": found.unscored}
 
 
 def slice_lines(summary: Summary) -> list[JsonValue]:
-    """Return a table for each key of slices: key, titles of metrics, rows and means.
+    """Return a table for each key of slices, with the mean and deviation of metrics over slices.
 
-    A row is value, cases, metrics, interval of the first metric, notes and whether there are few
-    cases. The means over slices are number of slices, then mean and deviation of each metric.
+    The interval of a row is that of the first metric.
     """
     names = slice_metrics(summary)
     means = summary.group_means()
     tables: list[JsonValue] = []
     for key, rows in slice_rows(summary).items():
         over = means[key]
-        lines: list[JsonValue] = [
-            [
-                row.value,
-                row.cases,
-                list(row.metrics),
-                None if row.interval is None else list(row.interval),
-                list(row.notes),
-                row.few,
-            ]
-            for row in rows
-        ]
-        spread: list[JsonValue] = [
-            [over.mean.get(name), over.deviation.get(name)] for name in names
-        ]
-        titles: list[JsonValue] = [_capitalized(METRIC_TITLES[name]) for name in names]
-        tables.append([key, titles, lines, [over.slices, spread]])
+        tables.append(
+            {
+                "key": key,
+                "slices": over.slices,
+                "metrics": [
+                    {
+                        "name": name,
+                        "title": _capitalized(METRIC_TITLES[name]),
+                        "mean": over.mean.get(name),
+                        "deviation": over.deviation.get(name),
+                    }
+                    for name in names
+                ],
+                "rows": [
+                    {
+                        "value": row.value,
+                        "cases": row.cases,
+                        **dict(zip(names, row.metrics, strict=True)),
+                        "interval": None if row.interval is None else list(row.interval),
+                        "notes": list(row.notes),
+                        "few": row.few,
+                    }
+                    for row in rows
+                ],
+            }
+        )
     return tables
 
 
 def domain_lines(summary: Summary) -> list[JsonValue]:
-    """Return mistakes by the first key of the path: name, attributes, fields, mistakes by type."""
+    """Return attributes, fields and mistakes by the first key of the path, worst first."""
     attributes: dict[str, int] = {}
     fields: dict[str, int] = {}
     mistakes: dict[str, ErrorCounts] = {}
@@ -293,21 +287,29 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
         fields[name] = fields.get(name, 0) + each.tp + each.tn + errors.total
         mistakes[name] = mistakes.get(name, ErrorCounts()) + errors
     order = sorted(mistakes, key=lambda name: (-mistakes[name].total, name))
-    return [[name, attributes[name], fields[name], *mistakes[name]] for name in order]
+    return [
+        {
+            "domain": name,
+            "attributes": attributes[name],
+            "fields": fields[name],
+            "errors_by_type": dict(mistakes[name]._asdict()),
+        }
+        for name in order
+    ]
 
 
 def evaluator_lines(summary: Summary) -> list[JsonValue]:
-    """Return all evaluators: name, mean score, scored cases, verdicts, errors, text, vacuous."""
+    """Return the totals of all evaluators, with the number of cases of each verdict."""
     return [
-        [
-            name,
-            each.mean_score,
-            each.scored,
-            *each.verdicts,
-            each.errors,
-            each.error,
-            each.is_vacuous,
-        ]
+        {
+            "evaluator": name,
+            "mean_score": each.mean_score,
+            "scored": each.scored,
+            **dict(zip(map(str, Verdict), each.verdicts, strict=True)),
+            "errors": each.errors,
+            "error": each.error,
+            "vacuous": each.is_vacuous,
+        }
         for name, each in summary.evaluators.items()
     ]
 
@@ -328,9 +330,15 @@ class DetectionTable(NamedTuple):
 
     def to_json(self) -> JsonValue:
         """Return the table as JSON for the page."""
-        metrics: list[JsonValue] = [list(each) for each in self.metrics]
-        classes: list[JsonValue] = [list(each) for each in self.classes]
-        return [self.title, list(self.sizes), metrics, classes, self.curves]
+        return {
+            "title": self.title,
+            **dict(zip(("images", "regions", "detections"), self.sizes, strict=True)),
+            "metrics": [
+                dict(zip(("name", "value", "meaning"), each, strict=True)) for each in self.metrics
+            ],
+            "classes": columnar(("class", *_CLASS_METRICS), self.classes),
+            "curves": self.curves,
+        }
 
 
 def detection_tables(summary: Summary) -> list[DetectionTable]:
@@ -351,7 +359,7 @@ def _detection_table(title: str, found: JsonObject) -> DetectionTable:
     classes: list[tuple[str | float | None, ...]] = []
     for name, value in _object(found.get("classes")).items():
         metrics = _object(value)
-        own = [_number(metrics.get(metric)) for metric in ("AP", "AP50", "AP75", "AR100")]
+        own = [_number(metrics.get(metric)) for metric in _CLASS_METRICS[:-1]]
         classes.append((name, *own, _number(_object(metrics.get("pascal")).get("every_point"))))
     return DetectionTable(
         title,
@@ -369,8 +377,8 @@ def _detection_table(title: str, found: JsonObject) -> DetectionTable:
 def confidence_view(summary: Summary) -> JsonObject | None:
     """Return the confidences of all fields and of the attributes with the most wrong values.
 
-    Each row has a name, counts, rates, bins of similar confidences, the curve of risk and coverage,
-    and the results for each target precision.
+    Each row has counts, rates, bins of similar confidences, the curve of risk and coverage, and
+    the results for each target precision; the first row has no attribute.
     """
     found = summary.confidence
     if found is None:
@@ -387,28 +395,27 @@ def confidence_view(summary: Summary) -> JsonObject | None:
 
 def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
     own = figures
-    return [
-        name,
-        [own.fields, own.without_confidence, own.wrong],
-        [own.precision, own.mean_confidence, own.auroc, own.ece, own.brier],
-        [
-            [each.fields, each.confidence, each.precision, list(each.interval or (0.0, 1.0))]
-            for each in own.bins
-        ],
-        [[each.threshold, *(round(share, 5) for share in each[1:])] for each in own.curve],
-        {
-            key: [
-                each.threshold,
-                each.coverage,
-                each.precision,
-                each.lower_bound,
-                each.documents and each.documents.documents,
-                each.documents and each.documents.perfect,
-                each.note,
-            ]
-            for key, each in own.targets.items()
-        },
-    ]
+    return {
+        "attribute": name,
+        "fields": own.fields,
+        "without_confidence": own.without_confidence,
+        "wrong": own.wrong,
+        "auroc": own.auroc,
+        "ece": own.ece,
+        "brier": own.brier,
+        "bins": columnar(
+            ("fields", "confidence", "precision", "interval"),
+            [
+                (each.fields, each.confidence, each.precision, list(each.interval or (0.0, 1.0)))
+                for each in own.bins
+            ],
+        ),
+        "curve": columnar(
+            ("threshold", "coverage", "precision"),
+            [(each.threshold, *(round(share, 5) for share in each[1:])) for each in own.curve],
+        ),
+        "targets": {key: to_json(each) for key, each in own.targets.items()},
+    }
 
 
 def _object(value: JsonValue) -> JsonObject:
@@ -434,7 +441,8 @@ def trends(summary: Summary, earlier: Sequence[EarlierRun]) -> JsonObject | None
     attributes: list[JsonValue] = []
     for path in summary.attributes:
         own = [None if each is None else each.attributes.get(path) for each in history]
-        attributes.append([path, [None if each is None else each.f1 for each in own]])
+        f1: list[JsonValue] = [None if each is None else each.f1 for each in own]
+        attributes.append({"attribute": path, "f1": f1})
     return {
         "runs": [*(each.name for each in earlier), ""],
         "macro": [None if each is None else each.macro_f1_by_attribute for each in history],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 from fieldmark.report.html.value_encoding import HIDDEN, encode_shortened, encode_value, truncate
 from fieldmark.values.paths import resolve
@@ -102,22 +102,28 @@ class MistakeGroups:
             if not wanted:
                 return
 
-    def view(self) -> list[JsonValue]:
+    def view(self) -> list[JsonObject]:
         """Return the most frequent groups: reasons, mistakes, cases and an example each."""
         order = sorted(self._times, key=lambda group: (-self._times[group], group))
         used: set[int] = set()
-        lines: list[JsonValue] = []
+        lines: list[JsonObject] = []
         for group in order[:_MAX_GROUPS]:
             examples = self._examples.get(group, [])
             example = next((each for each in examples if each.rank not in used), None)
             example = example or (examples[0] if examples else None)
             if example is not None:
                 used.add(example.rank)
-            reasons: list[JsonValue] = [
-                list(pair) for pair in self._reasons.get(group, Counter()).most_common()
-            ]
-            counts = self._times[group], self._cases[group]
-            lines.append([*group, reasons, *counts, *(example or (None,))])
+            reasons = self._reasons.get(group, Counter()).most_common()
+            lines.append(
+                {
+                    "attribute": group.attribute,
+                    "outcome": group.outcome.label,
+                    "reasons": [{"reason": name, "mistakes": times} for name, times in reasons],
+                    "mistakes": self._times[group],
+                    "cases": self._cases[group],
+                    "example": None if example is None else dict(example._asdict()),
+                }
+            )
         return lines
 
 

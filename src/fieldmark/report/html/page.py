@@ -37,12 +37,14 @@ __all__ = [
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
     "dom.js",
+    "rows.js",
     "labels.js",
     "case_links.js",
     "text_diff.js",
     "charts.js",
     "heat_map.js",
     "table.js",
+    "document_table.js",
     "values.js",
     "items.js",
     "tree.js",

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, cast
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
+from fieldmark.report.html.columns import columnar
 from fieldmark.report.html.value_encoding import NOT_COMPARED
 from fieldmark.values.boxes import MAX_COORDINATE, BoxFormat, Shape, read_shape
 from fieldmark.values.overlap import box_iou
@@ -15,6 +16,7 @@ from fieldmark.values.overlap import box_iou
 __all__ = ["Region", "drawn_regions", "is_region", "page_of"]
 
 _MAX_REGIONS: Final = 500
+_COLUMNS: Final = ("path", "mark", "expected", "candidate", "page", "extra")
 _COMPARATORS: Final = frozenset({"iou"})
 _NAMED: Final = re.compile(
     r"(?:box|boxes|bounds|rect|rectangle|polygon|quad|segmentation)(?:\[\])?\Z", re.IGNORECASE
@@ -67,7 +69,7 @@ def page_of(document: Mapping[str, JsonValue]) -> int | None:
 def drawn_regions(
     regions: Sequence[Region], metadata: Mapping[str, JsonValue] | None = None
 ) -> JsonObject | None:
-    """Return the corners of both sides of every region and the box format, or `None`.
+    """Return the box format and a table with the corners of both sides of every region, or `None`.
 
     Four numbers are read in the format that reproduces the measured overlaps. Without measured
     overlaps, they are two corners, or a corner and a size if two corners are impossible. The size
@@ -75,7 +77,7 @@ def drawn_regions(
     """
     form = _form(regions)
     first = min((region.page for region in regions if region.page is not None), default=1)
-    drawn: list[JsonValue] = []
+    drawn: list[list[JsonValue]] = []
     for region in regions[:_MAX_REGIONS]:
         ours, theirs = (_corners(side, form) for side in (region.expected, region.candidate))
         if ours or theirs:
@@ -83,12 +85,14 @@ def drawn_regions(
             line: list[JsonValue] = [region.path, mark, ours, theirs]
             if region.extra or region.page is not None:
                 line.append(None if region.page is None else region.page + (first == 0))
-            drawn.append([*line, 1] if region.extra else line)
+            drawn.append([*line, True] if region.extra else line)
     if not drawn:
         return None
     view: JsonObject = {
-        "form": form.value, "regions": drawn, "more": len(regions[_MAX_REGIONS:]),
-    }  # fmt: skip
+        "form": form.value,
+        "regions": columnar(_COLUMNS, drawn),
+        "more": len(regions[_MAX_REGIONS:]),
+    }
     frame = [(metadata or {}).get(name) for name in ("width", "height")]
     if all(
         type(each) in (int, float) and 0 < cast("float", each) < MAX_COORDINATE for each in frame

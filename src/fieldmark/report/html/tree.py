@@ -17,6 +17,7 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
 from fieldmark.model.outcomes import AttributeTable, ItemMark, ItemPlace, Outcomes, item_step
+from fieldmark.report.html.columns import MEMBERS, nested
 from fieldmark.report.html.regions import Region, is_region, page_of
 from fieldmark.report.html.value_encoding import (
     HIDDEN,
@@ -28,7 +29,15 @@ from fieldmark.report.html.value_encoding import (
 from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path, resolve
 from fieldmark.wire.case_result import FLAGS, CaseResult
 
-__all__ = ["CaseTree", "ItemKey", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
+__all__ = [
+    "TREE_COLUMNS",
+    "CaseTree",
+    "ItemKey",
+    "NodeComparison",
+    "NodeKey",
+    "TreeNode",
+    "case_tree",
+]
 
 _ITEMS: Final = re.compile(r"\[\]")
 _WORD_TEXTS: Final = {Outcome.OMISSION: "missing", Outcome.HALLUCINATION: "extra"}
@@ -83,8 +92,8 @@ class TreeNode(NamedTuple):
     members: Sequence[TreeNode] = ()
     attribute: str = ""
 
-    def to_json(self) -> list[JsonValue]:
-        """Return the node as a list for the page; members, if any, are the last item."""
+    def to_row(self) -> list[JsonValue]:
+        """Return the node as a row with the columns `TREE_COLUMNS`."""
         found = self.comparison or ()
         comparison: JsonObject = {
             letter: list(value) if isinstance(value, tuple) else value
@@ -100,8 +109,19 @@ class TreeNode(NamedTuple):
             key = self.key
         node: list[JsonValue] = [key, self.mark, self.expected, self.candidate, comparison or 0]
         if self.members:
-            node.append([member.to_json() for member in self.members])
+            node.append([member.to_row() for member in self.members])
         return node
+
+
+TREE_COLUMNS: Final[Sequence[JsonValue]] = (
+    nested("key", ItemKey._fields),
+    "mark",
+    "expected",
+    "candidate",
+    "comparison",
+    MEMBERS,
+)
+"""The columns of a tree; a key that is a list has the places of two aligned items."""
 
 
 class CaseTree(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from fieldmark.metrics.taxonomy import MISTAKES
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACTS, Fact, Outcome, Presence, fact_of
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import resolve
@@ -108,24 +108,29 @@ class ValueTables:
             if rank is not None:
                 own.ranks.setdefault(pair, set()).add(rank)
 
-    def view(self) -> list[JsonValue]:
+    def view(self) -> list[JsonObject]:
         """Return the tables with the most mistakes, each with its attribute and its cells.
 
-        A cell is expected, found, count, mistakes, and the ranks of the listed cases with these.
+        A cell has its number of fields and mistakes, and the ranks of the listed cases with these.
         """
         tables: list[tuple[int, str, list[JsonValue]]] = []
         for path, own in self._pairs.items():
             values = {expected for expected, _ in own.counts}
             if len(values) >= _MIN_VALUES and own.counts.total() > _MIN_VALUES * len(values):
                 cells: list[JsonValue] = [
-                    [
-                        *pair,
-                        number,
-                        own.wrong[pair],
-                        list[JsonValue](sorted(own.ranks.get(pair, ()))),
-                    ]
+                    {
+                        "expected": pair[0],
+                        "found": pair[1],
+                        "fields": number,
+                        "mistakes": own.wrong[pair],
+                        "ranks": list[JsonValue](sorted(own.ranks.get(pair, ()))),
+                    }
                     for pair, number in sorted(own.counts.items())
                 ]
                 tables.append((own.wrong.total(), path, cells))
         tables.sort(key=lambda each: (-each[0], each[1]))
-        return [[path, cells] for wrong, path, cells in tables[:_MAX_TABLES] if wrong]
+        return [
+            {"attribute": path, "cells": cells}
+            for wrong, path, cells in tables[:_MAX_TABLES]
+            if wrong
+        ]

@@ -134,12 +134,12 @@ def view_of(
         "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "scores": histogram_view(scores),
-        "mistakes": mistakes.view(),
+        "mistakes": list[JsonValue](mistakes.view()),
         "heat": heat.view(),
         "cases": {
             "total": listed.total,
             "opened": len(opened),
-            "lines": [line.to_json() for line in listed.lines],
+            "lines": listed.to_table(),
             **facts.view(len(listed.lines)),
         },
         "types_by_count": {} if convention is None else types_by_count(convention),
@@ -149,12 +149,16 @@ def view_of(
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
         "repeated": [
-            [repeated_error_text(each), list(each.attributes), each.kind.value]
+            {
+                "text": repeated_error_text(each),
+                "attributes": list(each.attributes),
+                "kind": each.kind.value,
+            }
             for each in repeated.errors()
         ],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
-        "value_tables": tables.view(),
+        "value_tables": list[JsonValue](tables.view()),
         "explain": None if convention is None else _explain(run, convention),
         "advice": _advice_lines(facts.clusters.largest()),
         "reviews": list(run.reviews),
@@ -207,15 +211,18 @@ def most_mistakes_first(summary: Summary) -> list[str]:
 
 
 def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
-    """Return groups of similar mistakes: pattern, title, hint, mistakes, mistakes by attribute."""
+    """Return groups of similar mistakes, with the attributes that have most of them."""
     return [
-        [
-            each.pattern.name,
-            each.pattern.title,
-            each.pattern.hint,
-            each.number,
-            [list(pair) for pair in each.attributes.most_common(_MAX_NAMED)],
-        ]
+        {
+            "pattern": each.pattern.name,
+            "title": each.pattern.title,
+            "hint": each.pattern.hint,
+            "mistakes": each.number,
+            "attributes": [
+                {"attribute": path, "mistakes": number}
+                for path, number in each.attributes.most_common(_MAX_NAMED)
+            ],
+        }
         for each in clusters
     ]
 
@@ -262,14 +269,17 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
     manifest, summary = run.manifest, run.summary
     convention = summary.convention
     return {
-        "convention": [
-            convention.name,
-            convention.version,
-            convention.comparison_sha256,
-            convention.counting_sha256,
-        ],
+        "convention": {
+            "name": convention.name,
+            "version": convention.version,
+            "comparison_sha256": convention.comparison_sha256,
+            "counting_sha256": convention.counting_sha256,
+        },
         "options": [[name, _setting(value)] for name, value in convention.options.items()],
-        "inputs": [[each.name, each.bytes or 0, each.sha256 or ""] for each in manifest.inputs],
+        "inputs": [
+            {"name": each.name, "bytes": each.bytes or 0, "sha256": each.sha256 or ""}
+            for each in manifest.inputs
+        ],
         "lists": [[name, _setting(value)] for name, value in manifest.lists.items()],
         # Pairs, because names from data must not become keys of the view.
         "limits": [list(pair) for pair in manifest.limits.items()],

@@ -9,7 +9,7 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from fieldmark.api.comparison_view import change_lines
+from fieldmark.api.comparison_view import change_lines, change_tables
 from fieldmark.api.diff import DiffResult
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
@@ -51,6 +51,16 @@ async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDepende
     return StreamingResponse(_with_changes(view, found, state.redactor), media_type=JSON)
 
 
+@router.get("/diff/tables", responses=errors(404, 422, 429))
+async def get_tables(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
+    """Return the tables of a comparison: metrics, evaluators, attributes and slices.
+
+    A table has `columns` with `key`, `title`, `format` and `align`, and `rows` whose cells have a
+    `value`, its `text` and a `tone`. The rows are in the order in which they are shown.
+    """
+    return ApiResponse(await state.run_evaluation(_tables, query, state))
+
+
 @router.get("/diff/cases", response_model=DiffCasesResponse, responses=errors(404, 422, 429))
 async def list_changed_cases(
     query: Annotated[DiffCasesQuery, Query()], state: StateDependency
@@ -67,12 +77,20 @@ async def get_case_of_runs(
     return ApiResponse(await state.run_evaluation(_case_of_runs, query, state))
 
 
-def _diff(query: DiffQuery, state: AppState) -> tuple[DiffResult, bytes]:
-    """Return the comparison of two runs, and everything but the changed cases as JSON."""
+def _compared(query: DiffQuery, state: AppState) -> DiffResult:
     before, after = state.catalog.open(query.a), state.catalog.open(query.b)
     if query.order == "time" and is_older(after, before):
         before, after = after, before
-    found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
+    return state.diffs.get(before, after, force=query.force, rescore=query.rescore)
+
+
+def _tables(query: DiffQuery, state: AppState) -> JsonValue:
+    return state.redactor.redact(change_tables(_compared(query, state)))
+
+
+def _diff(query: DiffQuery, state: AppState) -> tuple[DiffResult, bytes]:
+    """Return the comparison of two runs, and everything but the changed cases as JSON."""
+    found = _compared(query, state)
     view = found.to_dict(changes=False)
     view["conclusion"] = {**cast("JsonObject", view["conclusion"]), **found.conclusion_to_json()}
     return found, finite_json(state.redactor.redact(view))

@@ -72,8 +72,8 @@ def _field(queued: QueuedField) -> JsonObject:
         "values_hash": queued.values_hash,
         "mark": _MARKS[queued.field.outcome],
         "decided": queued.decided,
-        "shown": list(shown),
-        "votes": [[run, encode_value(value)] for run, value in queued.votes],
+        "shown": dict(zip(("expected", "candidate"), shown, strict=True)),
+        "votes": [{"run": run, "value": encode_value(value)} for run, value in queued.votes],
     }
 
 

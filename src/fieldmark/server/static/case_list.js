@@ -1,7 +1,7 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
 import { lastRequest, query } from "./api.js";
-import { CASE_FILTERS, ERROR_NAMES, INPUT_LABELS, button, caseFilters, el, fieldColumns, gauge, mistakeChips, plural, reasonText, replace, scoreText, section, shown, sliceOptions, sortableTable, verdictChip, whole, wrongAttributes } from "./report.js";
+import { CASE_FILTERS, caseColumns, caseFilters, el, pager, plural, replace, section, sliceOptions, tableNode, whole, wrongAttributes } from "./report.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, remember } from "./page.js";
 
 const STEP = 50;
@@ -34,10 +34,7 @@ export function caseList(run, page) {
         replace(searched, found.searched && searchedText(found.searched, state));
         replace(list, found.cases.length ? caseTable(run, found.cases, state) : more ? null : empty("No matching cases", "Change the filters to see other cases."));
       } while (more);
-      replace(pages, found.total > STEP && [
-        button("Previous", () => go(offset - STEP), { disabled: offset === 0 }),
-        el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
-        button("Next", () => go(offset + STEP), { disabled: offset + STEP >= found.total })]);
+      replace(pages, pager({ offset, step: STEP, total: found.total, go }));
     } catch (error) {
       replace(list, problem(error));
     }
@@ -80,18 +77,8 @@ function searchedText({ cases, total, values }, { text }) {
 
 function caseTable(run, cases, state) {
   const filters = query({ ...state, offset: "" });
-  const table = sortableTable({
-    caption: "Cases", step: STEP,
-    columns: [
-      { name: "case", label: "Case", cell: (row) => [el("a", { href: `/runs/${run}/cases/${row.number}${filters}` }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
-      ...(cases.some(({ field }) => field) ? fieldColumns(({ field }) => field, state) : []),
-      { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status, row.vacuous) },
-      { name: "score", label: "Score", numeric: true, cell: (row) => scoreText(row.score, row.vacuous) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.vacuous ? null : row.score, null) },
-      { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },
-      ...(cases.some(({ input }) => input !== "ok") ? [{ name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[row.input] || reasonText(row.input)) }] : []),
-    ],
+  return tableNode({
+    caption: "Cases", step: STEP, isSorted: false, rows: cases,
+    columns: caseColumns(cases, ({ number }) => `/runs/${run}/cases/${number}${filters}`, { filters: state, fieldOf: cases.some(({ field }) => field) ? ({ field }) => field : null }),
   });
-  table.show(cases);
-  return table.node;
 }

@@ -1,8 +1,8 @@
 // The page that compares two runs, or several runs with the first.
 
-import { analyze } from "./analysis.js";
+import { analyze, analyzed } from "./analysis.js";
 import { request } from "./api.js";
-import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, sortableTable, whole } from "./report.js";
+import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, changedNames, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, tableNode, valuesOf } from "./report.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
 import { MANY } from "./run_mistakes.js";
 
@@ -82,7 +82,8 @@ function retry(options) {
 async function two() {
   const done = await analyze({ kind: "diff", runs: [state.a, ...others], force: Boolean(state.force), rescore: Boolean(state.rescore), ...(state.order && { order: state.order }) }, output, "Comparing…");
   if (!done) return cancelled();
-  const found = await request(`/api/diff?${runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" })}`);
+  const asked = runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" });
+  const [found, tables] = await Promise.all(["/api/diff", "/api/diff/tables"].map((path) => request(`${path}?${asked}`)));
   Object.assign(state, { a: found.before.name, order: "" });
   others[0] = found.after.name;
   store();
@@ -90,11 +91,10 @@ async function two() {
     const box = document.getElementById(id);
     if (box) box.value = run;
   }
-  const listed = (changes) => Object.entries(changes).map(([name, change]) => ({ name, ...change }));
-  const shown = { ...found, metrics: listed(found.metrics), evaluators: listed(found.evaluators), attributes: listed(found.attributes), slices: listed(found.slices) };
+  const shown = { ...found, tables };
   const options = { force: state.force, rescore: state.rescore };
   const list = changedCaseList({
-    state, attributes: shown.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name).sort(), slices: shown.slices.map(({ name }) => name),
+    state, attributes: changedNames(tables.attributes).sort(), slices: valuesOf(tables.slices).map(({ name }) => name).sort(),
     load: (wanted) => request(`/api/diff/cases?${runsText({ ...options, ...pick(wanted), offset: wanted.offset, limit: wanted.limit })}`),
     save: debounce(200, () => store()),
     href: ({ case_id: id }, path) => caseAddress(id, path, options),
@@ -118,23 +118,16 @@ function printedRuns(runs) {
 
 // The slices that are weaker than the other cases in one of the runs: which are new, and which are gone.
 function weakSlices({ cases }) {
-  const box = el("div"), again = () => replace(box, button("Find weak slices", load, { id: "find-slices" }));
-  async function load() {
-    try {
-      const searches = [];
-      for (const [run, text] of [[state.a, "Searching the first run…"], [others[0], "Searching the second run…"]]) {
-        const found = await analyze({ kind: "slices", runs: [run] }, box, text);
-        if (!found) return again();
-        searches.push(found);
-      }
-      return replace(box, weakSliceTable(searches), searches[1].tested > 0 && el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`), [...new Set(searches.flatMap(({ notes }) => notes))].map((note) => el("p", { class: "quiet" }, safe(sentence(note)))));
-    } catch (error) {
-      return replace(box, problem(error));
+  const list = analyzed(async (box) => {
+    const searches = [];
+    for (const [run, text] of [[state.a, "Searching the first run…"], [others[0], "Searching the second run…"]]) {
+      const found = await analyze({ kind: "slices", runs: [run] }, box, text);
+      if (!found) return null;
+      searches.push(found);
     }
-  }
-  if (cases.paired > MANY) again();
-  else load();
-  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases, in one of the runs or both.", box);
+    return [weakSliceTable(searches), searches[1].tested > 0 && el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`), [...new Set(searches.flatMap(({ notes }) => notes))].map((note) => el("p", { class: "quiet" }, safe(sentence(note))))];
+  }, { isLarge: cases.paired > MANY, text: "Find weak slices", id: "find-slices" });
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases, in one of the runs or both.", list);
 }
 
 function weakSliceTable(searches) {
@@ -146,18 +139,16 @@ function weakSliceTable(searches) {
     const { slice } = recent || old;
     return el(slice.length === 1 ? "a" : "span", slice.length === 1 ? { href: `/runs/${recent ? others[0] : state.a}?${new URLSearchParams({ slice: `${slice[0].key}=${slice[0].value}` })}#cases` } : null, el("bdi", { class: "literal" }, safe(name)));
   };
-  const table = sortableTable({
-    caption: "Weak slices of both runs", step: 20,
+  return tableNode({
+    caption: "Weak slices of both runs", step: 20, rows,
     columns: [
-      { name: "slice", label: "Slice", value: ({ name }) => name, cell: link },
-      { name: "cases", label: "Cases", numeric: true, value: (row) => (row.after || row.before).cases, cell: (row) => whole((row.after || row.before).cases) },
-      { name: "before", label: "F1 before", numeric: true, value: (row) => row.before?.f1, cell: (row) => f1(row.before) },
-      { name: "after", label: "F1 after", numeric: true, value: (row) => row.after?.f1, cell: (row) => f1(row.after) },
-      { name: "state", label: "Conclusion", cell: (row) => (!row.before ? el("span", { class: "worse" }, "new") : !row.after ? el("span", { class: "better" }, "no longer weak") : "weak in both") },
+      { key: "name", title: "Slice", cell: link },
+      { key: "cases", title: "Cases", format: "count", value: (row) => (row.after || row.before).cases },
+      { key: "before", title: "F1 before", format: "number", value: (row) => row.before?.f1, cell: (row) => f1(row.before) },
+      { key: "after", title: "F1 after", format: "number", value: (row) => row.after?.f1, cell: (row) => f1(row.after) },
+      { title: "Conclusion", cell: (row) => (!row.before ? el("span", { class: "worse" }, "new") : !row.after ? el("span", { class: "better" }, "no longer weak") : "weak in both") },
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 function pick({ attribute, direction, slice, text }) {

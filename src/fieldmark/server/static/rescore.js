@@ -1,14 +1,14 @@
 // The page that changes the rules of a run: a preview of what would change, and a new run with them.
 
+import { follow } from "./analysis.js";
 import { lastRequest, query, request } from "./api.js";
 import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
 import * as drafts from "./rules_draft.js";
 import { presetDialog } from "./rules_dialogs.js";
-import { button, changeNumber, data, el, labelled, mark, pathText, plural, rate, replace, section, select, shown, whole } from "./report.js";
+import { DASH, NOT_COMPARED, button, changeNumber, data, el, labelled, mark, outcomeOf, plural, rate, replace, section, select, shown, tableNode, whole } from "./report.js";
 import { address, debounce, empty, metricName, problem, sentence, toast } from "./page.js";
 
 const page = data("page");
-const OUTCOME_NAMES = ["match", "wrong_value", "format_error", "omission", "hallucination", "both_empty", "ignored", "error", "not_compared"];
 const METRIC_NAMES = { rqs: "RQS", completeness: "Completeness", hallucination: "Hallucination", accuracy: "Accuracy", safety: "Safety" };
 document.title = `Rules of ${page.title} · fieldmark`;
 
@@ -22,7 +22,7 @@ const others = el("div", { class: "form-grid" });
 const problems = el("div"), progress = el("div", { id: "rescored" });
 const title = el("input", { type: "text", id: "rescore-title", maxlength: "200", placeholder: `${page.title}, other rules`, autocomplete: "off" });
 const start = button("Rescore into a new run", rescore, { class: "primary", id: "rescore" });
-const attributes = new Map(page.attributes.map(([path, comparator]) => [path.replaceAll("[]", "[*]"), comparator]));
+const attributes = new Map(page.attributes.map(({ attribute, comparator }) => [attribute.replaceAll("[]", "[*]"), comparator]));
 const editor = ruleEditor({
   draft: () => draft, change, reasons: () => reasons, paths: [...attributes.keys()],
   actions: [button("Presets…", () => presetDialog(page.presets, usePreset), { id: "presets" })],
@@ -109,25 +109,35 @@ function previewTables({ metrics, attributes: changed, examples, changed_fields:
     warnings.length > 0 && el("details", { class: "notice", id: "preview-warnings" }, el("summary", null, plural(warnings.length, "warning")), el("ul", null, warnings.map((text) => el("li", null, shown(sentence(text)))))),
     fields > 0 && el("p", { class: "quiet" }, "Higher or lower figures by other rules do not mean that the predictions are better or worse."),
     el("div", { class: "columns" },
-      table("Figures before and after", ["Figure", "Before", "After", "Change"], Object.entries(metrics).map(([name, { before, after }]) => [METRIC_NAMES[name] || metricName(name), rate(before), rate(after), before === null || after === null ? "–" : changeNumber(before, after)])),
-      changed.length > 0 && table("Attributes that change", ["Attribute", "Fields", "F1 before", "F1 after"], changed.slice(0, 12).map(({ attribute, fields: number, f1 }) => [pathText(attribute), whole(number), rate(f1.before), rate(f1.after)]), changed.length > 12 && `and ${plural(changed.length - 12, "more attribute")}`)),
-    examples.length > 0 && table("Examples", ["Case", "Field", "Expected", "Predicted", "Before", "After"], examples.slice(0, 20).map((each) => [
-      el("a", { href: `/runs/${page.run}/cases/${each.case}${query({ path: each.path })}` }, shown(each.case_id)), pathText(each.path), valueText(each, "expected"), valueText(each, "candidate"), outcomeNode(each.before), outcomeNode(each.after),
-    ]), fields > Math.min(20, examples.length) && `${whole(Math.min(20, examples.length))} of ${plural(fields, "changed field")}`),
+      previewTable("Figures before and after", [
+        { key: "name", title: "Figure", cell: ({ name }) => METRIC_NAMES[name] || metricName(name) },
+        { key: "before", title: "Before", format: "number" },
+        { key: "after", title: "After", format: "number" },
+        { title: "Change", format: "number", cell: ({ before, after }) => (before === null || after === null ? DASH : changeNumber(before, after)) },
+      ], Object.entries(metrics).map(([name, sides]) => ({ name, ...sides }))),
+      changed.length > 0 && previewTable("Attributes that change", [
+        { key: "attribute", title: "Attribute", format: "path" },
+        { key: "fields", title: "Fields", format: "count" },
+        { key: "before", title: "F1 before", format: "number", value: ({ f1 }) => f1.before },
+        { key: "after", title: "F1 after", format: "number", value: ({ f1 }) => f1.after },
+      ], changed.slice(0, 12), changed.length > 12 && `and ${plural(changed.length - 12, "more attribute")}`)),
+    examples.length > 0 && previewTable("Examples", [
+      { key: "case_id", title: "Case", cell: (row) => el("a", { href: `/runs/${page.run}/cases/${row.case}${query({ path: row.path })}` }, shown(row.case_id)) },
+      { key: "path", title: "Field", format: "path" },
+      { title: "Expected", css: "long-value labelled", cell: (row) => valueText(row, "expected") },
+      { title: "Predicted", css: "long-value labelled", cell: (row) => valueText(row, "candidate") },
+      { title: "Before", css: "labelled", cell: ({ before }) => outcomeNode(before) },
+      { title: "After", css: "labelled", cell: ({ after }) => outcomeNode(after) },
+    ], examples.slice(0, 20), fields > Math.min(20, examples.length) && `${whole(Math.min(20, examples.length))} of ${plural(fields, "changed field")}`),
   ];
 }
 
-function table(caption, heads, rows, more = "") {
-  const css = (place) => (caption === "Examples" ? [null, null, "long-value labelled", "long-value labelled", "labelled", "labelled"][place] : /^(Before|After|Change|Fields|F1)/.test(heads[place]) ? "numeric" : null);
-  return el("div", null, el("h3", null, caption), el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": caption }, el("table", null, el("caption", { class: "spoken" }, caption),
-    el("thead", null, el("tr", null, heads.map((head, place) => el("th", { scope: "col", class: css(place) === "numeric" ? "numeric" : null }, head)))),
-    el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, place) => el(place ? "td" : "th", { scope: place ? null : "row", class: css(place), "data-label": heads[place] }, cell))))))),
-  more && el("p", { class: "quiet" }, more));
+function previewTable(caption, columns, rows, more = "") {
+  return el("div", null, el("h3", null, caption), tableNode({ caption, columns, rows, isSorted: false }), more && el("p", { class: "quiet" }, more));
 }
 
 function outcomeNode(side) {
-  const place = side === null ? OUTCOME_NAMES.length - 1 : OUTCOME_NAMES.indexOf(side.outcome);
-  return [mark(place, { word: true }), side && el("span", { class: "detail" }, shown(side.comparator), side.similarity !== null && ` ${rate(side.similarity)}`)];
+  return [mark(side === null ? NOT_COMPARED : outcomeOf(side.outcome), { word: true }), side && el("span", { class: "detail" }, shown(side.comparator), side.similarity !== null && ` ${rate(side.similarity)}`)];
 }
 
 function valueText(change, side) {
@@ -142,23 +152,11 @@ async function rescore() {
   start.disabled = true;
   replace(problems);
   try {
-    const job = await request(`/api/runs/${page.run}/rescore`, { method: "POST", body: { rules: drafts.fileOf(draft), title: title.value.trim() } });
-    follow(job);
+    await follow(await request(`/api/runs/${page.run}/rescore`, { method: "POST", body: { rules: drafts.fileOf(draft), title: title.value.trim() } }), drawJob);
   } catch (error) {
     replace(problems, problem(error));
-    start.disabled = false;
   }
-}
-
-function follow(job) {
-  drawJob(job);
-  const events = new EventSource(`/api/jobs/${job.id}/events`);
-  events.addEventListener("job", (event) => {
-    const state = JSON.parse(event.data);
-    drawJob(state);
-    if (["done", "failed", "cancelled"].includes(state.state)) { events.close(); start.disabled = false; }
-  });
-  events.addEventListener("error", () => { if (events.readyState === EventSource.CLOSED) start.disabled = false; });
+  start.disabled = false;
 }
 
 function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result: made, error }) {

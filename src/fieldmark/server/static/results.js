@@ -1,6 +1,6 @@
 // The result of a comparison: metrics and tabs.
 
-import { el, gauge, metricTabs, openedParts, plural, rate, scoreText, shown, sortableTable, tileGrid, verdictChip, whole } from "./report.js";
+import { caseMetrics, el, gauge, metricTabs, openedCase, openedParts, plural, rate, scoreText, shown, tableNode, tileGrid, verdictChip, whole } from "./report.js";
 import { empty } from "./page.js";
 
 export function results(found, state, { changeTab, changeShown }) {
@@ -12,7 +12,7 @@ export function results(found, state, { changeTab, changeShown }) {
     ranking && rankTable(ranking, state, changeShown),
     headline(result),
     metricTiles(view, ranking),
-    metricTabs(view.metrics, {
+    metricTabs(caseMetrics(view.metrics), {
       documents: () => documents(view), tab: state.tab, changeTab, ranking,
       others: [
         ["recommendations", "Recommendations", view.recommendations.length, () => advice(view.recommendations)],
@@ -36,7 +36,7 @@ function metricTiles({ tiles, formula }, ranking) {
 
 function documents(view) {
   if (!view.documents) return el("p", { class: "notice" }, "These documents are too large to show. The other tabs contain all results.");
-  return el("div", { class: "case" }, openedParts({ ...view.documents, reasoning: "" }));
+  return el("div", { class: "case" }, openedParts({ ...openedCase(view.documents), reasoning: "" }));
 }
 
 function advice(recommendations) {
@@ -48,18 +48,18 @@ function advice(recommendations) {
 }
 
 function rankTable(ranking, state, changeShown) {
-  const table = sortableTable({
-    caption: "Predictions, best first", step: 50,
-    rowProps: (index) => ({ "aria-current": index === state.shown ? "true" : null }),
+  const rows = ranking.order.map((index) => ({ index, rank: ranking.ranks[index], ...ranking.results[index] }));
+  const table = tableNode({
+    caption: "Predictions, best first", step: 50, rows,
+    rowProps: ({ index }) => ({ "aria-current": index === state.shown ? "true" : null }),
     columns: [
-      { name: "candidate", label: "Prediction", value: (index) => index, cell: (index) => el("button", { type: "button", class: "as-link", "aria-pressed": String(index === state.shown), on: { click: () => { state.shown = index; changeShown(); } } }, `Prediction ${index + 1}`) },
-      { name: "rank", label: "Rank", numeric: true, value: (index) => ranking.ranks[index], cell: (index) => [whole(ranking.ranks[index]), ranking.ranks.filter((each) => each === ranking.ranks[index]).length > 1 && " (tie)"] },
-      { name: "verdict", label: "Verdict", cell: (index) => verdictChip(ranking.results[index].verdict, ranking.results[index].status, ranking.results[index].vacuous) },
-      { name: "score", label: "Score", numeric: true, value: (index) => ranking.results[index].score, cell: (index) => scoreText(ranking.results[index].score, ranking.results[index].vacuous) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (index) => gauge(ranking.results[index].vacuous ? null : ranking.results[index].score, null) },
+      { key: "index", title: "Prediction", cell: ({ index }) => el("button", { type: "button", class: "as-link", "aria-pressed": String(index === state.shown), on: { click: () => { state.shown = index; changeShown(); } } }, `Prediction ${index + 1}`) },
+      { key: "rank", title: "Rank", format: "count", cell: ({ rank }) => [whole(rank), rows.filter((row) => row.rank === rank).length > 1 && " (tie)"] },
+      { title: "Verdict", cell: ({ verdict, status, vacuous }) => verdictChip(verdict, status, vacuous) },
+      { key: "score", title: "Score", format: "number", cell: ({ score, vacuous }) => scoreText(score, vacuous) },
+      { title: "", css: "bar-cell", cell: ({ score, vacuous }) => gauge(vacuous ? null : score, null) },
     ],
   });
-  table.show(ranking.order);
   return el("section", { class: "ranking" }, el("h2", null, "Ranking"),
-    el("p", { class: "quiet" }, `Best score ${rate(ranking.best)}, mean ${rate(ranking.mean)}, standard deviation ${rate(ranking.deviation)}.`), table.node);
+    el("p", { class: "quiet" }, `Best score ${rate(ranking.best)}, mean ${rate(ranking.mean)}, standard deviation ${rate(ranking.deviation)}.`), table);
 }

@@ -1,7 +1,7 @@
 // The review of a run: one field at a time, by buttons or keys. Decisions are stored beside the run.
 
 import { lastRequest, query, request } from "./api.js";
-import { bothValues, button, capitalized, choice, data, effectTable, el, kindOf, labelled, mark, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, textOf, valueNode, whole } from "./report.js";
+import { bothValues, button, capitalized, choice, data, effectTable, el, kindOf, labelled, mark, openedCase, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, tableNode, textOf, valueNode, whole } from "./report.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
 
 const page = data("page");
@@ -125,7 +125,8 @@ function show({ focus = false } = {}) {
   }
   state.at = String(place + 1);
   remember({ at: state.at });
-  const [ours, theirs] = bothValues(...row.shown);
+  const { expected, candidate } = row.shown;
+  const [ours, theirs] = bothValues(expected, candidate);
   const review = row.review;
   const locked = !page.writable;
   correction.disabled = comment.disabled = locked;
@@ -133,7 +134,7 @@ function show({ focus = false } = {}) {
   comment.value = review && review.comment ? review.comment : "";
   correctionNote.textContent = "";
   correction.removeAttribute("aria-invalid");
-  asJson = ![row.shown[0], row.shown[1]].some((slot) => kindOf(slot) === "string") && ![row.shown[0], row.shown[1]].every((slot) => ["missing", "null"].includes(kindOf(slot)));
+  asJson = ![expected, candidate].some((slot) => kindOf(slot) === "string") && ![expected, candidate].every((slot) => ["missing", "null"].includes(kindOf(slot)));
   replace(card,
     el("header", { class: "review-head" },
       el("h2", { id: "review-title", tabindex: "-1" }, pathText(row.path)),
@@ -143,8 +144,10 @@ function show({ focus = false } = {}) {
     el("div", { class: "columns" },
       el("div", { class: "label-side" }, el("h3", null, "Ground truth"), ours),
       el("div", { class: "label-side" }, el("h3", null, "Prediction"), theirs)),
-    row.votes.length > 0 && el("table", { class: "review-votes" }, el("caption", { class: "spoken" }, "Values of all runs"),
-      el("tbody", null, row.votes.map(([name, slot]) => el("tr", null, el("th", { scope: "row" }, el("bdi", null, shown(name))), el("td", null, valueNode(slot)))))),
+    row.votes.length > 0 && tableNode({
+      caption: "Values of all runs", css: "review-votes", isSorted: false, rows: row.votes,
+      columns: [{ key: "run", title: "Run", cell: (vote) => el("bdi", null, shown(vote.run)) }, { key: "value", title: "Value", cell: ({ value }) => valueNode(value) }],
+    }),
     review && el("p", { class: "notice review-made" }, decisionText(row), " ", !locked && button(["Undo ", el("kbd", null, "U")], undo, { class: "as-link", id: "undo", "aria-keyshortcuts": "u" })),
     el("div", { class: "review-actions", role: "group", "aria-label": "Decision" },
       ACTIONS.map(([decision, text, key, hint]) => button([text, " ", el("kbd", null, key.toUpperCase())], () => decide(decision), { id: decision, disabled: locked, title: hint, "aria-keyshortcuts": key, "aria-pressed": String(Boolean(row.decided && review.decision === decision)) }))),
@@ -191,7 +194,7 @@ async function drawContext(row) {
     const opened = await documents.get(row.case);
     if (current() !== row) return;
     replace(context, opened.documents
-      ? openedParts(opened.documents)
+      ? openedParts(openedCase(opened.documents))
       : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
     showField(row);
   } catch (error) {
@@ -203,7 +206,7 @@ async function drawContext(row) {
 // Highlights the field in the documents, or the innermost part that contains it, and scrolls to it
 // without moving the page.
 function showField(row) {
-  const extra = kindOf(row.shown[0]) === "missing";
+  const extra = kindOf(row.shown.expected) === "missing";
   const nodes = [...context.querySelectorAll("[data-path]")];
   const inside = (path) => path !== "" && row.path.startsWith(path) && /^[.[]?$/.test(row.path.slice(path.length, path.length + 1));
   const around = nodes.filter(({ dataset }) => inside(dataset.path)).sort((one, two) => two.dataset.path.length - one.dataset.path.length
@@ -354,7 +357,7 @@ const KEYS = {
   t: () => decide("accept_truth"),
   p: () => decide("accept_candidate"),
   b: () => decide("ambiguous"),
-  e: () => { if (!correction.disabled) { if (!correction.value && current()) correction.value = textOf(current().shown[0]).replace(/^null$/, ""); correction.focus(); correction.select(); } },
+  e: () => { if (!correction.disabled) { if (!correction.value && current()) correction.value = textOf(current().shown.expected).replace(/^null$/, ""); correction.focus(); correction.select(); } },
   c: () => comment.focus(),
   u: () => undo(),
   j: () => go(place + 1),

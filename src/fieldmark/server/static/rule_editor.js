@@ -2,7 +2,7 @@
 // the Rules page and by the page that changes the rules of a run.
 
 import * as drafts from "./rules_draft.js";
-import { button, data, el, plural, replace, search, shown, whole } from "./report.js";
+import { button, data, dataTable, el, plural, replace, search, shown, whole } from "./report.js";
 import { empty } from "./page.js";
 
 const page = data("page");
@@ -82,43 +82,52 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     drawChips();
     const { rows } = draft();
     const searched = filter.trim().toLowerCase();
-    const listed = rows.map((row, index) => [row, index]).filter(([row]) => String(row.path).toLowerCase().includes(searched));
-    const weighted = drafts.isWeighted(draft());
-    const heads = ["Field", "Compared by", "Options", ...(weighted ? ["Weight", "Required"] : []), ""];
     if (!rows.length) return replace(table, empty("No rules for single fields", "All fields are compared as set for other fields.", button("Add field", () => addRow())));
-    return replace(table, el("div", { class: "table-scroll" }, el("table", null,
-      el("caption", { class: "spoken" }, "Rules of fields"),
-      el("thead", null, el("tr", null, heads.map((head) => el("th", { scope: "col" }, head || el("span", { class: "spoken" }, "Remove"))))),
-      el("tbody", null, listed.map(([row, index]) => rowNode(row, index, weighted)), !listed.length && el("tr", null, el("td", { colspan: heads.length, class: "quiet" }, "No matching fields."))))),
-    listed.length < rows.length && el("p", null, button(`Show all ${plural(rows.length, "rule")}`, () => { filter = ""; box.querySelector("input").value = ""; filtered(""); draw(); }, { id: "all-rules" })),
-    !weighted && rows.some(({ weight, required }) => weight !== undefined || required !== undefined) && el("p", { class: "form-note" }, "Weights and required fields have an effect only on the score of the convention field accuracy; they are kept."));
-  }
-
-  function rowNode(row, index, weighted) {
-    const name = row.path || "the new field";
-    const comparator = COMPARATORS.get(row.match);
-    const reason = reasons()[row.path];
-    const node = el("tr", { "data-path": row.path },
-      el("td", null, el("input", { type: "text", value: row.path, list: "known-paths", "aria-label": "Field", placeholder: "vendor.name or lines[*].amount", spellcheck: "false", on: { change: (event) => change(() => { row.path = event.target.value.trim().replaceAll("[]", "[*]"); node.dataset.path = row.path; }) } })),
-      el("td", null, comparatorSelect(`Comparison of ${name}`, row.align ? ALIGN + row.align : row.match || "", (value) => change(() => { setComparison(row, value); redraw(); }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true }),
+    const weighted = drafts.isWeighted(draft());
+    const listed = dataTable({
+      caption: "Rules of fields", isSorted: false, rowHead: null, empty: "No matching fields.", step: Infinity,
+      rowProps: ({ path }) => ({ "data-path": path }),
+      columns: [
+        { key: "path", title: "Field", cell: pathInput },
+        { key: "match", title: "Compared by", cell: comparison },
+        { title: "Options", cell: optionFields },
+        ...(weighted ? [
+          { key: "weight", title: "Weight", css: "narrow", cell: (row) => numberInput(`Weight of ${nameOf(row)}`, row.weight, { min: 0, placeholder: 1 }, (value) => change(() => setOption(row, "weight", value))) },
+          { key: "required", title: "Required", css: "narrow", cell: (row) => el("input", { type: "checkbox", "aria-label": `${nameOf(row)} is required`, checked: row.required !== false, on: { change: (event) => change(() => setOption(row, "required", event.target.checked ? null : false)) } }) },
+        ] : []),
+        { title: "", head: el("span", { class: "spoken" }, "Remove"), cell: (row) => button("Remove", () => change(() => { rows.splice(rows.indexOf(row), 1); draw(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` }) },
+      ],
+      rows: rows.filter(({ path }) => String(path).toLowerCase().includes(searched)),
+    });
+    function comparison(row) {
+      const comparator = COMPARATORS.get(row.match), reason = reasons()[row.path];
+      return [comparatorSelect(`Comparison of ${nameOf(row)}`, row.align ? ALIGN + row.align : row.match || "", (value) => change(() => { setComparison(row, value); redraw(row); }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true }),
         comparator && el("p", { class: "detail" }, comparator.means && `${row.match} means ${comparator.means}. `, shown(plainText(comparator.summary))),
-        reason && el("p", { class: "detail" }, "Reason: ", shown(reason))),
-      el("td", null, optionFields(row, comparator)),
-      weighted && el("td", { class: "narrow" }, numberInput(`Weight of ${name}`, row.weight, { min: 0, placeholder: 1 }, (value) => change(() => setOption(row, "weight", value)))),
-      weighted && el("td", { class: "narrow" }, el("input", { type: "checkbox", "aria-label": `${name} is required`, checked: row.required !== false, on: { change: (event) => change(() => setOption(row, "required", event.target.checked ? null : false)) } })),
-      el("td", null, button("Remove", () => change(() => { draft().rows.splice(index, 1); draw(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` })));
+        reason && el("p", { class: "detail" }, "Reason: ", shown(reason))];
+    }
     // Only this row is drawn again, so that the focus stays where it is.
-    function redraw() {
-      const fresh = rowNode(row, index, weighted);
-      node.replaceWith(fresh);
-      fresh.querySelector("select").focus();
+    function redraw(row) {
+      listed.redraw(row).querySelector("select").focus();
       drawChips();
     }
-    return node;
+    return replace(table, listed.node,
+      listed.rows().length < rows.length && el("p", null, button(`Show all ${plural(rows.length, "rule")}`, () => { filter = ""; box.querySelector("input").value = ""; filtered(""); draw(); }, { id: "all-rules" })),
+      !weighted && rows.some(({ weight, required }) => weight !== undefined || required !== undefined) && el("p", { class: "form-note" }, "Weights and required fields have an effect only on the score of the convention field accuracy; they are kept."));
   }
 
-  function optionFields(row, comparator) {
-    const options = comparator ? comparator.options : [];
+  function nameOf(row) {
+    return row.path || "the new field";
+  }
+
+  function pathInput(row) {
+    return el("input", { type: "text", value: row.path, list: "known-paths", "aria-label": "Field", placeholder: "vendor.name or lines[*].amount", spellcheck: "false", on: { change: ({ target }) => change(() => {
+      row.path = target.value.trim().replaceAll("[]", "[*]");
+      target.closest("tr").dataset.path = row.path;
+    }) } });
+  }
+
+  function optionFields(row) {
+    const { options } = COMPARATORS.get(row.match) || { options: [] };
     const shownNames = new Set([...SETTINGS, ...options.map(({ name }) => name)]);
     const rest = Object.entries(row).filter(([name]) => !shownNames.has(name));
     const leading = options.filter(({ name }) => LEADING.has(name)), more = options.filter(({ name }) => !LEADING.has(name));

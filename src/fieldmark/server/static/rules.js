@@ -4,7 +4,7 @@ import { request } from "./api.js";
 import { comparatorReference, comparatorSelect, localProblems, numberInput, pathsOf, ruleEditor } from "./rule_editor.js";
 import * as drafts from "./rules_draft.js";
 import { importDialog, inferDialog, presetDialog } from "./rules_dialogs.js";
-import { button, capitalized, data, el, labelled, plural, replace, section, select } from "./report.js";
+import { button, capitalized, data, el, labelled, plural, replace, section, select, tableNode } from "./report.js";
 import { address, debounce, download, problem, remember, stored, toast } from "./page.js";
 
 const page = data("page");
@@ -237,22 +237,22 @@ function maximumRqs() {
 }
 
 function drawGates() {
-  replace(gates, draft.gates.length > 0 && el("div", { class: "table-scroll strategy-table" }, el("table", null,
-    el("caption", { class: "spoken" }, "Gates"),
-    el("thead", null, el("tr", null, ["Metric", "Must be", "Limit", ""].map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", null, draft.gates.map((gate, index) => gateNode(gate, index))))),
+  const kindSelect = (gate) => {
+    const kind = el("select", { "aria-label": "Minimum or maximum", on: { change: (event) => change(() => { gate.kind = event.target.value; }) } },
+      el("option", { value: "min" }, "at least"), el("option", { value: "max" }, "at most"));
+    kind.value = gate.kind;
+    return kind;
+  };
+  replace(gates, draft.gates.length > 0 && el("div", { class: "strategy-table" }, tableNode({
+    caption: "Gates", isSorted: false, rowHead: null, rows: draft.gates, step: Infinity,
+    columns: [
+      { key: "name", title: "Metric", cell: (gate) => el("input", { type: "text", value: gate.name, list: "metrics", "aria-label": "Metric", on: { change: (event) => change(() => { gate.name = event.target.value.trim(); }) } }) },
+      { key: "kind", title: "Must be", cell: kindSelect },
+      { key: "limit", title: "Limit", css: "narrow", cell: (gate) => numberInput("Limit", gate.limit, { step: 0.01 }, (value) => change(() => { gate.limit = value ?? NaN; })) },
+      { title: "", cell: (gate) => button("Remove", () => change(() => { draft.gates.splice(draft.gates.indexOf(gate), 1); drawGates(); }, "Gate removed."), { "aria-label": `Remove gate for ${gate.name}` }) },
+    ],
+  })),
   button("Add gate", () => { change(() => draft.gates.push({ name: "rqs", kind: "min", limit: 0.7 })); drawGates(); }, { id: "add-gate" }));
-}
-
-function gateNode(gate, index) {
-  const kind = el("select", { "aria-label": "Minimum or maximum", on: { change: (event) => change(() => { gate.kind = event.target.value; }) } },
-    el("option", { value: "min" }, "at least"), el("option", { value: "max" }, "at most"));
-  kind.value = gate.kind;
-  return el("tr", null,
-    el("td", null, el("input", { type: "text", value: gate.name, list: "metrics", "aria-label": "Metric", on: { change: (event) => change(() => { gate.name = event.target.value.trim(); }) } })),
-    el("td", null, kind),
-    el("td", { class: "narrow" }, numberInput("Limit", gate.limit, { step: 0.01 }, (value) => change(() => { gate.limit = value ?? NaN; }))),
-    el("td", null, button("Remove", () => { change(() => { draft.gates.splice(index, 1); drawGates(); }, "Gate removed."); }, { "aria-label": `Remove gate for ${gate.name}` })));
 }
 
 function drawAll() {

@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { readText } from "./document_input.js";
-import { button, el, pathText, plural, replace, shown } from "./report.js";
+import { button, el, plural, replace, shown, tableNode } from "./report.js";
 import { problem, stored } from "./page.js";
 
 function dialog(title, lead, content, actions) {
@@ -57,10 +57,9 @@ export function inferDialog(done) {
   // Each proposal is accepted or not; its reason is shown beside it.
   function choose({ rules, reasons }) {
     const fields = rules.fields || [];
-    const boxes = fields.map(() => el("input", { type: "checkbox", checked: true }));
-    fields.forEach(({ path }, place) => boxes[place].setAttribute("aria-label", `Accept the rule of ${path}`));
+    const boxes = new Map(fields.map((field) => [field, el("input", { type: "checkbox", checked: true, "aria-label": `Accept the rule of ${field.path}` })]));
     const accept = button(fields.length ? "Accept selected" : "Accept", () => {
-      const chosen = fields.filter((_, place) => boxes[place].checked);
+      const chosen = fields.filter((field) => boxes.get(field).checked);
       done({ ...rules, ...(chosen.length ? { fields: chosen } : { fields: undefined }) }, reasons);
       box.close();
     }, { class: "primary", id: "infer-accept" });
@@ -70,13 +69,17 @@ export function inferDialog(done) {
   }
 }
 
-function ruleTable(caption, fields, reasons, boxes = []) {
-  return el("div", { class: "table-scroll proposals", tabindex: "0", role: "group", "aria-label": caption }, el("table", null, el("caption", { class: "spoken" }, caption),
-    el("thead", null, el("tr", null, [...(boxes.length ? ["Accept"] : []), "Field", "Rule", "Reason"].map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", null, fields.map(({ path, ...settings }, place) => el("tr", null, boxes.length > 0 && el("td", null, boxes[place]),
-      el("th", { scope: "row" }, pathText(path)),
-      el("td", null, shown(Object.entries(settings).map(([name, value]) => (name === "match" ? value : `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`)).join(", "))),
-      el("td", { class: "quiet" }, shown(reasons[path] || "")))))));
+function ruleTable(caption, fields, reasons, boxes = null) {
+  const settingsText = ({ path, ...settings }) => Object.entries(settings).map(([name, value]) => (name === "match" ? value : `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`)).join(", ");
+  return el("div", { class: "proposals" }, tableNode({
+    caption, isSorted: false, rowHead: "path", rows: fields, step: Infinity,
+    columns: [
+      ...(boxes ? [{ title: "Accept", cell: (field) => boxes.get(field) }] : []),
+      { key: "path", title: "Field", format: "path" },
+      { title: "Rule", cell: (field) => shown(settingsText(field)) },
+      { title: "Reason", css: "quiet", cell: ({ path }) => shown(reasons[path] || "") },
+    ],
+  }));
 }
 
 // Presets are added to the rules: their fields and settings replace those of the draft.

@@ -13,9 +13,9 @@ export function runMistakes(run, page) {
     replace(place, el("p", { class: "quiet", role: "status" }, "Reading all mistakes…"));
     try {
       const found = await request(`/api/runs/${run}/mistakes`);
-      const numbers = new Map(found.cases.map(([rank, number]) => [rank, number]));
-      const view = { ...page, ...found, cases: { lines: Object.fromEntries(found.cases.map(([rank, , id]) => [rank, [id]])) } };
-      const link = (rank, filters) => `/runs/${run}/cases/${numbers.get(rank)}${query(filters)}`;
+      const lines = Object.fromEntries(found.cases.map((line) => [line.rank, line]));
+      const view = { ...page, ...found, cases: { lines } };
+      const link = (rank, filters) => `/runs/${run}/cases/${lines[rank].number}${query(filters)}`;
       replace(place, worstFields(view, link));
       replace(rest, found.value_tables.length > 0 && valueTableSection(view), heatSection(view, link));
     } catch (error) {

@@ -2,7 +2,7 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { ask, menu } from "./dialogs.js";
-import { button, choice, data, el, moment, nameText, plural, rate, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
+import { button, choice, data, el, nameText, pager, plural, rate, replace, search, section, select, shown, tableNode, verdictChip } from "./report.js";
 import { METRICS, address, debounce, empty, metricName, problem, remember, runName, toast } from "./page.js";
 import { trendChart } from "./trend.js";
 
@@ -32,10 +32,7 @@ async function draw() {
     replace(list, found.runs.length ? runTable(found.runs) : FILTERS.some((name) => state[name])
       ? empty("No matching runs", "Change the filters to see other runs.", button("Clear filters", () => { location.href = "/runs"; }))
       : empty("No runs yet", "Compare two data sets to create a run.", el("a", { class: "button", href: "/batch" }, "Start a batch")));
-    replace(pages, found.total > STEP && [
-      button("Newer", () => go(offset - STEP), { disabled: offset === 0 }),
-      el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
-      button("Older", () => go(offset + STEP), { disabled: offset + STEP >= found.total })]);
+    replace(pages, pager({ offset, step: STEP, total: found.total, go, labels: ["Newer", "Older"] }));
   } catch (error) {
     replace(errors, problem(error));
   }
@@ -49,27 +46,26 @@ function go(offset) {
 
 function metricColumn(name) {
   const valueOf = (run) => run.metrics?.[name] ?? null;
-  return { name, label: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), numeric: true, cell: (run) => [rate(valueOf(run)), valueOf(run) !== null && run.vacuous.includes(name) && [" ", el("span", { class: "tile-note", title: "There was nothing to compute it from." }, "vacuous")]] };
+  return { key: name, title: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), format: "number", cell: (run) => [rate(valueOf(run)), valueOf(run) !== null && run.vacuous.includes(name) && [" ", el("span", { class: "tile-note", title: "There was nothing to compute it from." }, "vacuous")]] };
 }
 
 function runTable(rows) {
   const figures = state.figures === "quality" ? QUALITY : [...SCORES, ...(rows.some((run) => (run.metrics?.rqs ?? null) !== null) ? ["rqs"] : [])];
-  const table = sortableTable({
-    caption: "Runs, newest first", step: STEP,
+  const table = tableNode({
+    caption: "Runs, newest first", step: STEP, isSorted: false, rows,
     columns: [
-      { name: "run", label: "Run", cell: (run) => runCell(run) },
+      { key: "title", title: "Run", cell: runCell },
       ...figures.map(metricColumn),
-      { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
-      { name: "gates", label: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
-      { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
-      { name: "convention", label: "Convention", cell: (run) => run.convention },
-      { name: "when", label: "Started", css: "when", cell: (run) => moment(run.started_at) },
+      { key: "cases", title: "Cases", format: "count" },
+      { key: "verdict", title: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
+      { key: "status", title: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
+      { key: "convention", title: "Convention" },
+      { key: "started_at", title: "Started", format: "time", css: "when" },
     ],
   });
-  table.show(rows);
-  table.node.classList.add("runs");
+  table.classList.add("runs");
   const unjudged = figures.includes("rqs") && rows.some((run) => run.metrics && (run.metrics.rqs ?? null) === null);
-  return el("div", null, table.node, unjudged && el("p", { class: "quiet last-rows" }, "RQS is listed for runs with a safety judge, and for runs whose convention has RQS as its main metric. The page of any other run shows it with a safety of 1."));
+  return el("div", null, table, unjudged && el("p", { class: "quiet last-rows" }, "RQS is listed for runs with a safety judge, and for runs whose convention has RQS as its main metric. The page of any other run shows it with a safety of 1."));
 }
 
 // The checkbox and the menu are beside the name, so that they are in view at any width.
@@ -143,16 +139,15 @@ function drawGroups() {
   list.value = state.group;
   list.id = "run-group";
   replace(groupBox, box);
-  const table = sortableTable({
-    caption: "Groups of comparable runs, newest first", step: 10, empty: "No groups.",
+  const table = tableNode({
+    caption: "Groups of comparable runs, newest first", step: 10, isSorted: false, empty: "No groups.", rows: groups,
     columns: [
-      { name: "group", label: "Group", cell: (group) => button(groupName(group), () => showGroup(group.id), { class: "as-link", "aria-pressed": String(group.id === shownGroup()?.id), title: group.truth || null }) },
-      { name: "runs", label: "Runs", numeric: true, cell: (group) => whole(group.runs) },
-      { name: "newest", label: "Newest", cell: (group) => el("a", { href: `/runs/${group.newest}`, title: group.newest }, nameText(group.newest_title)) },
+      { key: "id", title: "Group", cell: (group) => button(groupName(group), () => showGroup(group.id), { class: "as-link", "aria-pressed": String(group.id === shownGroup()?.id), title: group.truth || null }) },
+      { key: "runs", title: "Runs", format: "count" },
+      { key: "newest", title: "Newest", cell: (group) => el("a", { href: `/runs/${group.newest}`, title: group.newest }, nameText(group.newest_title)) },
     ],
   });
-  table.show(groups);
-  replace(groupTable, groups.length > 1 && table.node);
+  replace(groupTable, groups.length > 1 && table);
 }
 
 function shownGroup() {

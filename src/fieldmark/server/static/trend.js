@@ -1,6 +1,6 @@
 // A line chart of a metric over runs.
 
-import { behind, el, moment, plural, rate, trendPlot } from "./report.js";
+import { behind, el, intervalText, plural, rate, trendPlot } from "./report.js";
 import { empty } from "./page.js";
 
 // `own` is the run whose page shows the chart; its dot is large.
@@ -16,5 +16,10 @@ export function trendChart({ steps, best, excluded, conclusion, runs_without_gai
   const legend = [own && shape(own) && "Large dot: this run.", best && shape(best) && `Ring: best run${best === own ? ", which is this run" : ""}.`].filter(Boolean).join(" ");
   return el("figure", { class: "panel trend-chart" }, heading && el("h3", null, heading), trendPlot(description, label, points),
     el("figcaption", { class: "quiet" }, `${description}. Convention ${convention}. ${legend}`, conclusion === "plateau" && ` Plateau: ${plural(without, "run")} without a gain.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
-    behind(["Run", "Started", label, "95% CI"], known.map(({ title, started_at: started, value, interval }) => [title, moment(started), rate(value), interval ? `${rate(interval[0])} to ${rate(interval[1])}` : ""]), { text: 2 }));
+    behind([
+      { key: "title", title: "Run" },
+      { key: "started_at", title: "Started", format: "time" },
+      { key: "value", title: label, format: "number" },
+      { key: "interval", title: "95% CI", align: "right", cell: ({ interval }) => interval && intervalText(interval) },
+    ], known));
 }

@@ -1,9 +1,9 @@
 // Recommendations: groups of similar mistakes, as links to their cases.
 
 function adviceList(groups) {
-  return el("ol", { class: "advice" }, groups.slice(0, 12).map(([pattern, title, hint, mistakes, attributes]) => el("li", null,
+  return el("ol", { class: "advice" }, groups.slice(0, 12).map(({ pattern, title, hint, mistakes, attributes }) => el("li", null,
     el("h3", null, el("a", { href: casesHref({ pattern }) }, title), " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
-    el("p", { class: "chips" }, attributes.slice(0, 8).map(([path, times]) => el("a", { class: "tag", href: casesHref({ attribute: path, pattern }) }, shown(path), ` × ${whole(times)}`))))));
+    el("p", { class: "chips" }, attributes.slice(0, 8).map(({ attribute, mistakes: times }) => el("a", { class: "tag", href: casesHref({ attribute, pattern }) }, shown(attribute), ` × ${whole(times)}`))))));
 }
 
 function adviceSection(run) {

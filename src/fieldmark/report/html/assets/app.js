@@ -1,7 +1,8 @@
 // Builds the page, and switches between the report and a single case.
 
 function start() {
-  const run = data("run"), opened = data("opened"), before = run.comparison ? data("before") : {};
+  const run = data("run"), opened = openedCases("opened"), before = run.comparison ? openedCases("before") : {};
+  run.cases.lines = rowsOf(run.cases.lines).map((line, rank) => ({ ...line, rank }));
   document.title = `${run.title} · fieldmark`;
   const list = caseBrowser(run, opened);
   const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
@@ -78,6 +79,16 @@ function start() {
   document.addEventListener("keydown", keys);
   watchSections(report, current);
   showLocation();
+}
+
+// The cases with documents by their rank; their rows are read when a case is used.
+function openedCases(id) {
+  const views = data(id), cases = {};
+  for (const rank of Object.keys(views)) {
+    let opened = null;
+    Object.defineProperty(cases, rank, { enumerable: true, get: () => { opened ??= openedCase(views[rank]); return opened; } });
+  }
+  return cases;
 }
 
 // Marks the section in view in the navigation.

@@ -1,23 +1,25 @@
 // All attributes with counts, rates and mistakes.
 
 // A value although there was nothing to count: some conventions report 0 then.
-function isVacuous([, [tp, , fp, fn], [, , f1]]) {
+function isVacuous({ tp, fp, fn, f1 }) {
   return f1 !== null && !(tp || fp || fn);
 }
 
 // The confidence interval of a rate; its standard deviation is shown on hover.
-function spreadNode(spread) {
-  const [interval, deviation] = spread || [];
+function spreadNode(interval, deviation = null) {
   return interval && el("span", { class: "interval", title: `95% confidence interval${deviation === null ? "" : `; standard deviation ${rate(deviation)}`}` }, `${rate(interval[0], 2)}${DASH}${rate(interval[1], 2)}`);
+}
+
+function mistakesOf(row) {
+  return mistakesIn(row.errors_by_type) + row.errors;
 }
 
 // The F1 over all fields that the run would gain if the attribute had no mistakes: all of its
 // expected values would be true positives.
 function scoreLost(row, { tp, fp, fn }) {
-  const [ownTp, , ownFp, ownFn] = row[1];
-  const [, extra] = row[4], wrong = row[4].reduce((all, number) => all + number, 0);
+  const wrong = mistakesIn(row.errors_by_type), extra = row.errors_by_type.hallucination;
   const f1 = (right, over, under) => (right || over || under ? 2 * right / (2 * right + over + under) : 0);
-  return wrong ? f1(tp + wrong - extra, fp - ownFp, fn - ownFn) - f1(tp, fp, fn) : 0;
+  return wrong ? f1(tp + wrong - extra, fp - row.fp, fn - row.fn) - f1(tp, fp, fn) : 0;
 }
 
 const RANKS = {
@@ -31,42 +33,43 @@ function ruleLink(page, path) {
 }
 
 function attributeSection(run) {
-  const trends = run.trends && new Map(run.trends.attributes);
+  const trends = run.trends && new Map(run.trends.attributes.map(({ attribute, f1 }) => [attribute, f1]));
   const url = stateInUrl("rank", "attributes");
   let rank = url.read() in RANKS ? url.read() : "errors";
-  const counts = (place, name) => ({ numeric: true, value: (row) => row[1][place], cell: (row) => countLink(row, place, name) });
-  function countLink(row, place, name) {
-    const number = row[1][place];
+  const count = (name, hint) => ({ key: name, title: name.toUpperCase(), hint, format: "count", cell: (row) => countLink(row, name) });
+  function countLink(row, name) {
+    const number = row[name];
     if (!number) return el("span", { class: "zero" }, "0");
     // The report knows the mistakes of each case, but not its matches.
     if (IN_REPORT && (name === "tp" || name === "tn")) return whole(number);
-    return el("a", { href: casesHref({ attribute: row[0], error: name }), "aria-label": `${whole(number)} ${COUNT_WORDS[name]}, ${row[0]}` }, whole(number));
+    return el("a", { href: casesHref({ attribute: row.attribute, error: name }), "aria-label": `${whole(number)} ${COUNT_WORDS[name]}, ${row.attribute}` }, whole(number));
   }
-  const share = (place) => ({ numeric: true, value: (row) => row[2][place], cell: (row) => [rate(row[2][place]), spreadNode(row[7] && row[7][place])] });
-  const barLinks = (row) => Object.fromEntries(Object.keys(COUNT_WORDS).filter((name) => !IN_REPORT || name === "fp" || name === "fn").map((name) => [name, casesHref({ attribute: row[0], error: name })]));
-  const name = (row) => (mistakesOf(row) ? el("a", { href: casesHref({ attribute: row[0] }) }, pathText(row[0])) : pathText(row[0]));
-  const table = sortableTable({
+  const spread = (row, name) => spreadNode(row.interval[name], row.deviation[name]);
+  const share = (name, title) => ({ key: name, title, format: "number", cell: (row) => [rate(row[name]), spread(row, name)] });
+  const barLinks = (row) => Object.fromEntries(Object.keys(COUNT_WORDS).filter((name) => !IN_REPORT || name === "fp" || name === "fn").map((name) => [name, casesHref({ attribute: row.attribute, error: name })]));
+  const name = (row) => (mistakesOf(row) ? el("a", { href: casesHref({ attribute: row.attribute }) }, pathText(row.attribute)) : pathText(row.attribute));
+  const table = dataTable({
     caption: "Attributes", step: 25, empty: "No attributes match the filter.",
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [name(row), row[6] && row[6] !== "exact" && el("span", { class: "detail" }, shown(row[6])), run.edit_rules && ruleLink(run.edit_rules, row[0])] },
-      { name: "bar", label: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row[1], { width: 110, links: barLinks(row) }) },
-      { name: "tp", label: "TP", hint: "True positives: predicted and correct", ...counts(0, "tp") },
-      { name: "tn", label: "TN", hint: "True negatives: empty on both sides", ...counts(1, "tn") },
-      { name: "fp", label: "FP", hint: "False positives: predicted, but wrong or extra", ...counts(2, "fp") },
-      { name: "fn", label: "FN", hint: "False negatives: expected, but wrong or missing", ...counts(3, "fn") },
-      { name: "precision", label: "Precision", ...share(0) },
-      { name: "recall", label: "Recall", ...share(1) },
-      { name: "f1", label: "F1", numeric: true, value: (row) => row[2][2], cell: (row) => [el("span", { class: "f1" }, rate(row[2][2])), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), spreadNode(row[7] && row[7][2])] },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(isVacuous(row) ? null : row[2][2], row[3]) },
-      { name: "lost", label: "Score lost", hint: "How much higher micro F1 would be without the mistakes of this attribute", numeric: true, value: (row) => scoreLost(row, run.micro), cell: (row) => rate(scoreLost(row, run.micro), 4) },
-      ...(trends ? [{ name: "trend", label: "Trend", css: "bar-cell", cell: (row) => trends.has(row[0]) && trendLine(trends.get(row[0])) }] : []),
-      { name: "mistakes", label: "Mistakes", most: true, value: mistakesOf, cell: (row) => [mistakeLinks(row[4], { attribute: row[0] }), row[5] > 0 && el("a", { class: "chip-link", href: casesHref({ attribute: row[0], error: "error" }) }, mark(ERROR, { count: row[5] }))] },
+      { key: "attribute", title: "Attribute", cell: (row) => [name(row), row.comparator && row.comparator !== "exact" && el("span", { class: "detail" }, shown(row.comparator)), run.edit_rules && ruleLink(run.edit_rules, row.attribute)] },
+      { title: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row, { width: 110, links: barLinks(row) }) },
+      count("tp", "True positives: predicted and correct"),
+      count("tn", "True negatives: empty on both sides"),
+      count("fp", "False positives: predicted, but wrong or extra"),
+      count("fn", "False negatives: expected, but wrong or missing"),
+      share("precision", "Precision"),
+      share("recall", "Recall"),
+      { key: "f1", title: "F1", format: "number", cell: (row) => [el("span", { class: "f1" }, rate(row.f1)), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), spread(row, "f1")] },
+      { title: "", css: "bar-cell", cell: (row) => gauge(isVacuous(row) ? null : row.f1, row.interval.f1) },
+      { key: "lost", title: "Score lost", hint: "How much higher micro F1 would be without the mistakes of this attribute", format: "cost", value: (row) => scoreLost(row, run.micro) },
+      ...(trends ? [{ title: "Trend", css: "bar-cell", cell: (row) => trends.has(row.attribute) && trendLine(trends.get(row.attribute)) }] : []),
+      { key: "mistakes", title: "Mistakes", largestFirst: true, value: mistakesOf, cell: (row) => [mistakeLinks(row.errors_by_type, { attribute: row.attribute }), row.errors > 0 && el("a", { class: "chip-link", href: casesHref({ attribute: row.attribute, error: "error" }) }, mark(ERROR, { count: row.errors }))] },
     ],
   });
   let text = "", wrongOnly = false;
   function show() {
     const query = text.trim().toLowerCase();
-    const rows = run.attributes.filter((row) => row[0].toLowerCase().includes(query) && (!wrongOnly || mistakesOf(row) > 0));
+    const rows = run.attributes.filter((row) => row.attribute.toLowerCase().includes(query) && (!wrongOnly || mistakesOf(row) > 0));
     const keys = new Map(rows.map((row) => [row, RANKS[rank][1](row, run.micro)]));
     table.show(rows.sort((one, two) => sortable(keys.get(two) - keys.get(one)) || mistakesOf(two) - mistakesOf(one)), { order: null });
     number.textContent = rows.length === run.attributes.length ? plural(rows.length, "attribute") : `${whole(rows.length)} of ${plural(run.attributes.length, "attribute")}`;
@@ -81,5 +84,5 @@ function attributeSection(run) {
   return section("attributes", "Attributes", "Metrics per attribute (a path without list indexes) over all cases, those with the most mistakes or the largest loss first. Select an attribute with mistakes or a number to see its cases.", controls, table.node,
     el("p", { class: "legend" }, Object.entries(COUNT_WORDS).map(([css, word]) =>
       el("span", null, svg("svg", { width: 14, height: 12, "aria-hidden": "true" }, svg("rect", { class: `fill-${css}`, width: 14, height: 12 })), word)),
-    ERROR_TYPES.map((outcome) => mark(outcome, { word: true }))));
+    ERROR_NAMES.map((name) => mark(outcomeOf(name), { word: true }))));
 }

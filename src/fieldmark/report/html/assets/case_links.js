@@ -31,26 +31,14 @@ function hashParts() {
   return { name, text: text || "" };
 }
 
-// The value of the `error` filter for the number of an outcome.
-function errorFilter(outcome) {
-  return outcome === ERROR ? "error" : ERROR_NAMES[ERROR_TYPES.indexOf(outcome)];
-}
-
 function errorWord(name) {
-  return COUNT_WORDS[name] || (name === "error" ? "error" : OUTCOMES[ERROR_TYPES[ERROR_NAMES.indexOf(name)]].word);
+  return COUNT_WORDS[name] || outcomeWord(name);
 }
 
 // Chips for the types of mistakes that occur, as links to their cases.
-function mistakeLinks(counts, filters, options) {
-  const chips = mistakeChips(counts, options);
-  ERROR_TYPES.map((outcome, place) => [outcome, counts[place]]).filter(([, count]) => count).sort((one, two) => two[1] - one[1])
-    .forEach(([outcome], place) => {
-      const chip = chips.children[place];
-      const link = el("a", { class: "chip-link", href: casesHref({ ...filters, error: errorFilter(outcome) }) });
-      chip.replaceWith(link);
-      link.append(chip);
-    });
-  return chips;
+function mistakeLinks(errors, filters, { word = false } = {}) {
+  return el("span", { class: "chips" }, frequentErrors(errors).map((name) =>
+    el("a", { class: "chip-link", href: casesHref({ ...filters, error: name }) }, mark(outcomeOf(name), { count: errors[name], word }))));
 }
 
 // A state of the page in its URL, such as the order of a table: {read(), write(value)}.

@@ -55,7 +55,7 @@ function filterLabel(name, value, patterns) {
 
 // The slices of a run as options of a filter.
 function sliceOptions(run) {
-  return (run.slices || []).flatMap(([key, , rows]) => rows.map((row) => [sliceName(key, row[0]), `${key} = ${row[0]}`]));
+  return (run.slices || []).flatMap(({ key, rows }) => rows.map(({ value }) => [sliceName(key, value), `${key} = ${value}`]));
 }
 
 function sliceName(key, value) {
@@ -64,40 +64,40 @@ function sliceName(key, value) {
 
 // The attributes with mistakes, those with the most first.
 function wrongAttributes(run) {
-  return run.attributes.filter((row) => row[5] || row[4].some(Boolean)).sort((one, two) => mistakesOf(two) - mistakesOf(one)).map((row) => row[0]);
+  return run.attributes.filter((row) => mistakesOf(row) > 0).sort((one, two) => mistakesOf(two) - mistakesOf(one)).map(({ attribute }) => attribute);
 }
 
-function mistakesOf(row) {
-  return row[4].reduce((all, number) => all + number, row[5]);
+// The columns of a list of cases. `link` returns the address of a case, and `fieldOf` the first
+// field that the filters select, if a list shows one.
+function caseColumns(rows, link, { filters = {}, fieldOf = null } = {}) {
+  return [
+    { key: "case", title: "Case", value: ({ id }) => String(id), cell: (row) => [el("a", { href: link(row) }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+    ...(fieldOf ? fieldColumns(fieldOf, filters) : []),
+    { key: "verdict", title: "Verdict", value: ({ verdict }) => verdict || "", cell: ({ verdict, status, vacuous }) => verdictChip(verdict, status, vacuous) },
+    { key: "score", title: "Score", format: "number", cell: ({ score, vacuous }) => scoreText(score, vacuous) },
+    { title: "", css: "bar-cell", cell: ({ score, vacuous }) => gauge(vacuous ? null : score, null) },
+    { key: "mistakes", title: "Mistakes", largestFirst: true, value: (row) => mistakesIn(row.errors_by_type), cell: (row) => mistakeChips(row.errors_by_type) },
+    ...(rows.some(({ input }) => input !== "ok") ? [{ key: "input", title: "Input", cell: ({ input }) => (input === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[input] || reasonText(input)) }] : []),
+  ];
 }
 
 // The list of the report: {node, apply(filters), ranks()}. The filters are in the URL.
 function caseBrowser(run, opened) {
-  const { lines, total, patterns, mistakes, slices, in_slices: inSlices } = run.cases;
-  const tags = Array.from(new Set(lines.flatMap((line) => line[5]))).sort();
-  const paths = run.attributes.map((row) => row[0]);
+  const { lines, total, types, patterns, mistakes, slices, in_slices: inSlices } = run.cases;
+  const tags = Array.from(new Set(lines.flatMap((line) => line.tags))).sort();
+  const paths = run.attributes.map(({ attribute }) => attribute);
   const state = filtersIn("");
   const texts = new Map();
-  const kinds = ERROR_NAMES.length + 1;
-  const makeTable = (extra) => sortableTable({
+  const makeTable = (options) => dataTable({
     caption: "Cases", step: 50, empty: "No cases match the filters.",
-    onSort: ({ name, descending }) => { state.sort = `${descending ? "-" : ""}${name}`; remember(); },
-    columns: [
-      { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: caseHash(rank) }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
-      ...extra,
-      { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3], lines[rank][7]) },
-      { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => scoreText(lines[rank][1], lines[rank][7]) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][7] ? null : lines[rank][1], null) },
-      { name: "mistakes", label: "Mistakes", most: true, value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },
-      lines.some((line) => line[4] !== "ok") && { name: "input", label: "Input", value: (rank) => lines[rank][4], cell: (rank) => (lines[rank][4] === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[lines[rank][4]] || reasonText(lines[rank][4])) },
-    ].filter(Boolean),
+    onSort: ({ key, descending }) => { state.sort = `${descending ? "-" : ""}${key}`; remember(); },
+    columns: caseColumns(lines, ({ rank }) => caseHash(rank), options),
   });
-  const withValues = () => makeTable(fieldColumns((rank) => opened[rank] && firstMistake(opened[rank].tree, state), state));
-  const plain = makeTable([]), holder = el("div", null, plain.node);
+  const withValues = () => makeTable({ filters: state, fieldOf: ({ rank }) => opened[rank] && firstMistake(opened[rank].tree, state) });
+  const plain = makeTable({}), holder = el("div", null, plain.node);
   let table = plain, valued = null;
-  const all = lines.map((_, rank) => rank);
   const searched = el("p", { class: "quiet", id: "searched" });
-  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run), patterns: Object.fromEntries((run.advice || []).map(([name, title]) => [name, title])) }, () => { remember(); show(); });
+  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run), patterns: Object.fromEntries((run.advice || []).map(({ pattern, title }) => [pattern, title])) }, () => { remember(); show(); });
 
   function caseHash(rank, filters = state) {
     return `#case-${rank + 1}${filterQuery(filters)}`;
@@ -109,21 +109,20 @@ function caseBrowser(run, opened) {
   // The mistakes of a case with the attribute, the type and the pattern of the filters.
   function hasMistake(rank) {
     if (!state.attribute && !state.error && !state.pattern) return true;
-    const types = run.types_by_count[state.error] || (state.error ? [[...ERROR_NAMES, "error"].indexOf(state.error)] : null);
+    const selected = run.types_by_count[state.error] || (state.error ? [state.error] : null);
     return mistakes[rank].some((code) => {
       const field = Math.floor(code / patterns.length);
-      return (!types || types.includes(field % kinds))
+      return (!selected || selected.includes(types[field % types.length]))
         && (!state.pattern || patterns[code % patterns.length] === state.pattern)
-        && (!state.attribute || selectsAttribute(state.attribute, paths[Math.floor(field / kinds)]));
+        && (!state.attribute || selectsAttribute(state.attribute, paths[Math.floor(field / types.length)]));
     });
   }
   function hasValues(rank) {
     if (!state.expected && !state.found) return true;
-    const [, cells = []] = (run.value_tables || []).find(([path]) => path === state.attribute) || [];
-    return cells.some(([expected, found, , , ranks]) => (!state.expected || valueName(expected) === state.expected) && (!state.found || valueName(found) === state.found) && ranks.includes(rank));
+    const { cells = [] } = (run.value_tables || []).find(({ attribute }) => attribute === state.attribute) || {};
+    return cells.some(({ expected, found, ranks }) => (!state.expected || valueName(expected) === state.expected) && (!state.found || valueName(found) === state.found) && ranks.includes(rank));
   }
-  function matches(rank) {
-    const [id, score, verdict, status, input, own] = lines[rank];
+  function matches({ rank, id, score, verdict, status, input, tags: own }) {
     if (state.verdict && (state.verdict === "error" ? status !== "error" : verdict !== state.verdict)) return false;
     if (state.tag && !own.includes(state.tag)) return false;
     if (state.slice && !(inSlices[rank] || []).some((place) => slices[place] === state.slice)) return false;
@@ -141,16 +140,16 @@ function caseBrowser(run, opened) {
     return !text || String(id).toLowerCase().includes(text) || textIn(rank).includes(text);
   }
   function textIn(rank) {
-    if (!texts.has(rank)) texts.set(rank, [...lines[rank][5], ...(opened[rank] ? treeTexts(opened[rank].tree) : [])].join("\n").toLowerCase());
+    if (!texts.has(rank)) texts.set(rank, [...lines[rank].tags, ...(opened[rank] ? treeTexts(opened[rank].tree) : [])].join("\n").toLowerCase());
     return texts.get(rank);
   }
   function show() {
-    const found = all.filter(matches);
+    const found = lines.filter(matches);
     const name = state.sort.replace(/^-/, "");
-    const known = ["case", "verdict", "score", "mistakes", ...(lines.some((line) => line[4] !== "ok") ? ["input"] : [])].includes(name);
+    const known = caseColumns(lines).some(({ key }) => key && key === name);
     table = state.attribute && run.cases.opened ? valued ||= withValues() : plain;
     if (holder.firstChild !== table.node) replace(holder, table.node);
-    table.show(found, { order: known ? { name, descending: state.sort.startsWith("-") } : null });
+    table.show(found, { order: known ? { key: name, descending: state.sort.startsWith("-") } : null });
     filters.number.textContent = found.length === lines.length ? plural(lines.length, "case") : `${whole(found.length)} of ${plural(lines.length, "case")}`;
     const withDocuments = Object.keys(opened).length;
     replace(searched, state.text.trim() && withDocuments < lines.length && `Ids and tags of all ${whole(lines.length)} cases were searched, paths and values of the ${whole(withDocuments)} cases whose documents are included.`);
@@ -166,7 +165,7 @@ function caseBrowser(run, opened) {
     node: section("cases", "Cases", "Worst first. Open a case to see its documents side by side.",
       (lines.length < total || run.cases.opened < lines.length) && el("p", { class: "notice", id: "sampled" }, sampledText(run.cases)),
       filters.node, searched, holder),
-    apply, caseHash, state, ranks: () => table.rows(),
+    apply, caseHash, state, ranks: () => table.rows().map(({ rank }) => rank),
   };
 }
 
@@ -176,12 +175,12 @@ function firstMistake(tree, { attribute, error }) {
   (function walk(nodes, above, place) {
     for (const node of nodes) {
       const own = nodeAttribute(above, node), path = nodePath(place, node);
-      if (isMistake(node[1]) && selectsAttribute(attribute, own) && (!error || COUNT_WORDS[error] || errorFilter(node[1]) === error)) found.push([path, node]);
-      if (node[5]) walk(node[5], own, path);
+      if (isMistake(node.mark) && selectsAttribute(attribute, own) && (!error || COUNT_WORDS[error] || OUTCOMES[node.mark].name === error)) found.push({ path, node });
+      if (node.members) walk(node.members, own, path);
     }
   }(tree, "", ""));
-  if (!found.length || kindOf(found[0][1][2]) === "hidden") return null;
-  const [[path, [, , expected, candidate]]] = found;
+  if (!found.length || kindOf(found[0].node.expected) === "hidden") return null;
+  const [{ path, node: { expected, candidate } }] = found;
   return { path, expected, candidate, more: found.length - 1 };
 }
 
@@ -206,11 +205,11 @@ function excerpts(slots) {
 function fieldColumns(fieldOf, filters) {
   const both = ({ expected, candidate }) => bothValues(...(isSame(candidate) ? [excerpts([expected, expected])[0], candidate] : excerpts([expected, candidate])));
   return [
-    { name: "expected", label: "Expected", css: "field-value", cell: (row) => {
+    { title: "Expected", css: "field-value", cell: (row) => {
       const field = fieldOf(row);
       return field && [both(field)[0], field.path !== filters.attribute && el("span", { class: "detail" }, pathText(field.path))];
     } },
-    { name: "candidate", label: "Predicted", css: "field-value", cell: (row) => {
+    { title: "Predicted", css: "field-value", cell: (row) => {
       const field = fieldOf(row);
       return field && [both(field)[1], field.more > 0 && el("span", { class: "detail" }, `and ${whole(field.more)} more`)];
     } },
@@ -231,7 +230,7 @@ function sampledText({ lines, total, opened }) {
 // All paths and values of a tree as text, for searching.
 function treeTexts(nodes, found = [], place = "") {
   for (const node of nodes) {
-    const [key, , expected, candidate, , members] = node, path = nodeAttribute(place, node);
+    const { key, expected, candidate, members } = node, path = nodeAttribute(place, node);
     if (typeof key === "string") found.push(path);
     for (const slot of [expected, candidate]) if (!isSame(slot) && !["missing", "hidden"].includes(kindOf(slot))) found.push(textOf(slot));
     if (members) treeTexts(members, found, path);

@@ -26,7 +26,7 @@ function stackedBar(parts, { width = 160, height = 12, total = null, label = "" 
 }
 
 function confusionBar(counts, { links = {}, ...options } = {}) {
-  return stackedBar(Object.entries(COUNT_WORDS).map(([name, word], place) => [name, counts[place], word, links[name]]), options);
+  return stackedBar(Object.entries(COUNT_WORDS).map(([name, word]) => [name, counts[name], word, links[name]]), options);
 }
 
 // A metric from 0 to 1 with its confidence interval. Zero is a mark at the start, undefined a dotted line.
@@ -170,30 +170,31 @@ function trendPlot(label, title, points) {
     (at) => plotLine(at, known.map(({ value }, place) => [place, value])),
     (at) => known.map(({ name, value, interval, href, best, own }, place) => plotPoint(at, place, value, {
       href, interval, r: own ? 7 : 4, css: best ? "plot-dot best" : "plot-dot",
-      title: `${name}: ${rate(value)}${interval ? ` (${rate(interval[0])} to ${rate(interval[1])})` : ""}${best ? ", best" : ""}${own ? ", this run" : ""}` })),
+      title: `${name}: ${rate(value)}${interval ? ` (${intervalText(interval)})` : ""}${best ? ", best" : ""}${own ? ", this run" : ""}` })),
     (at) => places.map((place) => svg("text", { x: at.x(place), y: "100%", dy: 16, "text-anchor": place === 0 ? "start" : place === last ? "end" : "middle", "aria-hidden": "true" }, known[place].tick)));
 }
 
-// Bars of a histogram: bins are [from, to, number], and `href` returns the address of one. The table
+// Bars of a histogram: bins are {low, high, cases}, and `href` returns the address of one. The table
 // behind the chart has the same links for the keyboard.
 function histogram(label, bins, { xTitle, yTitle, href }) {
-  const ticks = roundTicks([0, ...bins.map(([, , number]) => number)]).filter(Number.isInteger);
+  const ticks = roundTicks([0, ...bins.map(({ cases }) => cases)]).filter(Number.isInteger);
   return plot(label, { x: axis(xTitle, [], { ticks: UNIT_TICKS }), y: axis(yTitle, [], { ticks: ticks.length > 1 ? ticks : [0, 1], text: whole }), links: true },
-    (at) => bins.filter(([, , number]) => number).map((bin) => {
-      const [from, to, number] = bin;
-      const [left, right, top] = [at.x(from), at.x(to), at.y(number)].map(parseFloat);
+    (at) => bins.filter(({ cases }) => cases).map((bin) => {
+      const { low, high, cases } = bin;
+      const [left, right, top] = [at.x(low), at.x(high), at.y(cases)].map(parseFloat);
       return svg("a", { href: href(bin), tabindex: "-1" }, svg("rect", { class: "histogram-bar", x: `${left}%`, width: `${right - left}%`, y: `${top}%`, height: `${100 - top}%` },
-        svg("title", null, `${rate(from, 2)} to ${rate(to, 2)}: ${whole(number)}`)));
+        svg("title", null, `${intervalText([low, high], 2)}: ${whole(cases)}`)));
     }));
 }
 
 // The data of a chart as a table, closed at first.
-function behind(columns, rows, { text = 0 } = {}) {
-  const css = (place) => (place < text ? null : "numeric");
+function behind(columns, rows) {
   return el("details", { class: "behind" }, el("summary", null, "Table"),
-    el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Data of the chart" }, el("table", null,
-      el("thead", null, el("tr", null, columns.map((label, place) => el("th", { scope: "col", class: css(place) }, label)))),
-      el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, place) => el("td", { class: css(place) }, cell))))))));
+    tableNode({ caption: "Data of the chart", columns, rows, step: Infinity, isSorted: false, rowHead: null }));
+}
+
+function intervalText(interval, digits = 3) {
+  return interval ? `${rate(interval[0], digits)} to ${rate(interval[1], digits)}` : DASH;
 }
 
 // A chart with a title and the table behind it.

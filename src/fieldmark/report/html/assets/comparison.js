@@ -2,7 +2,6 @@
 // only significant changes, and single cases, whose direction is certain.
 
 const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
-const CHANGED_OUTCOMES = { format_error: "wrong type", omission: "missing", hallucination: "extra" };
 const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["↔", "neither", ""] };
 const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
 const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
@@ -13,7 +12,7 @@ function comparisonHead(found, links) {
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged - cases.mixed, "unchanged"], ...(cases.mixed ? [[cases.mixed, "changed with the same score"]] : [])];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
-    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
+    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(({ text, attribute, direction }) =>
       (attribute === null ? text : el("a", { class: DIRECTIONS[direction][2], href: links.attribute(attribute, direction) }, pathText(text))))),
     el("p", { class: "quiet", id: "evidence" }, `${capitalized(conclusion.evidence)}.`),
     conclusion.explanation && el("p", { id: "explanation" }, conclusion.explanation),
@@ -31,22 +30,19 @@ function comparisonHead(found, links) {
 // The parts as {id, title, lead, node}. `links` has the functions attribute and slice, which return
 // the address of the changed cases; `list` is the list of changed cases.
 function comparisonParts(found, links, list) {
-  const ranked = (rows) => [...rows].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || one.p - two.p || Math.abs(two.delta ?? 0) - Math.abs(one.delta ?? 0));
-  // Unless RQS is the primary metric, it is shown only if a judge evaluated safety.
-  const judged = found.metrics.some(({ name }) => name === "safety");
-  const metrics = found.metrics.filter(({ name }, place) => name !== "rqs" || place === 0 || judged);
-  const attributes = ranked(found.attributes), slices = ranked(found.slices);
+  const { metrics, evaluators, attributes, slices } = found.tables;
   return [
-    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changedMetrics("Attributes of both runs", attributes, "Attribute", { grouped: true, href: links.attribute })] },
-    ...(slices.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice, sliceText), changedMetrics("Slices of both runs", slices, "Slice", { grouped: true, href: links.slice, nameOf: sliceText })] }] : []),
+    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changeTable("Attributes of both runs", attributes, links.attribute)] },
+    ...(slices.rows.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changeTable("Slices of both runs", slices, links.slice)] }] : []),
     ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, those that got worse first. Open a case to see the ground truth and both predictions.", node: list }] : []),
-    { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", metrics, "Metric", { nameOf: metricLabel }) },
-    ...(found.evaluators.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changedMetrics("Evaluators of both runs", found.evaluators, "Evaluator", { grouped: true }) }] : []),
+    { id: "metrics", title: "Metrics", lead: null, node: changeTable("Metrics of both runs", metrics) },
+    ...(evaluators.rows.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changeTable("Evaluators of both runs", evaluators) }] : []),
   ];
 }
 
 // The largest changes as a chart; the table below it has all of them.
-function dumbbells(metric, rows, href, nameOf = (name) => name) {
+function dumbbells(metric, table, href) {
+  const rows = valuesOf(table).map((row, place) => ({ ...row, text: table.rows[place].name.text }));
   const changed = rows.filter(({ before, after, delta }) => (before !== null || after !== null) && delta !== 0);
   if (!changed.length) return null;
   const shownRows = changed.slice(0, MAX_DUMBBELLS);
@@ -54,8 +50,8 @@ function dumbbells(metric, rows, href, nameOf = (name) => name) {
   const text = (value) => (value === null ? "undefined" : rate(value));
   return el("figure", { class: "panel dumbbells" },
     rowPlot(label, shownRows, {
-      ticks: roundTicks(shownRows.flatMap(({ before, after }) => [before, after])), name: ({ name }) => nameOf(name), href: ({ name, improved, worse }) => (improved || worse ? href(name) : null),
-      draw: (row, x, y) => dumbbellMark(x, y, row.before, row.after, { css: changeClass(row.word), title: `${nameOf(row.name)}: ${text(row.before)} → ${text(row.after)} (${row.word})` }),
+      ticks: roundTicks(shownRows.flatMap(({ before, after }) => [before, after])), name: ({ text: name }) => name, href: ({ name, improved, worse }) => (improved || worse ? href(name) : null),
+      draw: (row, x, y) => dumbbellMark(x, y, row.before, row.after, { css: changeClass(row.word), title: `${row.text}: ${text(row.before)} → ${text(row.after)} (${row.word})` }),
     }),
     el("figcaption", { class: "quiet" }, `${capitalized(metric)}: ○ before, ● after. A thick line is a significant change.`,
       changed.length > shownRows.length && ` ${whole(shownRows.length)} of ${whole(changed.length)} changes are shown.`,
@@ -75,25 +71,28 @@ function metricLabel(name) {
   return name === "rqs" ? "RQS" : name.replaceAll("_", " ").replace(" f1", " F1");
 }
 
-function changedMetrics(caption, rows, label, { nameOf = (name) => name, grouped = false, href = () => null } = {}) {
-  const p = (row) => (grouped ? row.p_adjusted : row.p);
-  const tested = (row) => row.word !== "not comparable" && (row.word !== "too few cases to tell" || row.interval !== null);
-  const count = (name) => (row) => (row[name] === null ? DASH : row[name] && href(row.name) ? el("a", { href: href(row.name, name) }, whole(row[name])) : whole(row[name]));
-  const table = sortableTable({
+// The names in a table of changes that have cases with fewer or more mistakes.
+function changedNames(table) {
+  return valuesOf(table).filter(({ improved, worse }) => improved || worse).map(({ name }) => name);
+}
+
+// A table of the comparison; `href(name, direction)` is the address of the changed cases of a row.
+function changeTable(caption, table, href = () => null) {
+  const count = (key) => (row) => { const target = row[key].value && href(row.name.value, key); return target ? el("a", { href: target }, row[key].text) : row[key].text; };
+  const p = { hint: "probability of a change at least this large by chance" };
+  return documentTable(table, {
     caption, step: 20, empty: "Nothing to compare.",
-    columns: [
-      { name: "name", label, value: (row) => row.name, cell: (row) => [href(row.name) && (row.improved || row.worse) ? el("a", { href: href(row.name) }, pathText(nameOf(row.name))) : pathText(nameOf(row.name)), row.note && [" ", el("span", { class: "tile-note" }, row.note)]] },
-      { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
-      { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.before, row.after, row.delta, changeClass(row.word)) },
-      { name: "range", label: "95% CI", css: "labelled", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? el("span", { class: "nowrap" }, `${signed(row.interval[0])} to ${signed(row.interval[1])}`) : DASH) },
-      { name: "p", label: grouped ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => (tested(row) ? pValue(p(row)) : row.word === "not comparable" ? DASH : "too few") },
-      ...(grouped ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: count(name) })) : []),
-      { name: "word", label: "Conclusion", css: "long-value", value: (row) => SIGNIFICANCE.indexOf(row.word), cell: (row) => row.word },
-    ],
+    columns: {
+      name: { cell({ name, improved, worse }) {
+        const target = (improved?.value || worse?.value) && href(name.value);
+        return target ? el("a", { href: target }, pathText(name.text)) : pathText(name.text);
+      } },
+      delta: { cell: (row) => changeText(row.before.value, row.after.value, row.delta.value, changeClass(row.word.value)) },
+      interval: { align: "left", isSorted: false, css: "labelled", hint: "bootstrap confidence interval of the change", cell: ({ interval }) => el("span", { class: "nowrap" }, interval.text) },
+      p, p_adjusted: p, improved: { cell: count("improved") }, worse: { cell: count("worse") },
+      word: { css: "long-value", value: ({ word }) => SIGNIFICANCE.indexOf(word.value) },
+    },
   });
-  table.show(rows);
-  return table.node;
 }
 
 // The list of changed cases; `href(row, path)` is the address of a case, or null.
@@ -129,10 +128,7 @@ function pagedCases({ state, filters, load, save, table, noun }) {
       if (own !== latest) return;
       number.textContent = plural(found.total, noun);
       replace(list, table(found.cases, ["text", ...filters.map(([, name]) => name)].some((name) => state[name]) ? `No ${noun} matches the filters.` : `No ${noun}.`));
-      replace(pages, found.total > CHANGES_STEP && [
-        button("Previous", () => go(offset - CHANGES_STEP), { disabled: offset === 0 }),
-        el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + CHANGES_STEP, found.total))} of ${whole(found.total)}`),
-        button("Next", () => go(offset + CHANGES_STEP), { disabled: offset + CHANGES_STEP >= found.total })]);
+      replace(pages, pager({ offset, step: CHANGES_STEP, total: found.total, go }));
     } catch (error) {
       number.textContent = "";
       replace(list, el("p", { class: "problem", role: "alert" }, error.message));
@@ -175,40 +171,35 @@ function caseName(row, target) {
 }
 
 function differingCases(rows, names, href, empty) {
-  const table = sortableTable({
-    caption: "Differing cases", step: CHANGES_STEP, empty,
+  return tableNode({
+    caption: "Differing cases", step: CHANGES_STEP, isSorted: false, empty, rows,
     columns: [
-      { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
-      ...names.map((name, place) => ({ name: `run-${place}`, label: name, head: nameText(name), numeric: true, cell: ({ scores, mistakes }) => [rate(scores[place]), el("span", { class: "detail" }, plural(mistakes[place], "mistake"))] })),
+      { key: "case_id", title: "Case", cell: (row) => caseName(row, href(row, "")) },
+      ...names.map((name, run) => ({ title: name, head: nameText(name), format: "number", cell: ({ scores, mistakes }) => [rate(scores[run]), el("span", { class: "detail" }, plural(mistakes[run], "mistake"))] })),
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 function changedCases(rows, href, empty) {
   const direction = (row) => { const [glyph, word, css] = DIRECTIONS[row.direction]; return el("span", { class: `nowrap ${css}` }, `${glyph} ${word}`); };
-  const table = sortableTable({
-    caption: "Changed cases", step: CHANGES_STEP, empty,
+  return tableNode({
+    caption: "Changed cases", step: CHANGES_STEP, isSorted: false, empty, rows,
     columns: [
-      { name: "case", label: "Case", cell: (row) => caseName(row, href(row, "")) },
-      { name: "direction", label: "Direction", cell: direction },
-      { name: "before", label: "Before", numeric: true, cell: (row) => rate(row.before) },
-      { name: "after", label: "After", numeric: true, cell: (row) => rate(row.after) },
-      { name: "change", label: "Change", numeric: true, cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
-      { name: "fields", label: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
+      { key: "case_id", title: "Case", cell: (row) => caseName(row, href(row, "")) },
+      { key: "direction", title: "Direction", cell: direction },
+      { key: "before", title: "Before", format: "number" },
+      { key: "after", title: "After", format: "number" },
+      { title: "Change", format: "number", cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
+      { key: "fields", title: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });
-  table.show(rows);
-  return table.node;
 }
 
 function changedFields(row, href) {
   const { fields, field_count: total = fields.length } = row;
-  const outcome = (name) => CHANGED_OUTCOMES[name] || name.replaceAll("_", " ");
   const name = (path) => { const target = href(row, path); return target ? el("a", { href: target }, pathText(path)) : pathText(path); };
   const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after, values }) =>
-    el("li", null, name(path), `: ${outcome(before)} → ${outcome(after)}`, values && changedValues(values))));
+    el("li", null, name(path), `: ${outcomeWord(before)} → ${outcomeWord(after)}`, values && changedValues(values))));
   const rest = fields.slice(MAX_FIELDS);
   return [list(fields.slice(0, MAX_FIELDS)),
     rest.length > 0 && el("details", null, el("summary", null, `${plural(total - MAX_FIELDS, "more field")}`), list(rest)),
@@ -216,7 +207,7 @@ function changedFields(row, href) {
 }
 
 // The expected value of a field and both predictions, with differing characters marked.
-function changedValues([expected, before, after]) {
+function changedValues({ expected, before, after }) {
   const [ours, second] = bothValues(expected, after);
   return el("span", { class: "changed-values" },
     el("span", null, el("span", { class: "kind" }, "expected"), " ", ours), " ",

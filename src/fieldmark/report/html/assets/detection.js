@@ -4,8 +4,8 @@ function detectionSection(run) {
   return section("detection", "Detection", "Average precision and average recall of detected regions.", run.detection.map(detectionSet));
 }
 
-function detectionSet([title, [images, regions, detections], metrics, classes, curves]) {
-  const precision = metrics.filter(([name]) => !name.startsWith("AR")), recall = metrics.filter(([name]) => name.startsWith("AR"));
+function detectionSet({ title, images, regions, detections, metrics, classes, curves }) {
+  const precision = metrics.filter(({ name }) => !name.startsWith("AR")), recall = metrics.filter(({ name }) => name.startsWith("AR"));
   return el("div", { class: "detection" },
     title && el("h3", null, el("bdi", { class: "literal" }, shown(title))),
     el("p", { class: "quiet" }, `${plural(images, "image")}, ${plural(regions, "expected region")}, ${plural(detections, "detection")}`),
@@ -13,7 +13,7 @@ function detectionSet([title, [images, regions, detections], metrics, classes, c
       el("div", { class: "panel" }, el("h3", null, "Average precision"), detectionFacts(precision)),
       el("div", { class: "panel" }, el("h3", null, "Average recall"), detectionFacts(recall))),
     Object.values(curves || {}).some((points) => points.length) && curvePanel(curves),
-    classes.length > 0 && classTable(classes));
+    classes.rows.length > 0 && classTable(rowsOf(classes)));
 }
 
 const CURVES = { AP: ["plot-line", "IoU 0.50 to 0.95"], AP50: ["plot-line dashed", "IoU 0.50"], AP75: ["plot-line dotted", "IoU 0.75"] };
@@ -28,23 +28,23 @@ function curvePanel(curves) {
     [plot(`Precision by recall: ${known.map(([name, [, meaning]]) => `${name}, ${meaning}`).join("; ")}. The table contains the same data.`, { x: unit("recall"), y: unit("precision") },
       (scale) => known.map(([name, [css]]) => plotLine(scale, curves[name].map((precision, place) => [at(curves[name], place), precision]), css))),
     el("p", { class: "legend" }, known.map(([name, [css, meaning]]) => el("span", null, svg("svg", { width: 28, height: 10, "aria-hidden": "true" }, svg("path", { class: css, d: "M0 5H28" })), `${name}, ${meaning}`)))],
-    behind(["Recall", ...known.map(([name]) => name)], tenths.map((recall) => [rate(recall, 1), ...known.map(([name]) => rate(curves[name][Math.round(recall * (curves[name].length - 1))]))])));
+    behind([
+      { key: "recall", title: "Recall", align: "right", cell: ({ recall }) => rate(recall, 1) },
+      ...known.map(([name]) => ({ key: name, title: name, format: "number", value: ({ recall }) => curves[name][Math.round(recall * (curves[name].length - 1))] })),
+    ], tenths.map((recall) => ({ recall }))));
 }
 
 function detectionFacts(metrics) {
-  return facts(metrics.map(([name, value, meaning]) => [name, [el("strong", null, rate(value)), " ", el("span", { class: "quiet" }, meaning)]]));
+  return facts(metrics.map(({ name, value, meaning }) => [name, [el("strong", null, rate(value)), " ", el("span", { class: "quiet" }, meaning)]]));
 }
 
 function classTable(classes) {
-  const table = sortableTable({
-    caption: "Region classes", step: 25, sort: { name: "AP", descending: false },
+  return tableNode({
+    caption: "Region classes", step: 25, sort: { key: "AP", descending: false }, rows: classes,
     columns: [
-      { name: "class", label: "Class", value: (row) => row[0], cell: (row) => el("bdi", { class: "literal" }, shown(row[0])) },
-      ...["AP", "AP50", "AP75", "AR100", "PASCAL AP"].map((label, place) => (
-        { name: label, label, numeric: true, value: (row) => row[place + 1], cell: (row) => rate(row[place + 1]) })),
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[1], null) },
+      { key: "class", title: "Class", format: "literal" },
+      ...["AP", "AP50", "AP75", "AR100", "PASCAL AP"].map((name) => ({ key: name, title: name, format: "number" })),
+      { title: "", css: "bar-cell", cell: ({ AP: precision }) => gauge(precision, null) },
     ],
   });
-  table.show(classes);
-  return table.node;
 }

@@ -11,7 +11,7 @@ function evaluatorCards(evaluators) {
     result.reasoning && el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(result.reasoning))),
     lineList("Hits", result.hits, MATCH),
     lineList("Misses", result.misses, WRONG, true),
-    lineList("Skipped", result.skipped, 8),
+    lineList("Skipped", result.skipped, NOT_COMPARED),
     result.details && el("details", null, el("summary", null, "Details"), el("pre", null, shown(result.details))))));
 }
 

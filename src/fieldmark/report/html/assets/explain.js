@@ -21,8 +21,8 @@ function reportFacts(run, caseLine, field) {
   const { rules = [], costs = {} } = run.explain || {};
   const rule = rules.find(([name]) => name === attribute);
   const [expected, predicted] = FIELD_VALUES.get(field);
-  return [["case", String(caseLine[0])], ["path", path], ["attribute", attribute], ["expected", expected], ["predicted", predicted],
+  return [["case", String(caseLine.id)], ["path", path], ["attribute", attribute], ["expected", expected], ["predicted", predicted],
     ...(rule ? rule[1] : [["rule", "not stored with the run"]]),
     ["outcome", OUTCOMES[outcome].word], ...(detail ? [["found", detail]] : []), ...(costs[outcome] || []),
-    ["score of the case", rate(caseLine[1], 4)]];
+    ["score of the case", rate(caseLine.score, 4)]];
 }

@@ -2,13 +2,13 @@
 
 // The attribute of a node below another: a path in which items have no index. The key of a field
 // that is not in the documents is its path.
-function nodeAttribute(parent, [key, , , , comparison]) {
+function nodeAttribute(parent, { key, comparison }) {
   if (comparison && comparison.a) return comparison.a;
-  return Array.isArray(key) ? `${parent}[]` : key === "" ? parent : fieldPath(parent, key);
+  return isItem(key) ? `${parent}[]` : key === "" ? parent : fieldPath(parent, key);
 }
 
 // The path of a node, as in the results.
-function nodePath(parent, [key, , , , comparison]) {
+function nodePath(parent, { key, comparison }) {
   if (comparison && comparison.a) return key;
   return key === "" ? parent : fieldPath(parent, key).replace(/^\+/, "");
 }
@@ -19,9 +19,9 @@ const FIELD_VALUES = new WeakMap();
 // What is known of each field, by the path of its row.
 function fieldFacts(nodes, above = { row: "", path: "", attribute: "", items: [] }, found = new Map()) {
   for (const node of nodes) {
-    const [key, outcome, expected, candidate, comparison, members] = node;
+    const { key, mark: outcome, expected, candidate, comparison, members } = node;
     const row = key === "" && !above.row ? "" : fieldPath(above.row, key);
-    const own = { row, path: nodePath(above.path, node), attribute: nodeAttribute(above.attribute, node), items: Array.isArray(key) ? [...above.items, key] : above.items };
+    const own = { row, path: nodePath(above.path, node), attribute: nodeAttribute(above.attribute, node), items: isItem(key) ? [...above.items, key] : above.items };
     if (outcome !== null) found.set(row, { ...own, outcome, comparison, values: [expected, isSame(candidate) ? expected : candidate].map(slotText) });
     if (members) fieldFacts(members, own, found);
   }
@@ -37,7 +37,7 @@ function describeFields(tree, nodes, link) {
     if (!found) continue;
     const { path, attribute, outcome, comparison, items, values } = found;
     FIELD_VALUES.set(field, values);
-    const placed = items.map(([ours, theirs, similarity]) => `expected item ${named(ours)}, predicted item ${named(theirs)}${similarity === null ? "" : `, similarity ${rate(similarity)}`}`);
+    const placed = items.map(({ expected, candidate, similarity }) => `expected item ${named(expected)}, predicted item ${named(candidate)}${similarity === null ? "" : `, similarity ${rate(similarity)}`}`);
     Object.assign(field.dataset, { field: path || "$", attribute: attribute || "$", outcome, detail: [comparisonText(comparison), ...placed].filter(Boolean).join("; ") });
     const text = field.matches("td") ? field.querySelector(".mark") : field.querySelector(".field-key > *");
     if (!link || !text) continue;
@@ -55,7 +55,7 @@ function highlightField(root, { path = "", attribute = "", error = "" }) {
   let found = path ? fields.filter((each) => each.dataset.field === path) : attribute ? fields.filter((each) => selectsAttribute(attribute, each.dataset.attribute)) : [];
   if (!path && attribute) {
     const wrong = found.filter((each) => isMistake(Number(each.dataset.outcome)));
-    const exact = wrong.filter((each) => errorFilter(Number(each.dataset.outcome)) === error);
+    const exact = wrong.filter((each) => OUTCOMES[each.dataset.outcome].name === error);
     found = exact.length ? exact : error === "tp" || error === "tn" || !wrong.length ? found : wrong;
   }
   for (const each of found) {

@@ -3,22 +3,19 @@
 const CELL = 15;
 const MAX_CELL = 34;
 const AXIS = 14;
-// In the order of the counts in a cell.
-const HEAT_OUTCOMES = [MATCH, WRONG, FORMAT, MISSING, EXTRA, ERROR];
-
 // Every outcome has its own shape in a 15 × 15 square.
 const HEAT_SHAPES = {
-  [MATCH]: "M7.5 5.5a2 2 0 1 0 .01 0Z",
-  [WRONG]: "M2.5 2.5h10v10h-10Z",
-  [FORMAT]: "M7.5 2.5l5.5 10h-11Z",
-  [MISSING]: "M2.5 2.5h10v10h-10ZM5 5v5h5v-5Z",
-  [EXTRA]: "M7.5 1.5l6 6l-6 6l-6-6Z",
-  [ERROR]: "M3 5l2-2 2.500 2.500 2.500-2.500 2 2-2.500 2.500 2.500 2.500-2 2-2.500-2.500-2.500 2.500-2-2 2.500-2.500Z",
+  match: "M7.5 5.5a2 2 0 1 0 .01 0Z",
+  wrong_value: "M2.5 2.5h10v10h-10Z",
+  format_error: "M7.5 2.5l5.5 10h-11Z",
+  omission: "M2.5 2.5h10v10h-10ZM5 5v5h5v-5Z",
+  hallucination: "M7.5 1.5l6 6l-6 6l-6-6Z",
+  error: "M3 5l2-2 2.500 2.500 2.500-2.500 2 2-2.500 2.500 2.500 2.500-2 2-2.500-2.500-2.500 2.500-2-2 2.500-2.500Z",
 };
 
 // `caseLink` returns the address of a case by its rank, with filters.
 function heatMap(heat, lines, caseLink) {
-  const { attributes, starts, cells, rest, listed } = heat;
+  const { outcomes, attributes, starts, cells, rest, listed } = heat;
   if (!attributes.length) return el("p", { class: "quiet" }, "No attribute has mistakes.");
   const columns = starts.length + (rest ? 1 : 0);
   const spans = starts.map((start, place) => [start, place + 1 < starts.length ? starts[place + 1] : listed]);
@@ -32,7 +29,7 @@ function heatMap(heat, lines, caseLink) {
   attributes.forEach((path, row) => {
     picture.append(svg("rect", { class: row % 2 ? "heat-row odd" : "heat-row", x: 0, y: row * CELL, width, height: CELL }));
     cells[row].forEach((cell, column) => {
-      if (cell) picture.append(heatCell(cell, column * step + (step - CELL) / 2, row, `${path}\n${columnName(column)}\n${cellText(cell)}`));
+      if (cell) picture.append(heatCell(outcomes, cell, column * step + (step - CELL) / 2, row, `${path}\n${columnName(column)}\n${cellText(outcomes, cell)}`));
     });
   });
   // The number of the first case in some of the columns.
@@ -45,7 +42,7 @@ function heatMap(heat, lines, caseLink) {
   function columnName(column) {
     if (column >= spans.length) return `${plural(rest, "case")} not in the list`;
     const [from, to] = spans[column];
-    return to - from === 1 ? String(lines[from][0]) : `cases ${whole(from + 1)} to ${whole(to)} of the list`;
+    return to - from === 1 ? String(lines[from].id) : `cases ${whole(from + 1)} to ${whole(to)} of the list`;
   }
   // The cases that a cell counts: one case with its field, or those of the column with a mistake.
   function hrefOf(row, column) {
@@ -81,7 +78,7 @@ function heatMap(heat, lines, caseLink) {
     for (const [name, value] of [["x", column * step], ["y", row * CELL], ["visibility", "visible"]]) cursor.setAttribute(name, value);
     const left = column * step;
     if (left < scroller.scrollLeft || left + step > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = left - scroller.clientWidth / 2;
-    replace(status, el("bdi", null, shown(attributes[row])), ", ", el("bdi", null, shown(columnName(column))), `: ${cell ? cellText(cell) : "nothing to compare"}`);
+    replace(status, el("bdi", null, shown(attributes[row])), ", ", el("bdi", null, shown(columnName(column))), `: ${cell ? cellText(outcomes, cell) : "nothing to compare"}`);
   }
   const names = el("ul", { class: "heat-names", "aria-hidden": "true" },
     attributes.map((path) => el("li", { title: path }, el("bdi", null, shown(path)))), el("li", { class: "heat-axis" }, "case"));
@@ -90,27 +87,31 @@ function heatMap(heat, lines, caseLink) {
   return el("figure", { class: "heat" },
     el("div", { class: "heat-grid" }, names, scroller), status,
     el("figcaption", null,
-      el("span", { class: "legend" }, HEAT_OUTCOMES.map((outcome) => el("span", null,
-        svg("svg", { width: CELL, height: CELL, "aria-hidden": "true" }, svg("path", { class: `heat-${OUTCOMES[outcome].css}`, "fill-rule": "evenodd", d: HEAT_SHAPES[outcome] })),
-        OUTCOMES[outcome].word))),
+      el("span", { class: "legend" }, outcomes.map((name) => el("span", null,
+        svg("svg", { width: CELL, height: CELL, "aria-hidden": "true" }, svg("path", { class: heatClass(name), "fill-rule": "evenodd", d: HEAT_SHAPES[name] })),
+        outcomeWord(name)))),
       el("span", { class: "quiet" }, axis, ". Fainter symbols have a larger share of matching fields; where there was nothing to compare, there is no symbol.")));
 }
 
-// The most frequent mistake determines the shape, and the share of mistakes its opacity.
-function heatCell(counts, left, row, title) {
+function heatClass(name) {
+  return `heat-${OUTCOMES[outcomeOf(name)].css}`;
+}
+
+// The most frequent mistake determines the shape, and the share of mistakes its opacity. The counts
+// are in the order of the outcomes, matches first.
+function heatCell(outcomes, counts, left, row, title) {
   const total = counts.reduce((all, number) => all + number, 0);
   const wrong = total - counts[0];
   let worst = 0;
   for (let index = 1; index < counts.length; index += 1) if (counts[index] && (!worst || counts[index] > counts[worst])) worst = index;
-  const outcome = HEAT_OUTCOMES[worst];
   const opacity = wrong ? 0.15 + 0.85 * wrong / total : 1;
   return svg("path", {
-    class: `heat-${OUTCOMES[outcome].css}`, d: HEAT_SHAPES[outcome], "fill-rule": "evenodd",
+    class: heatClass(outcomes[worst]), d: HEAT_SHAPES[outcomes[worst]], "fill-rule": "evenodd",
     transform: `translate(${left} ${row * CELL})`, "fill-opacity": opacity.toFixed(2),
   }, svg("title", null, title));
 }
 
-function cellText(counts) {
-  return counts.map((number, index) => [number, OUTCOMES[HEAT_OUTCOMES[index]].word]).filter(([number]) => number)
+function cellText(outcomes, counts) {
+  return counts.map((number, index) => [number, outcomeWord(outcomes[index])]).filter(([number]) => number)
     .map(([number, word]) => `${whole(number)} ${word}`).join(", ");
 }

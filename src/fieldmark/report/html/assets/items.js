@@ -4,11 +4,11 @@
 function repeatedErrors(errors) {
   if (!errors || !errors.length) return null;
   return el("div", { class: "notice repeated", role: "note" }, el("strong", null, errors.length > 1 ? "Repeated errors" : "Repeated error"),
-    el("ul", null, errors.slice(0, 12).map((error) => el("li", null, repeatedError(...(typeof error === "string" ? [error] : error))))));
+    el("ul", null, errors.slice(0, 12).map((error) => el("li", null, repeatedError(error)))));
 }
 
 // The errors of one pattern of mistakes link to its cases, others to all mistakes of their attributes.
-function repeatedError(text, attributes = [], kind = "") {
+function repeatedError({ text, attributes = [], kind = "" }) {
   const words = el("bdi", null, shown(text)), pattern = kind === "date_swapped" ? { pattern: kind } : {};
   if (attributes.length === 1) return el("a", { href: casesHref({ attribute: attributes[0], ...pattern }) }, words);
   return [words, attributes.slice(0, 8).map((attribute) => [" ", el("a", { class: "tag", href: casesHref({ attribute, ...pattern }) }, shown(attribute))])];
@@ -17,41 +17,40 @@ function repeatedError(text, attributes = [], kind = "") {
 // Whether all items are flat rows of fields that fit into a table.
 function isTabular(members) {
   if (!members.length) return false;
-  return members.every((item) => Array.isArray(item[0]) && item[5] && item[5].length <= 24
-    && item[5].every((field) => !field[5] && !Array.isArray(field[0])));
+  return members.every((item) => isItem(item.key) && item.members && item.members.length <= 24
+    && item.members.every((field) => !field.members && !isItem(field.key)));
 }
 
 function itemTable(members, parent) {
   const names = [];
-  for (const item of members) for (const field of item[5]) if (!names.includes(field[0])) names.push(field[0]);
+  for (const item of members) for (const { key } of item.members) if (!names.includes(key)) names.push(key);
   return el("div", { class: "table-scroll items", tabindex: "0", role: "group", "aria-label": "Items" },
     el("table", null,
       el("thead", null, el("tr", null, el("th", { scope: "col" }, "Item"), names.map((name) => el("th", { scope: "col" }, el("bdi", null, shown(name)))))),
-      el("tbody", null, members.map((item) => itemRow(item, names, fieldPath(parent, item[0]), counterpart(item, members))))));
+      el("tbody", null, members.map((item) => itemRow(item, names, fieldPath(parent, item.key), counterpart(item, members))))));
 }
 
 // The nearest item of the other side, for an item that exists on one side only.
-function counterpart([[ours, theirs, , nearest]], members) {
+function counterpart({ key: { candidate, nearest } }, members) {
   if (nearest === undefined) return null;
-  return members.find(([[one, two]]) => (theirs === null ? one === null && two === nearest : two === null && one === nearest)) || null;
+  return members.find(({ key }) => (candidate === null ? key.expected === null && key.candidate === nearest : key.candidate === null && key.expected === nearest)) || null;
 }
 
 function itemRow(item, names, path, near) {
-  const [[ours, theirs]] = item;
-  const nearFields = near && new Map(near[5].map((field) => [field[0], field]));
-  const fields = new Map(item[5].map((field) => [field[0], field]));
-  const compared = item[5].some((field) => field[1] !== 8);
-  const state = !compared ? "" : theirs === null ? "missing" : ours === null ? "extra" : "";
-  const wrong = item[5].some((field) => isMistake(field[1]));
+  const byKey = ({ members }) => new Map(members.map((field) => [field.key, field]));
+  const fields = byKey(item), nearFields = near && byKey(near);
+  const compared = item.members.some((field) => field.mark !== NOT_COMPARED);
+  const state = !compared ? "" : item.key.candidate === null ? "missing" : item.key.expected === null ? "extra" : "";
+  const wrong = item.members.some((field) => isMistake(field.mark));
   return el("tr", { class: ["item", state, near && "near", wrong && "has-mistake"].filter(Boolean).join(" "), ...rowPath(path) },
-    el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
+    el("th", { scope: "row" }, itemName(item.key), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
     names.map((name) => (near && state ? leftoverCell(fields.get(name), nearFields.get(name), state, fieldPath(path, name)) : itemCell(fields.get(name), fieldPath(path, name)))));
 }
 
 // A cell of an item without a counterpart, with what differs from the nearest item marked.
 function leftoverCell(field, near, state, path) {
   if (!field) return el("td", { class: "quiet" });
-  const value = ([, , expected, candidate]) => (kindOf(expected) === "missing" ? candidate : expected);
+  const value = ({ expected, candidate }) => (kindOf(expected) === "missing" ? candidate : expected);
   const own = value(field);
   if (!near) return el("td", rowPath(path), valueNode(own));
   const other = value(near);
@@ -65,13 +64,13 @@ function leftoverCell(field, near, state, path) {
 }
 
 function itemCell(field, path) {
-  const cell = cellNode(field);
+  const cell = itemFieldNode(field);
   return field ? fill(cell, rowPath(path), []) : cell;
 }
 
-function cellNode(field) {
+function itemFieldNode(field) {
   if (!field) return el("td", { class: "quiet" });
-  const [, outcome, expected, candidate, comparison] = field;
+  const { mark: outcome, expected, candidate, comparison } = field;
   const title = [OUTCOMES[outcome].word, comparisonText(comparison)].filter(Boolean).join(": ");
   if (outcome === MATCH && isSame(candidate)) return el("td", { title }, valueNode(expected));
   if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { class: "quiet" });
@@ -87,7 +86,7 @@ function cellNode(field) {
 }
 
 // 1 for an item at the same index on both sides, 1 → 3 for different indexes; counted from 1. Entries of a map have keys.
-function itemName([ours, theirs, similarity, nearest, nearestSimilarity]) {
+function itemName({ expected: ours, candidate: theirs, similarity, nearest, nearest_similarity: nearestSimilarity }) {
   const place = (index) => typeof index === "number" ? String(index + 1) : index;
   const text = ours === null ? `+ ${place(theirs)}` : theirs === null || theirs === ours ? place(ours) : `${place(ours)} → ${place(theirs)}`;
   const title = ours === null ? `item ${place(theirs)} of the prediction` : theirs === null ? `item ${place(ours)} of the ground truth`

@@ -2,21 +2,39 @@
 
 // By the number of the outcome. Each glyph has the same meaning as its color.
 const OUTCOMES = [
-  { word: "match", glyph: "✓", css: "match" },
-  { word: "wrong value", glyph: "≠", css: "wrong" },
-  { word: "wrong type", glyph: "~", css: "format" },
-  { word: "missing", glyph: "−", css: "missing" },
-  { word: "extra", glyph: "+", css: "extra" },
-  { word: "both empty", glyph: "∅", css: "empty" },
-  { word: "ignored", glyph: "○", css: "ignored" },
-  { word: "error", glyph: "!", css: "error" },
-  { word: "not compared", glyph: "·", css: "not-compared" },
+  { name: "match", word: "match", glyph: "✓", css: "match" },
+  { name: "wrong_value", word: "wrong value", glyph: "≠", css: "wrong" },
+  { name: "format_error", word: "wrong type", glyph: "~", css: "format" },
+  { name: "omission", word: "missing", glyph: "−", css: "missing" },
+  { name: "hallucination", word: "extra", glyph: "+", css: "extra" },
+  { name: "both_empty", word: "both empty", glyph: "∅", css: "empty" },
+  { name: "ignored", word: "ignored", glyph: "○", css: "ignored" },
+  { name: "error", word: "error", glyph: "!", css: "error" },
+  { name: "not_compared", word: "not compared", glyph: "·", css: "not-compared" },
 ];
-const MATCH = 0, WRONG = 1, FORMAT = 2, MISSING = 3, EXTRA = 4, ERROR = 7;
+const MATCH = 0, WRONG = 1, FORMAT = 2, MISSING = 3, EXTRA = 4, ERROR = 7, NOT_COMPARED = 8;
 
-// Mistakes by type, in the order of counts.
-const ERROR_TYPES = [MISSING, EXTRA, FORMAT, WRONG];
+// The types of mistakes, in the order in which they are listed.
 const ERROR_NAMES = ["omission", "hallucination", "format_error", "wrong_value"];
+
+// The number of an outcome by its name.
+function outcomeOf(name) {
+  return OUTCOMES.findIndex((outcome) => outcome.name === name);
+}
+
+function outcomeWord(name) {
+  return OUTCOMES[outcomeOf(name)]?.word ?? reasonText(name);
+}
+
+// The number of mistakes of all types.
+function mistakesIn(errors) {
+  return ERROR_NAMES.reduce((sum, name) => sum + (errors[name] || 0), 0);
+}
+
+// The types of mistakes that occur, the most frequent first.
+function frequentErrors(errors) {
+  return ERROR_NAMES.filter((name) => errors[name]).sort((one, two) => errors[two] - errors[one]);
+}
 
 function isMistake(mark) {
   return mark === WRONG || mark === FORMAT || mark === MISSING || mark === EXTRA || mark === ERROR;
@@ -40,12 +58,8 @@ function mark(outcome, { word = false, count = null } = {}) {
 }
 
 // Chips for the types of mistakes that occur.
-function mistakeChips(counts, { word = false } = {}) {
-  const chips = ERROR_TYPES.map((outcome, place) => [outcome, counts[place]])
-    .filter(([, count]) => count)
-    .sort((one, two) => two[1] - one[1])
-    .map(([outcome, count]) => mark(outcome, { count, word }));
-  return el("span", { class: "chips" }, chips);
+function mistakeChips(errors, { word = false } = {}) {
+  return el("span", { class: "chips" }, frequentErrors(errors).map((name) => mark(outcomeOf(name), { count: errors[name], word })));
 }
 
 const INPUT_LABELS = { missing: "no prediction", parse_error: "unparseable prediction", invalid_truth: "invalid ground truth", failed: "target failed" };

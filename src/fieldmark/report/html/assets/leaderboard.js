@@ -43,7 +43,7 @@ function intervalChart(board) {
   return rowPlot(label, board.runs, {
     ticks: boardTicks(board), name: (run) => run.name,
     draw: (run, x, y) => run.value !== null && intervalMark(x, y, run.value, run.interval, {
-      title: `${run.name}: ${rate(run.value)}${run.interval ? ` (${rate(run.interval[0])} to ${rate(run.interval[1])})` : ""}`, filled: run.best }),
+      title: `${run.name}: ${rate(run.value)}${run.interval ? ` (${intervalText(run.interval)})` : ""}`, filled: run.best }),
   });
 }
 
@@ -81,46 +81,55 @@ function rankingTable(board, linkTo) {
   const unread = (run) => run.cases.missing + run.cases.unparseable;
   const some = (test) => board.runs.some(test);
   const optional = [
-    [board.attributes.length > 1, { name: "wins", label: "Wins", numeric: true, hint: "attributes in which only this run has the highest F1", value: (run) => run.wins, cell: (run) => whole(run.wins) }],
-    [board.attributes.length > 1, { name: "ties", label: "Ties", numeric: true, hint: "attributes in which some, but not all, others have it too", value: (run) => run.ties, cell: (run) => whole(run.ties) }],
-    [true, { name: "perfect", label: "Perfect", numeric: true, hint: "cases without a mistake", value: (run) => run.cases.perfect, cell: (run) => whole(run.cases.perfect) }],
-    [some(unread), { name: "missing", label: "No prediction", numeric: true, value: unread, cell: (run) => whole(unread(run)) }],
-    [some((run) => run.cases.left_out), { name: "left_out", label: "Left out", numeric: true, hint: "cases that not all runs have", value: (run) => run.cases.left_out, cell: (run) => whole(run.cases.left_out) }],
+    [board.attributes.length > 1, { key: "wins", title: "Wins", format: "count", hint: "attributes in which only this run has the highest F1" }],
+    [board.attributes.length > 1, { key: "ties", title: "Ties", format: "count", hint: "attributes in which some, but not all, others have it too" }],
+    [true, { key: "perfect", title: "Perfect", format: "count", hint: "cases without a mistake", value: (run) => run.cases.perfect }],
+    [some(unread), { key: "missing", title: "No prediction", format: "count", value: unread }],
+    [some((run) => run.cases.left_out), { key: "left_out", title: "Left out", format: "count", hint: "cases that not all runs have", value: (run) => run.cases.left_out }],
   ];
   const toBest = (run) => (place(run) === 0 ? null : pairOf(board, place(run), 0));
-  const table = sortableTable({
-    caption: "Ranking", step: 50,
+  return tableNode({
+    caption: "Ranking", step: 50, rows: board.runs,
     columns: [
-      { name: "run", label: "Run", value: (run) => run.name, cell: (run) => runCell(run, linkTo) },
-      { name: "rank", label: "Rank", numeric: true, value: (run) => -run.rank, cell: (run) => whole(run.rank) },
-      { name: "value", label: capitalized(board.title), numeric: true, value: (run) => run.value, cell: (run) => el("span", { class: "f1" }, rate(run.value)) },
-      { name: "range", label: "95% CI", cell: (run) => (run.interval ? el("span", { class: "nowrap" }, `${rate(run.interval[0])} to ${rate(run.interval[1])}`) : DASH) },
-      { name: "delta", label: "To best", numeric: true, value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? deltaText(board, place(run), 0) : DASH) },
-      { name: "p", label: "p adjusted", numeric: true, cell: (run) => (toBest(run) ? pText(toBest(run)) : DASH) },
-      { name: "best", label: "Best", value: (run) => Number(run.best), cell: (run) => (run.best ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
+      { key: "name", title: "Run", cell: (run) => runCell(run, linkTo) },
+      { key: "rank", title: "Rank", format: "count", value: (run) => -run.rank, cell: (run) => whole(run.rank) },
+      { key: "value", title: capitalized(board.title), format: "number", cell: (run) => el("span", { class: "f1" }, rate(run.value)) },
+      { title: "95% CI", cell: (run) => (run.interval ? el("span", { class: "nowrap" }, intervalText(run.interval)) : DASH) },
+      { key: "delta", title: "To best", format: "number", value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? deltaText(board, place(run), 0) : DASH) },
+      { title: "p adjusted", format: "number", cell: (run) => (toBest(run) ? pText(toBest(run)) : DASH) },
+      { key: "best", title: "Best", value: (run) => Number(run.best), cell: (run) => (run.best ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
       ...optional.filter(([used]) => used).map(([, column]) => column),
     ],
   });
-  table.show(board.runs);
-  return table.node;
 }
 
 function pairMatrix(board) {
-  const heads = board.runs.map((run, place) => el("th", { scope: "col", class: "numeric", title: run.name }, whole(place + 1), spoken(` ${run.name}`)));
-  const rows = board.runs.map((run, one) => el("tr", null,
-    el("th", { scope: "row" }, `${one + 1} `, el("bdi", { class: "literal" }, shown(run.name))),
-    board.runs.map((_, other) => {
-      if (one === other) return el("td", { class: "numeric quiet" }, DASH);
-      const pair = pairOf(board, one, other);
-      const gain = board.less_is_better ? -pair.delta : pair.delta;
-      const css = isTold(pair) ? (gain > 0 ? "better" : "worse") : "";
-      const text = `${run.name} and ${board.runs[other].name}: ${whole(pair.better)} cases better, ${whole(pair.worse)} worse`;
-      return el("td", { class: `numeric pair ${css && `pair-${css}`}`, title: text },
-        el("span", { class: css }, isTold(pair) && (gain > 0 ? "▲ " : "▼ "), deltaText(board, one, other)), el("span", { class: "detail" }, pText(pair)));
-    })));
-  return el("div", { class: "table" }, el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Pairs" },
-    el("table", { class: "board-matrix" }, el("caption", { class: "spoken" }, "Differences and adjusted p-values of all pairs"),
-      el("thead", null, el("tr", null, el("th", { scope: "col" }, "Run"), heads)), el("tbody", null, rows))));
+  const better = ({ run, place }, other) => {
+    const pair = pairOf(board, place, other);
+    const gain = board.less_is_better ? -pair.delta : pair.delta;
+    return { run, pair, css: isTold(pair) ? (gain > 0 ? "better" : "worse") : "" };
+  };
+  const column = (other, title, number) => ({
+    title, head: [number, spoken(` ${title}`)], hint: title, align: "right",
+    props(row) {
+      if (row.place === other) return { class: "numeric quiet" };
+      const { run, pair, css } = better(row, other);
+      return { class: `numeric pair${css && ` pair-${css}`}`, title: `${run.name} and ${title}: ${whole(pair.better)} cases better, ${whole(pair.worse)} worse` };
+    },
+    cell(row) {
+      if (row.place === other) return DASH;
+      const { pair, css } = better(row, other);
+      return [el("span", { class: css }, isTold(pair) && (css === "better" ? "▲ " : "▼ "), deltaText(board, row.place, other)), el("span", { class: "detail" }, pText(pair))];
+    },
+  });
+  return tableNode({
+    caption: "Differences and adjusted p-values of all pairs", css: "board-matrix", isSorted: false, step: 50,
+    columns: [
+      { key: "run", title: "Run", cell: ({ run, place }) => [`${place + 1} `, el("bdi", { class: "literal" }, shown(run.name))] },
+      ...board.runs.map((run, other) => column(other, run.name, whole(other + 1))),
+    ],
+    rows: board.runs.map((run, place) => ({ run, place })),
+  });
 }
 
 function winsText(board) {
@@ -143,23 +152,21 @@ function attributeRanking(board, href = () => null, ids = board.runs.map(({ id }
   const spread = ({ f1 }) => Math.max(...f1) - Math.min(...f1);
   const leaders = ({ best }) => (best.length === board.runs.length ? "all" : `${best.slice(0, MAX_WINNERS).join(", ")}${best.length > MAX_WINNERS ? ` and ${best.length - MAX_WINNERS} more` : ""}`);
   const columns = wide ? [
-    { name: "most", label: "Best", numeric: true, value: ({ f1 }) => Math.max(...f1), cell: ({ f1 }) => rate(Math.max(...f1)) },
-    { name: "least", label: "Worst", numeric: true, value: ({ f1 }) => Math.min(...f1), cell: ({ f1 }) => rate(Math.min(...f1)) },
-    { name: "leaders", label: "Highest in", cell: (row) => shown(leaders(row)) },
+    { key: "most", title: "Best", format: "number", value: ({ f1 }) => Math.max(...f1) },
+    { key: "least", title: "Worst", format: "number", value: ({ f1 }) => Math.min(...f1) },
+    { title: "Highest in", cell: (row) => shown(leaders(row)) },
   ] : board.runs.map((run, place) => [run, place]).sort(([one], [two]) => ids.indexOf(one.id) - ids.indexOf(two.id)).map(([run, place]) => ({
-    name: `run-${place}`, label: run.name, head: nameText(run.name), numeric: true, value: ({ f1 }) => f1[place],
+    key: `run-${place}`, title: run.name, head: nameText(run.name), format: "number", value: ({ f1 }) => f1[place],
     cell: ({ f1, best }) => (best.length < board.runs.length && best.includes(run.name) ? el("strong", null, rate(f1[place])) : rate(f1[place])),
   }));
-  const table = sortableTable({
-    caption: "F1 by attribute", step: 15,
+  return tableNode({
+    caption: "F1 by attribute", step: 15, rows: board.attributes,
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row.attribute, cell: (row) => (href(row.attribute) && spread(row) > 0 ? el("a", { href: href(row.attribute) }, pathText(row.attribute)) : pathText(row.attribute)) },
+      { key: "attribute", title: "Attribute", cell: (row) => (href(row.attribute) && spread(row) > 0 ? el("a", { href: href(row.attribute) }, pathText(row.attribute)) : pathText(row.attribute)) },
       ...columns,
-      { name: "spread", label: "Difference", numeric: true, value: spread, cell: (row) => rate(spread(row)) },
+      { key: "spread", title: "Difference", format: "number", value: spread },
     ],
   });
-  table.show(board.attributes);
-  return table.node;
 }
 
 function costOf(run) {
@@ -184,18 +191,15 @@ function frontierPlot(board) {
 }
 
 function costTable(board) {
-  const rows = board.runs.filter((run) => run.usage);
-  const cost = (name, label, hint) => ({ name, label, hint, numeric: true, value: (run) => run.usage[name], cell: (run) => money(run.usage[name]) });
-  const table = sortableTable({
-    caption: "Cost and response time", step: 50,
+  const cost = (key, title, hint) => ({ key, title, hint, format: "cost", value: (run) => run.usage[key], cell: (run) => money(run.usage[key]) });
+  return tableNode({
+    caption: "Cost and response time", step: 50, rows: board.runs.filter((run) => run.usage),
     columns: [
-      { name: "run", label: "Run", value: (run) => run.name, cell: (run) => runCell(run, null) },
-      { name: "value", label: capitalized(board.title), numeric: true, value: (run) => run.value, cell: (run) => rate(run.value) },
+      { key: "name", title: "Run", cell: (run) => runCell(run, null) },
+      { key: "value", title: capitalized(board.title), format: "number" },
       cost("cost", "Cost", "of all shared cases"), cost("cost_per_case", "Per case"), cost("cost_per_correct", "Per correct", "cost of all cases for each case without a mistake"),
       cost("seconds", "Seconds", "mean response time"), cost("seconds_p95", "p95", "95th percentile of response times"),
-      { name: "frontier", label: "Frontier", value: (run) => Number(run.frontier), cell: (run) => (run.frontier === null ? DASH : run.frontier ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
+      { key: "frontier", title: "Frontier", value: (run) => Number(run.frontier), cell: (run) => (run.frontier === null ? DASH : run.frontier ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
     ],
   });
-  table.show(rows);
-  return table.node;
 }

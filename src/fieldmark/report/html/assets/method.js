@@ -2,7 +2,7 @@
 
 function methodSection(run) {
   const { convention, options, inputs, lists, limits, left_out: caseTotals, values, warnings, evaluators, provenance } = run.method;
-  const [name, version, comparison, counting] = convention;
+  const { name, version, comparison_sha256: comparison, counting_sha256: counting } = convention;
   return section("method", "Method", "Convention and options, inputs, limits and omitted data.",
     warnings.length > 0 && el("div", { class: "panel" }, el("h3", null, "Warnings"),
       el("ul", { class: "lines" }, warnings.map((text) => el("li", { class: "notice" }, el("bdi", { class: "literal" }, shown(text)))))),
@@ -17,7 +17,7 @@ function methodSection(run) {
           facts([["name", run.name], ...provenance.map(([label, value]) => [label, moment(value)]), ["values saved", values ? "yes" : "no, only paths and scores"]])),
         el("div", { class: "panel" }, el("h3", null, "Limits"), facts(limits.map(([label, number]) => [reasonText(label), typeof number === "number" ? whole(number) : String(number)]))))),
     el("div", { class: "panel" }, el("h3", null, "Inputs"),
-      facts(inputs.map(([file, size, sum]) => [file, [bytes(size), " · ", hash(sum)]]))),
+      facts(inputs.map(({ name: file, bytes: size, sha256 }) => [file, [bytes(size), " · ", hash(sha256)]]))),
     lists.length > 0 && el("div", { class: "panel" }, el("h3", null, "List alignment"), facts(lists)));
 }
 
@@ -31,17 +31,19 @@ function hash(text) {
 }
 
 function evaluatorTable(evaluators) {
-  const table = sortableTable({
-    caption: "Evaluators", step: 50,
+  const table = tableNode({
+    caption: "Evaluators", step: 50, rows: evaluators,
     columns: [
-      { name: "name", label: "Evaluator", value: (row) => row[0], cell: (row) => shown(row[0]) },
-      { name: "mean", label: "Mean score", numeric: true, value: (row) => row[1], cell: (row) => scoreText(row[1], row[8]) },
-      ...["Scored", "Pass", "Partial", "Fail", "Errors"].map((label, place) => (
-        { name: label, label, numeric: true, value: (row) => row[place + 2], cell: (row) => whole(row[place + 2]) })),
+      { key: "evaluator", title: "Evaluator" },
+      { key: "mean_score", title: "Mean score", format: "number", cell: (row) => scoreText(row.mean_score, row.vacuous) },
+      { key: "scored", title: "Scored", format: "count" },
+      { key: "pass", title: "Pass", format: "count" },
+      { key: "partial", title: "Partial", format: "count" },
+      { key: "fail", title: "Fail", format: "count" },
+      { key: "errors", title: "Errors", format: "count" },
     ],
   });
-  table.show(evaluators);
-  const failed = evaluators.filter((row) => row[7]);
-  return failed.length === 0 ? table.node : el("div", null, table.node,
-    failed.map((row) => el("p", { class: "notice" }, el("strong", null, "Error "), el("bdi", { class: "literal" }, shown(`${row[0]}: ${row[7]}`)))));
+  const failed = evaluators.filter(({ error }) => error);
+  return failed.length === 0 ? table : el("div", null, table,
+    failed.map(({ evaluator, error }) => el("p", { class: "notice" }, el("strong", null, "Error "), el("bdi", { class: "literal" }, shown(`${evaluator}: ${error}`)))));
 }

@@ -51,7 +51,7 @@ function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAg
 
 function metricEntries(view, ranking, loadAgreement) {
   const { keys, sizes, strategies } = view;
-  const wrong = strategies.reduce((all, [, matched, compared]) => all + compared - matched, 0);
+  const wrong = strategies.reduce((sum, { matched, compared }) => sum + compared - matched, 0);
   return [
     ["completeness", "Completeness", countOf(view, keys.aio_missing_or_null, "aio_missing_or_null"), () => completenessPanel(view)],
     ["hallucination", "Hallucination", sizes.extra, () => hallucinationPanel(view)],
@@ -83,9 +83,9 @@ function keyList(view, name, outcome, emptyText) {
 function completenessPanel(view) {
   // Ignored fields are listed unless the convention excludes them from all metrics.
   const excluded = view.fields.length > view.sizes.present;
-  const present = view.fields.filter((field) => !excluded || OUTCOMES[field[3]].css !== "ignored").map(([path]) => path);
+  const present = view.fields.filter(({ outcome }) => !excluded || OUTCOMES[outcome].name !== "ignored").map(({ path }) => path);
   return [
-    formulaLine("Completeness", view.values[0], sumText("completeness", view)),
+    formulaLine("Completeness", view.completeness, sumText("completeness", view)),
     el("h3", null, "Missing keys"), keyList(view, "aio_missing_or_null", MISSING, "No expected value is missing."),
     el("h3", null, "Present keys"), keyList({ keys: { present }, more: { present: view.more && view.more.fields } }, "present", MATCH, "None."),
   ];
@@ -93,7 +93,7 @@ function completenessPanel(view) {
 
 function hallucinationPanel(view) {
   return [
-    formulaLine("Hallucination", view.values[1], sumText("hallucination", view)),
+    formulaLine("Hallucination", view.hallucination, sumText("hallucination", view)),
     el("h3", null, "Extra keys"), keyList(view, "extra_keys", EXTRA, "All keys of the prediction are in the ground truth."),
     el("h3", null, "Values for empty ground truth"), keyList(view, "gt_null_aio_has_value", EXTRA, "None."),
   ];
@@ -102,11 +102,11 @@ function hallucinationPanel(view) {
 function accuracyPanel(view) {
   const { fields, strategies, more } = view;
   return [
-    formulaLine("Accuracy", view.values[2], sumText("accuracy", view)),
+    formulaLine("Accuracy", view.accuracy, sumText("accuracy", view)),
     fields.length ? null : el("p", { class: "quiet" }, "No field has a value on both sides."),
     more && more.fields > 0 && el("p", { class: "notice" }, `${plural(more.fields, "field")} not listed: this case has more fields than a list shows. Sums and mistakes include ${more.fields === 1 ? "it" : "them"}.`),
-    strategies.map(([strategy, matched, compared], place) => {
-      const own = fields.filter((field) => field[1] === place);
+    strategies.map(({ strategy, matched, compared }, number) => {
+      const own = fields.filter((field) => field.strategy === number);
       return el("section", { class: "strategy" },
         el("h3", null, el("span", { class: "strategy-name" }, shown(strategy)), " ", el("span", { class: "quiet" }, strategySummary(matched, compared, own))),
         strategyTable(strategy, own));
@@ -115,24 +115,21 @@ function accuracyPanel(view) {
 }
 
 function strategySummary(matched, compared, fields) {
-  const limits = [...new Set(fields.map((field) => field[5]).filter((limit) => limit !== null))];
+  const limits = [...new Set(fields.map(({ threshold }) => threshold).filter((limit) => limit !== null))];
   return `${plural(matched, "match", "matches")} in ${plural(compared, "compared field")}${limits.length ? `, threshold ${limits.join(", ")}` : ""}`;
 }
 
 function strategyTable(strategy, fields) {
-  const known = fields.some((field) => field[5] !== null);
-  const table = sortableTable({
-    caption: `Fields compared with ${strategy}`, step: 50, empty: "None.",
+  return tableNode({
+    caption: `Fields compared with ${strategy}`, step: 50, empty: "None.", rows: fields,
     columns: [
-      { name: "field", label: "Field", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[2] && el("span", { class: "detail" }, "detected from the value")] },
-      { name: "outcome", label: "Outcome", value: (row) => OUTCOMES[row[3]].word, cell: (row) => mark(row[3], { word: true }) },
-      { name: "similarity", label: "Similarity", numeric: true, value: (row) => row[4], cell: (row) => rate(row[4]) },
-      ...(known ? [{ name: "threshold", label: "Threshold", numeric: true, value: (row) => row[5], cell: (row) => (row[5] === null ? DASH : String(row[5])) }] : []),
-      { name: "note", label: "Note", cell: (row) => row[6] && shown(row[6]) },
+      { key: "path", title: "Field", cell: ({ path, detected }) => [pathText(path), detected && el("span", { class: "detail" }, "detected from the value")] },
+      { key: "outcome", title: "Outcome", value: ({ outcome }) => OUTCOMES[outcome].word, cell: ({ outcome }) => mark(outcome, { word: true }) },
+      { key: "similarity", title: "Similarity", format: "number" },
+      ...(fields.some(({ threshold }) => threshold !== null) ? [{ key: "threshold", title: "Threshold", format: "number", cell: ({ threshold }) => (threshold === null ? DASH : String(threshold)) }] : []),
+      { title: "Note", cell: ({ note }) => note && shown(note) },
     ],
   });
-  table.show(fields);
-  return table.node;
 }
 
 // The agreement of the runs with the same ground truth and rules, which is computed on request.
@@ -146,27 +143,25 @@ function loadedConsistency(load) {
 }
 
 function consistencyPanel(ranking) {
-  const unstable = Object.entries(ranking.agreement).sort((one, two) => sortable(one[1]) - sortable(two[1]));
-  const table = sortableTable({
-    caption: "Agreement between predictions by field, least stable first", step: 25, empty: "No fields were compared.",
-    columns: [
-      { name: "field", label: "Field", value: (row) => row[0], cell: (row) => pathText(row[0]) },
-      { name: "agreement", label: "Agreement", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[1], null, { width: 120 }) },
-    ],
-  });
-  table.show(unstable);
+  const unstable = Object.entries(ranking.agreement).map(([path, agreement]) => ({ path, agreement })).sort((one, two) => sortable(one.agreement) - sortable(two.agreement));
   return [
     formulaLine("Consistency", ranking.consistency, `mean agreement over ${plural(unstable.length, "field")}`),
-    el("h3", null, "Least stable fields"), table.node,
+    el("h3", null, "Least stable fields"), tableNode({
+      caption: "Agreement between predictions by field, least stable first", step: 25, empty: "No fields were compared.", rows: unstable,
+      columns: [
+        { key: "path", title: "Field", format: "path" },
+        { key: "agreement", title: "Agreement", format: "number" },
+        { title: "", css: "bar-cell", cell: ({ agreement }) => gauge(agreement, null, { width: 120 }) },
+      ],
+    }),
   ];
 }
 
 function safetyPanel(view) {
-  const found = view.safety;
+  const found = view.safety_judge;
   if (found && found.status === "error") return el("p", { class: "notice" }, "Safety could not be judged: ", shown(found.reasoning));
   return [
-    formulaLine("Safety", view.values[3], sumText("safety", view)),
+    formulaLine("Safety", view.safety, sumText("safety", view)),
     found && found.reasoning && el("p", null, shown(found.reasoning)),
     found && found.warnings.map((text) => el("p", { class: "notice" }, shown(text))),
     !view.judged && el("p", { class: "notice" }, "Safety was not evaluated and counts as 1. To evaluate it, list unsafe words on the Rules page of the web application, or name a safety judge in a rules file."),
@@ -182,17 +177,16 @@ function sumText(name, { sizes, judged }) {
 
 // The response quality score as a sum: each metric, its weight, and what it adds.
 function sumTable(view) {
-  const [score, most] = view.rqs;
-  return el("div", { class: "table" }, el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Response quality score" }, el("table", { class: "rqs-sum" },
-    el("caption", { class: "spoken" }, "The response quality score and its parts"),
-    el("thead", null, el("tr", null, ["Metric", "Value", "Weight", "Adds"].map((label, place) => el("th", { scope: "col", class: place ? "numeric" : null }, label)))),
-    el("tbody", null, view.parts.map(([name, weight, value, product]) => el("tr", null,
-      el("th", { scope: "row", "data-label": "Metric" }, capitalized(name), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))),
-      el("td", { class: "numeric", "data-label": "Value" }, rate(value, 4)),
-      el("td", { class: "numeric", "data-label": "Weight" }, signed(weight, 4).replace(/0+$/, "").replace(/\.$/, "")),
-      el("td", { class: "numeric", "data-label": "Adds" }, signed(product, 4))))),
-    el("tfoot", null, el("tr", null, el("th", { scope: "row" }, "RQS", el("span", { class: "detail" }, `sum, limited to 0 to 1; at most ${Number(most.toFixed(4))}`)),
-      el("td"), el("td"), el("td", { class: "numeric" }, el("strong", { "data-metric": "rqs-sum" }, rate(score, 4))))))));
+  return tableNode({
+    caption: "The response quality score and its parts", css: "rqs-sum", isSorted: false, rows: view.parts,
+    columns: [
+      { key: "name", title: "Metric", cell: ({ name }) => [capitalized(name), el("span", { class: "detail" }, sumText(QUALITY_NAMES.find((each) => name.endsWith(each)), view))],
+        foot: ["RQS", el("span", { class: "detail" }, `sum, limited to 0 to 1; at most ${Number(view.rqs_max.toFixed(4))}`)] },
+      { key: "value", title: "Value", format: "cost" },
+      { key: "weight", title: "Weight", format: "number", cell: ({ weight }) => signed(weight, 4).replace(/0+$/, "").replace(/\.$/, "") },
+      { key: "product", title: "Adds", format: "number", cell: ({ product }) => signed(product, 4), foot: el("strong", { "data-metric": "rqs-sum" }, rate(view.rqs, 4)) },
+    ],
+  });
 }
 
 function rqsNote(view) {
@@ -202,20 +196,20 @@ function rqsNote(view) {
 // The same sums over all cases of a run.
 function qualitySection(run) {
   const view = run.quality;
-  const table = sortableTable({
-    caption: "Accuracy by strategy", step: 20, empty: "No field has a value on both sides.",
+  const accuracy = ({ matched, compared }) => matched / compared;
+  const table = tableNode({
+    caption: "Accuracy by strategy", step: 20, empty: "No field has a value on both sides.", rows: view.strategies,
     columns: [
-      { name: "strategy", label: "Strategy", value: (row) => row[0], cell: (row) => shown(row[0]) },
-      { name: "matches", label: "Matches", numeric: true, value: (row) => row[1], cell: (row) => whole(row[1]) },
-      { name: "compared", label: "Compared", numeric: true, value: (row) => row[2], cell: (row) => whole(row[2]) },
-      { name: "accuracy", label: "Accuracy", numeric: true, value: (row) => row[1] / row[2], cell: (row) => rate(row[1] / row[2]) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[1] / row[2], null) },
+      { key: "strategy", title: "Strategy" },
+      { key: "matched", title: "Matches", format: "count" },
+      { key: "compared", title: "Compared", format: "count" },
+      { key: "accuracy", title: "Accuracy", format: "number", value: accuracy },
+      { title: "", css: "bar-cell", cell: (row) => gauge(accuracy(row), null) },
     ],
   });
-  table.show(view.strategies);
   return section("quality", "Quality", "Completeness, hallucination, accuracy and safety over all cases, and their weighted sum, the response quality score (RQS).",
     el("div", { class: "columns" },
       el("div", { class: "panel" }, el("h3", null, "Response quality score"), sumTable(view), rqsNote(view),
         view.averaged && el("p", { class: "quiet" }, "The metrics are means over the cases of an evaluator, and the counts are those of the run.")),
-      el("div", { class: "panel" }, el("h3", null, "Accuracy by strategy"), table.node)));
+      el("div", { class: "panel" }, el("h3", null, "Accuracy by strategy"), table)));
 }

@@ -23,7 +23,7 @@ function overview(run) {
 
 function verdictPanel(run) {
   const { totals, verdicts, errors, micro } = run;
-  const mistakes = ERROR_NAMES.reduce((all, name) => all + (errors[name] || 0), 0);
+  const mistakes = mistakesIn(errors);
   const fields = micro.tp + micro.tn + mistakes;
   return el("div", { class: `panel verdict-panel is-${run.verdict}` },
     run.verdict in VERDICT_TEXTS && verdictWord(run),
@@ -31,7 +31,7 @@ function verdictPanel(run) {
       isVacuousRun(run) ? el("p", { class: "headline" }, `Nothing to compare in ${plural(totals.scored, "case")}`) : el("p", { class: "headline" },
         el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
         el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}`),
-      el("p", { class: "chips" }, mistakeLinks(ERROR_NAMES.map((name) => errors[name] || 0), {}, { word: true })),
+      el("p", { class: "chips" }, mistakeLinks(errors, {}, { word: true })),
       el("div", { class: "verdict-bar" },
         stackedBar(["pass", "partial", "fail"].map((name) => [name === "pass" && isVacuousRun(run) ? "ignored" : name, verdicts[name] || 0, name, casesHref({ verdict: name })]), { width: 400, height: 8 }),
         el("span", { class: "quiet" }, ["pass", "partial", "fail"].map((name, place) => [place > 0 && ", ", verdicts[name] ? el("a", { href: casesHref({ verdict: name }) }, `${whole(verdicts[name])} ${name}`) : `0 ${name}`]))),
@@ -46,7 +46,7 @@ function isVacuousRun({ totals }) {
 
 function verdictWord({ verdict, failures, gates }) {
   const [glyph, title, meaning] = VERDICT_TEXTS[verdict];
-  const failed = gates.filter((gate) => !gate[4]).length;
+  const failed = gates.filter(({ passed }) => !passed).length;
   return el("div", { class: "verdict-word" },
     el("span", { class: "verdict-glyph", "aria-hidden": "true" }, glyph),
     el("div", null, el("strong", null, title),
@@ -77,7 +77,7 @@ function leftOut(totals) {
 }
 
 function gateList(gates) {
-  return el("ul", { class: "gates", "aria-label": "Gates" }, gates.map(([name, kind, limit, value, passed, note]) =>
+  return el("ul", { class: "gates", "aria-label": "Gates" }, gates.map(({ name, kind, limit, value, passed, note }) =>
     el("li", { class: passed ? "gate passed" : "gate failed" },
       el("span", { class: "glyph", "aria-hidden": "true" }, passed ? "✓" : "✗"), spoken(passed ? "passed: " : "failed: "),
       el("span", { class: "gate-name" }, pathText(name)),
@@ -111,10 +111,10 @@ function tileNode({ label, value, meaning, interval, most, before, note }, digit
 }
 
 function errorTypes(run) {
-  const lines = ERROR_TYPES.map((outcome, place) => ({ outcome, number: run.errors[ERROR_NAMES[place]] || 0 }))
+  const lines = ERROR_NAMES.map((error) => ({ error, number: run.errors[error] || 0 }))
     .sort((one, two) => two.number - one.number)
-    .map(({ outcome, number }) => {
-      const href = number ? casesHref({ error: errorFilter(outcome) }) : null;
+    .map(({ error, number }) => {
+      const href = number ? casesHref({ error }) : null, outcome = outcomeOf(error);
       const label = mark(outcome, { word: true });
       return { name: href ? el("a", { class: "chip-link", href }, label) : label, parts: [[OUTCOMES[outcome].css, number, OUTCOMES[outcome].word, href]], number: whole(number) };
     });
@@ -122,13 +122,13 @@ function errorTypes(run) {
 }
 
 function domains(run) {
-  const wrong = run.domains.filter(([, , , ...mistakes]) => mistakes.some(Boolean));
-  const lines = wrong.slice(0, 8).map(([name, attributes, fields, ...mistakes]) => {
-    const sum = mistakes.reduce((all, number) => all + number, 0);
+  const wrong = run.domains.filter(({ errors_by_type: errors }) => mistakesIn(errors) > 0);
+  const lines = wrong.slice(0, 8).map(({ domain, fields, errors_by_type: errors }) => {
+    const attribute = `${fieldPath("", domain)}.**`;
     return {
-      name: el("a", { href: casesHref({ attribute: `${fieldPath("", name)}.**` }), title: name }, el("bdi", { class: "key" }, shown(name))),
-      parts: ERROR_TYPES.map((outcome, place) => [OUTCOMES[outcome].css, mistakes[place], OUTCOMES[outcome].word, casesHref({ attribute: `${fieldPath("", name)}.**`, error: errorFilter(outcome) })]),
-      number: whole(sum), detail: `of ${whole(fields)}`,
+      name: el("a", { href: casesHref({ attribute }), title: domain }, el("bdi", { class: "key" }, shown(domain))),
+      parts: ERROR_NAMES.map((error) => [OUTCOMES[outcomeOf(error)].css, errors[error], outcomeWord(error), casesHref({ attribute, error })]),
+      number: whole(mistakesIn(errors)), detail: `of ${whole(fields)}`,
     };
   });
   const more = wrong.length - lines.length;
@@ -139,23 +139,22 @@ function domains(run) {
 
 // `lines` are the cases of the list, and `caseLink` returns the address of one of them by its rank.
 function worstFields(run, caseLink) {
-  const filters = (row) => ({ attribute: row[0], error: errorFilter(row[1]) });
-  const table = sortableTable({
-    caption: "Most frequent mistakes", step: 10, empty: "No mistakes",
+  const filters = ({ attribute, outcome }) => ({ attribute, error: outcome });
+  const table = tableNode({
+    caption: "Most frequent mistakes", step: 10, empty: "No mistakes", rows: run.mistakes,
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [el("a", { href: casesHref(filters(row)) }, pathText(row[0])), row[2].length > 0 && el("span", { class: "detail" }, row[2].map(([reason, times]) => `${reasonText(reason)} × ${whole(times)}`).join(", "))] },
-      { name: "mistake", label: "Outcome", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
-      { name: "times", label: "Mistakes", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
-      { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => el("a", { href: casesHref(filters(row)), "aria-label": `${plural(row[4], "case")}, ${row[0]}` }, whole(row[4])) },
-      { name: "example", label: "Example (expected, predicted)", css: "example long-value", cell: exampleCell },
+      { key: "attribute", title: "Attribute", cell: (row) => [el("a", { href: casesHref(filters(row)) }, pathText(row.attribute)), row.reasons.length > 0 && el("span", { class: "detail" }, row.reasons.map(({ reason, mistakes }) => `${reasonText(reason)} × ${whole(mistakes)}`).join(", "))] },
+      { key: "outcome", title: "Outcome", value: ({ outcome }) => outcomeWord(outcome), cell: ({ outcome }) => mark(outcomeOf(outcome), { word: true }) },
+      { key: "mistakes", title: "Mistakes", format: "count" },
+      { key: "cases", title: "Cases", format: "count", cell: (row) => el("a", { href: casesHref(filters(row)), "aria-label": `${plural(row.cases, "case")}, ${row.attribute}` }, whole(row.cases)) },
+      { title: "Example (expected, predicted)", css: "example long-value", cell: exampleCell },
     ],
   });
-  table.show(run.mistakes);
-  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", table.node);
+  return section("mistakes", "Worst fields", "Mistakes grouped by attribute and outcome, most frequent first. The examples come from different cases, where possible.", table);
   function exampleCell(row) {
-    const [, , , , , rank, path, expected, candidate] = row;
-    if (rank === null || rank === undefined) return DASH;
-    const link = el("a", { href: caseLink(rank, { ...filters(row), path }) }, shown(String(run.cases.lines[rank][0])));
+    if (!row.example) return DASH;
+    const { rank, path, expected, candidate } = row.example;
+    const link = el("a", { href: caseLink(rank, { ...filters(row), path }) }, shown(String(run.cases.lines[rank].id)));
     if (kindOf(expected) === "hidden") return link;
     const [one, two] = bothValues(expected, candidate);
     return el("div", { class: "stacked" }, el("span", { class: "side" }, one), el("span", { class: "side" }, two), link);

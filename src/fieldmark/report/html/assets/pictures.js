@@ -9,35 +9,40 @@ function chartSection(run, { scores = null, attributeHref }) {
 }
 
 function scorePanel({ bins, unscored }) {
-  const cases = bins.reduce((all, [, , number]) => all + number, 0);
-  const label = `Scores of ${plural(cases, "case")} in steps of 0.05. The table contains the same data.`;
+  const scored = bins.reduce((sum, { cases }) => sum + cases, 0);
+  const label = `Scores of ${plural(scored, "case")} in steps of 0.05. The table contains the same data.`;
   return chartPanel("Scores of cases", unscored > 0 && `${plural(unscored, "case")} not scored`,
-    cases ? histogram(label, bins, { xTitle: "score", yTitle: "cases", href: binHref }) : el("p", { class: "quiet" }, "No case was scored."),
-    behind(["Score", "Cases"], bins.map((bin) => [`${rate(bin[0], 2)} to ${rate(bin[1], 2)}`, bin[2] ? el("a", { href: binHref(bin) }, whole(bin[2])) : "0"]), { text: 1 }));
+    scored ? histogram(label, bins, { xTitle: "score", yTitle: "cases", href: binHref }) : el("p", { class: "quiet" }, "No case was scored."),
+    behind([
+      { key: "low", title: "Score", cell: ({ low, high }) => intervalText([low, high], 2) },
+      { key: "cases", title: "Cases", format: "count", cell: (bin) => (bin.cases ? el("a", { href: binHref(bin) }, whole(bin.cases)) : "0") },
+    ], bins));
 }
 
-function binHref([from, to]) {
-  return casesHref({ score: `${from}-${to}` });
+function binHref({ low, high }) {
+  return casesHref({ score: `${low}-${high}` });
 }
 
 // Rows are those of the table of attributes. Only attributes with mistakes are points.
 function scatterPanel(rows, href) {
-  const known = rows.filter(([, , [precision, recall]]) => precision !== null && recall !== null);
-  const wrong = known.filter(([, , , , mistakes, errors]) => errors || mistakes.some(Boolean));
-  const points = [...wrong].sort((one, two) => sumOf(two[4]) - sumOf(one[4])).slice(0, MAX_POINTS);
+  const mistakes = (row) => mistakesIn(row.errors_by_type);
+  const known = rows.filter(({ precision, recall }) => precision !== null && recall !== null);
+  const wrong = known.filter((row) => mistakesOf(row) > 0);
+  const points = [...wrong].sort((one, two) => mistakes(two) - mistakes(one)).slice(0, MAX_POINTS);
   const right = known.length - wrong.length, unknown = rows.length - known.length;
-  const text = ([path, , [precision, recall], , mistakes]) => `${path}: precision ${rate(precision)}, recall ${rate(recall)}, ${plural(sumOf(mistakes), "mistake")}`;
+  const text = (row) => `${row.attribute}: precision ${rate(row.precision)}, recall ${rate(row.recall)}, ${plural(mistakes(row), "mistake")}`;
   const label = `Precision and recall of ${plural(points.length, "attribute")} with mistakes. The table contains the same data.`;
   const unit = (title) => axis(title, [], { ticks: UNIT_TICKS });
   return chartPanel("Precision and recall of attributes",
     [right > 0 && `${plural(right, "attribute")} without mistakes ${right === 1 ? "is" : "are"} not shown. `, unknown > 0 && `${plural(unknown, "attribute")} with undefined precision or recall ${unknown === 1 ? "is" : "are"} not shown. `, points.length < wrong.length && `The ${whole(points.length)} of ${whole(wrong.length)} attributes with the most mistakes. `, points.length > 0 && "A point opens the cases of its attribute."],
     points.length ? plot(label, { x: unit("recall"), y: unit("precision"), links: true },
-      (at) => points.map((row) => plotPoint(at, row[2][1], row[2][0], { title: text(row), href: href(row[0]) }))) : el("p", { class: "quiet" }, "No attribute has mistakes."),
-    points.length > 0 && behind(["Attribute", "Precision", "Recall", "Mistakes"], points.map((row) => [el("a", { href: href(row[0]) }, pathText(row[0])), rate(row[2][0]), rate(row[2][1]), whole(sumOf(row[4]))]), { text: 1 }));
-}
-
-function sumOf(numbers) {
-  return numbers.reduce((all, number) => all + number, 0);
+      (at) => points.map((row) => plotPoint(at, row.recall, row.precision, { title: text(row), href: href(row.attribute) }))) : el("p", { class: "quiet" }, "No attribute has mistakes."),
+    points.length > 0 && behind([
+      { key: "attribute", title: "Attribute", cell: ({ attribute }) => el("a", { href: href(attribute) }, pathText(attribute)) },
+      { key: "precision", title: "Precision", format: "number" },
+      { key: "recall", title: "Recall", format: "number" },
+      { key: "mistakes", title: "Mistakes", format: "count", value: mistakes },
+    ], points));
 }
 
 // Macro F1 over earlier runs and this one, oldest first.
@@ -47,5 +52,5 @@ function reportTrend({ runs, macro }) {
   if (known.length < 2) return null;
   const label = `Macro F1 by attribute over ${plural(known.length, "run")}. The table contains the same data.`;
   return chartPanel("Trend", "Macro F1 by attribute of earlier comparable runs and this one.", trendPlot(label, "macro F1 by attribute", points),
-    behind(["Run", "Macro F1"], known.map(({ name, value }) => [shown(name), rate(value)]), { text: 1 }));
+    behind([{ key: "name", title: "Run" }, { key: "value", title: "Macro F1", format: "number" }], known));
 }

@@ -14,7 +14,7 @@ const UNITS = {
   dpi300: ["pixels at 300 per inch", () => [72 / 300, 72 / 300]],
 };
 const ZOOMS = [1, 1.5, 2, 3, 4];
-const SIDES = ["expected", "predicted"];
+const SIDES = { expected: "expected", candidate: "predicted" };
 
 function possibleUnits(page, frame) {
   const own = page.inPoints ? ["points", "dpi100", "dpi150", "dpi200", "dpi300"] : ["pixels"];
@@ -54,7 +54,7 @@ function viewState() {
 
 // Regions without an image of their page.
 function regionMap(drawn) {
-  const points = drawn.regions.flatMap(([, , ours, theirs]) => [...(ours || []), ...(theirs || [])]);
+  const points = drawn.regions.flatMap(({ expected, candidate }) => [...(expected || []), ...(candidate || [])]);
   const across = points.map(([x]) => x), down = points.map(([, y]) => y);
   const [frameWidth, frameHeight] = drawn.frame || [0, 0];
   const left = Math.min(0, ...across), top = Math.min(0, ...down);
@@ -75,25 +75,25 @@ function regionMap(drawn) {
 }
 
 // The path of a region, which starts with + in an extra item.
-function regionId([path, , , , , extra]) {
+function regionId({ path, extra }) {
   return `${extra ? "+" : ""}${path}`;
 }
 
 // The outcome that a region is drawn by: its own, unless only fields beside it are wrong, such as a class.
 function objectOutcome(region) {
-  return isMistake(region[1]) || !region.wrong || !region.wrong.length ? region[1] : region.wrong[0][1];
+  return isMistake(region.mark) || !region.wrong || !region.wrong.length ? region.mark : region.wrong[0].mark;
 }
 
 function drawRegions(picture, regions, groups, factorsOf) {
   for (const region of regions) {
-    const [path, outcome, ours, theirs] = region;
+    const { path, mark: outcome } = region;
     const { word } = OUTCOMES[outcome], { css } = OUTCOMES[objectOutcome(region)];
-    const present = SIDES.filter((_, side) => [ours, theirs][side]).join(" and ");
-    const wrong = (isMistake(outcome) ? [] : region.wrong || []).map(([key, other]) => `, ${key}: ${OUTCOMES[other].word}`).join("");
+    const present = Object.entries(SIDES).filter(([side]) => region[side]).map(([, word]) => word).join(" and ");
+    const wrong = (isMistake(outcome) ? [] : region.wrong || []).map((field) => `, ${field.key}: ${OUTCOMES[field.mark].word}`).join("");
     const name = `${path}: ${word} (${present})${wrong}`;
     const group = svg("g", { class: `region region-${css}`, tabindex: "0", role: "button", "aria-label": name, "data-region": regionId(region) }, svg("title", null, name));
     const lines = [];
-    [ours, theirs].forEach((corners, side) => {
+    [region.expected, region.candidate].forEach((corners, side) => {
       if (!corners) return;
       const [x, y] = factorsOf(side);
       const points = corners.map((point) => [point[0] * x, point[1] * y].join(",")).join(" ");
@@ -152,7 +152,7 @@ function pageFigure(drawn, pages) {
     if (picture) picture.setAttribute("width", `${zoom * 100}%`);
   }
   function pageOf(region) {
-    return Math.min(Math.max(region[4] || 1, 1), pages.length) - 1;
+    return Math.min(Math.max(region.page || 1, 1), pages.length) - 1;
   }
   function showPage(place) {
     current = place;
@@ -177,7 +177,7 @@ function pageFigure(drawn, pages) {
     const size = inPoints ? [page.width, page.height] : natural;
     const here = { size, inPoints };
     const own = regions.filter((region) => pageOf(region) === current);
-    const corners = [2, 3].map((side) => own.flatMap((region) => region[side] || []));
+    const corners = Object.keys(SIDES).map((side) => own.flatMap((region) => region[side] || []));
     const known = possibleUnits(here, frame);
     const detected = detectUnits(corners, here, frame);
     const used = detected.map((each) => (known.includes(unit) ? unit : each));
@@ -189,7 +189,7 @@ function pageFigure(drawn, pages) {
     const words = [...new Set(detected.filter(Boolean))].map((each) => UNITS[each][0]);
     replace(unitList, el("option", { value: "" }, words.length ? `detected: ${words.join(" and ")}` : "detected"), known.map((each) => el("option", { value: each, selected: each === unit }, UNITS[each][0])));
     const outside = corners.some((points, side) => points.some((point) => !isInside(point, UNITS[used[side]][1](size, frame), size)));
-    const unplaced = several && own.some((region) => !region[4]);
+    const unplaced = several && own.some((region) => !region.page);
     replace(facts, drawn && formText(drawn), unplaced && " Regions without a page number are drawn on the first page.", outside && " Some regions are outside of the page; choose how coordinates are read.");
     replace(legend, own.length > 0 && regionLegend(own));
   }

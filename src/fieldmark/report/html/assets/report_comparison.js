@@ -4,18 +4,18 @@ function comparisonSection(run, opened, before) {
   const found = run.comparison, state = hashFilters(CHANGE_FILTERS);
   const cases = found.changes;
   // Paths and values of changed fields, and those of the documents that the report includes.
-  const textOfChange = (fields, id, rank) => [id, ...(rank === null ? [] : run.cases.lines[rank][5]),
-    ...fields.flatMap(({ path, values = [] }) => [path, ...values.filter((slot) => !["missing", "hidden"].includes(kindOf(slot))).map(textOf)]),
+  const textOfChange = (fields, id, rank) => [id, ...(rank === null ? [] : run.cases.lines[rank].tags),
+    ...fields.flatMap(({ path, values = {} }) => [path, ...Object.values(values).filter((slot) => !["missing", "hidden"].includes(kindOf(slot))).map(textOf)]),
     ...[opened[rank], before[rank]].flatMap((view) => (view ? treeTexts(view.tree) : []))].join("\n").toLowerCase();
   const matches = ({ direction, attributes, slices, fields, rank, case_id: id }, wanted) => {
-    const own = wanted.attribute && attributes.find(([path]) => path === wanted.attribute);
+    const own = wanted.attribute && attributes.find(({ attribute }) => attribute === wanted.attribute);
     if (wanted.attribute && !own) return false;
-    const way = own ? (own[1] > 0 ? "improved" : "worse") : direction;
+    const way = own ? (own.change > 0 ? "improved" : "worse") : direction;
     return (!wanted.direction || way === wanted.direction) && (!wanted.slice || slices.includes(wanted.slice))
       && textOfChange(fields, id, rank).includes(wanted.text.trim().toLowerCase());
   };
   const list = changedCaseList({
-    state, attributes: found.attributes.filter(({ improved, worse }) => improved || worse).map(({ name }) => name), slices: found.slices.map(({ name }) => name),
+    state, attributes: changedNames(found.tables.attributes).sort(), slices: valuesOf(found.tables.slices).map(({ name }) => name).sort(),
     load: async (wanted) => {
       const all = cases.filter((each) => matches(each, wanted));
       return { total: all.length, cases: all.slice(wanted.offset, wanted.offset + wanted.limit) };
@@ -40,7 +40,7 @@ function comparisonSection(run, opened, before) {
 
 // One case of the report in both runs.
 function comparedCase(rank, { run, opened, before, path }) {
-  const [id] = run.cases.lines[rank];
+  const { id } = run.cases.lines[rank];
   const { before: first, after: second } = run.comparison;
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" }, el("a", { href: "#comparison-changed", id: "back" }, "← Changed cases"),

@@ -17,20 +17,17 @@ function reviewValues({ decision, values }) {
 
 // `href(review)` is the address of the field, if it has one.
 function reviewTable(reviews, href = () => null) {
-  const table = sortableTable({
-    caption: "Decisions on fields",
-    step: 20,
+  return tableNode({
+    caption: "Decisions on fields", step: 20, rows: reviews,
     columns: [
-      { name: "case", label: "Case", value: (row) => row.case_id, cell: (row) => el("bdi", { class: "literal" }, shown(row.case_id)) },
-      { name: "field", label: "Field", value: (row) => row.path, cell: (row) => { const to = href(row); return to ? el("a", { href: to }, pathText(row.path)) : pathText(row.path); } },
-      { name: "decision", label: "Decision", value: (row) => row.decision, cell: (row) => [REVIEW_WORDS[row.decision] || row.decision, reviewValues(row), row.problem && el("div", { class: "review-problem" }, `Does not count: ${row.problem}.`)] },
-      { name: "comment", label: "Comment", value: (row) => row.comment || null, cell: (row) => el("span", { class: "review-comment" }, row.comment ? shown(row.comment) : DASH) },
-      { name: "by", label: "By", value: (row) => row.by, cell: (row) => shown(row.by) },
-      { name: "at", label: "When", value: (row) => row.at, cell: (row) => moment(row.at) },
+      { key: "case_id", title: "Case", format: "literal" },
+      { key: "path", title: "Field", cell: (row) => { const to = href(row); return to ? el("a", { href: to }, pathText(row.path)) : pathText(row.path); } },
+      { key: "decision", title: "Decision", cell: (row) => [REVIEW_WORDS[row.decision] || row.decision, reviewValues(row), row.problem && el("div", { class: "review-problem" }, `Does not count: ${row.problem}.`)] },
+      { key: "comment", title: "Comment", value: (row) => row.comment || null, cell: (row) => el("span", { class: "review-comment" }, row.comment ? shown(row.comment) : DASH) },
+      { key: "by", title: "By" },
+      { key: "at", title: "When", format: "time" },
     ],
   });
-  table.show(reviews);
-  return table.node;
 }
 
 function reviewSection(reviews) {
@@ -38,18 +35,22 @@ function reviewSection(reviews) {
   return section("review", "Review", `${plural(counted, "field")} decided by people. The metrics of this page are those of the original ground truth.`, reviewTable(reviews));
 }
 
-// Metrics before a review and with the reviewed truth.
+// Metrics before a review and with the reviewed truth; `titles` are those of the metrics.
 function effectTable({ before, after, attributes, cases }, titles) {
-  const rows = Object.keys(before).filter((name) => before[name] !== after[name] || name === Object.keys(before)[0]);
-  const line = (label, one, two) => el("tr", null, el("th", { scope: "row" }, label), el("td", { class: "numeric" }, rate(one)), el("td", { class: "numeric" }, rate(two)),
-    el("td", { class: "numeric" }, one === null || two === null ? DASH : signed(two - one)));
-  const table = (caption, lines) => el("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": caption }, el("table", null, el("caption", { class: "spoken" }, caption),
-    el("thead", null, el("tr", null, ["Metric", "Before", "Reviewed", "Change"].map((text, place) => el("th", { scope: "col", class: place ? "numeric" : null }, place ? text : spoken(text))))),
-    el("tbody", null, lines)));
+  const names = Object.keys(before).filter((name, place) => before[name] !== after[name] || place === 0);
+  const table = (caption, name, rows) => tableNode({
+    caption, isSorted: false, rows, step: Infinity,
+    columns: [
+      { key: "name", title: "Metric", head: spoken("Metric"), cell: name },
+      { key: "before", title: "Before", format: "number" },
+      { key: "after", title: "Reviewed", format: "number" },
+      { title: "Change", format: "number", cell: (row) => (row.before === null || row.after === null ? DASH : signed(row.after - row.before)) },
+    ],
+  });
   return [
-    table("Metrics before the review and with the reviewed truth", rows.map((name) => line(titles(name), before[name], after[name]))),
+    table("Metrics before the review and with the reviewed truth", (row) => titles(row.name), names.map((name) => ({ name, before: before[name], after: after[name] }))),
     attributes.length > 0 && el("details", null, el("summary", null, `${plural(attributes.length, "attribute")} with another F1 or number of mistakes`),
-      table("F1 of attributes before the review and with the reviewed truth", attributes.map((row) => line(pathText(row.attribute), row.f1_before, row.f1_after)))),
+      table("F1 of attributes before the review and with the reviewed truth", (row) => pathText(row.attribute), attributes.map(({ attribute, f1_before: first, f1_after: second }) => ({ attribute, before: first, after: second })))),
     el("p", { class: "quiet" }, cases ? `${plural(cases, "case")} compared again with the reviewed truth.` : "No decision changes the ground truth yet."),
   ];
 }

@@ -13,25 +13,25 @@ function mergeTrees(trees, parent = "") {
       const name = nodeName(node), times = seen.get(name) || 0;
       seen.set(name, times + 1);
       const id = `${times} ${name}`;
-      if (!rows.has(id)) rows.set(id, { key: node[0], path: nodePath(parent, node), expected: node[2], nodes: trees.map(() => null) });
+      if (!rows.has(id)) rows.set(id, { key: node.key, path: nodePath(parent, node), expected: node.expected, nodes: trees.map(() => null) });
       rows.get(id).nodes[run] = node;
     }
   });
   for (const row of rows.values()) {
-    row.members = row.nodes.some((node) => node && node[5]) ? mergeTrees(row.nodes.map((node) => node && node[5]), row.path) : [];
-    const cells = row.nodes.filter((node) => node && (node[1] !== null || !node[5]));
+    row.members = row.nodes.some((node) => node && node.members) ? mergeTrees(row.nodes.map((node) => node && node.members), row.path) : [];
+    const cells = row.nodes.filter((node) => node && (node.mark !== null || !node.members));
     row.isField = cells.length > 0;
-    row.differs = row.isField && new Set(row.nodes.map((node) => JSON.stringify(node && [node[1], isSame(node[3]) ? node[2] : node[3]]))).size > 1;
-    row.isWrong = cells.some((node) => isMistake(node[1]));
-    row.otherTruth = row.nodes.some((node) => node && JSON.stringify(node[2]) !== JSON.stringify(row.expected));
+    row.differs = row.isField && new Set(row.nodes.map((node) => JSON.stringify(node && [node.mark, isSame(node.candidate) ? node.expected : node.candidate]))).size > 1;
+    row.isWrong = cells.some((node) => isMistake(node.mark));
+    row.otherTruth = row.nodes.some((node) => node && JSON.stringify(node.expected) !== JSON.stringify(row.expected));
   }
   return [...rows.values()];
 }
 
-function nodeName([key, , , candidate, , members]) {
-  if (!Array.isArray(key)) return `key ${key}`;
-  const content = (slot, inner) => (inner ? inner.map((node) => [node[0], content(node[3], node[5])]) : slot);
-  return key[0] === null ? `extra ${JSON.stringify(content(candidate, members))}` : `item ${JSON.stringify(key[0])}`;
+function nodeName({ key, candidate, members }) {
+  if (!isItem(key)) return `key ${key}`;
+  const content = (slot, inner) => (inner ? inner.map((node) => [node.key, content(node.candidate, node.members)]) : slot);
+  return key.expected === null ? `extra ${JSON.stringify(content(candidate, members))}` : `item ${JSON.stringify(key.expected)}`;
 }
 
 function countRows(rows) {
@@ -43,7 +43,7 @@ function countRows(rows) {
 // have is not wrong in it, unless parts of the case are not shown.
 function fieldChange(row, runs) {
   if (!row.differs) return null;
-  const outcomes = row.nodes.map((node) => node && node[1]);
+  const outcomes = row.nodes.map((node) => node && node.mark);
   if (outcomes.every((outcome) => outcome === outcomes[0])) return "value";
   if (outcomes.length !== 2 || outcomes.some((outcome, place) => outcome === null && (!runs[place].view || runs[place].view.cut))) return "outcome";
   const [before, after] = outcomes.map(isMistake);
@@ -100,7 +100,7 @@ function changeChip(change) {
 
 function sideCell(node, { name, view }) {
   if (!node) return el("td", { class: "quiet", "data-label": name }, !view ? DASH : view.cut ? "not shown" : "not compared");
-  const [, outcome, expected, candidate, comparison] = node;
+  const { mark: outcome, expected, candidate, comparison } = node;
   const detail = comparisonText(comparison);
   const value = kindOf(expected) === "hidden" ? null : isSame(candidate) ? el("span", { class: "same" }, valueNode(expected)) : bothValues(expected, candidate)[1];
   return el("td", { class: outcome !== null && isMistake(outcome) ? `cell-${OUTCOMES[outcome].css}` : null, "data-label": name },

@@ -10,20 +10,20 @@ function sliceText(name) {
   return `${name.slice(0, place)} = ${name.slice(place + 1) || "(none)"}`;
 }
 
-function sliceTable([key, titles, rows, [slices, spread]]) {
-  const metric = (label, place) => ({ name: label, label, numeric: true, value: (row) => row[2][place], cell: (row) => rate(row[2][place]) });
-  const table = sortableTable({
-    caption: `Slices by ${key}`, step: 25, empty: "No slices.",
+function sliceTable({ key, slices, metrics, rows }) {
+  const [first, ...others] = metrics;
+  const notes = (row) => [...row.notes, ...(row.few ? ["few cases"] : [])].map((note) => [" ", el("span", { class: "tile-note" }, note)]);
+  const table = tableNode({
+    caption: `Slices by ${key}`, step: 25, empty: "No slices.", rows,
     columns: [
-      { name: "slice", label: "Slice", value: (row) => row[0], cell: (row) => [el("a", { href: casesHref({ slice: sliceName(key, row[0]) }) }, el("bdi", { class: "literal" }, shown(row[0]))), [...row[4], ...(row[5] ? ["few cases"] : [])].map((note) => [" ", el("span", { class: "tile-note" }, note)])] },
-      { name: "cases", label: "Cases", numeric: true, value: (row) => row[1], cell: (row) => whole(row[1]) },
-      { ...metric(titles[0], 0), cell: (row) => [el("span", { class: "f1" }, rate(row[2][0])), row[3] && el("span", { class: "interval", title: "95% confidence interval" }, `${rate(row[3][0], 2)}${DASH}${rate(row[3][1], 2)}`)] },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[4].length ? null : row[2][0], row[3]) },
-      ...titles.slice(1).map((label, place) => metric(label, place + 1)),
+      { key: "value", title: "Slice", cell: (row) => [el("a", { href: casesHref({ slice: sliceName(key, row.value) }) }, el("bdi", { class: "literal" }, shown(row.value))), notes(row)] },
+      { key: "cases", title: "Cases", format: "count" },
+      { key: first.name, title: first.title, format: "number", cell: (row) => [el("span", { class: "f1" }, rate(row[first.name])), spreadNode(row.interval)] },
+      { title: "", css: "bar-cell", cell: (row) => gauge(row.notes.length ? null : row[first.name], row.interval) },
+      ...others.map(({ name, title }) => ({ key: name, title, format: "number" })),
     ],
   });
-  table.show(rows);
-  const means = spread.map(([mean, deviation], place) => (deviation === null ? null : `${titles[place]} ${rate(mean)} ± ${rate(deviation)}`)).filter(Boolean);
-  return el("div", { class: "slices" }, el("h3", null, "By ", el("bdi", { class: "literal" }, shown(key))), table.node,
+  const means = metrics.filter(({ deviation }) => deviation !== null).map(({ title, mean, deviation }) => `${title} ${rate(mean)} ± ${rate(deviation)}`);
+  return el("div", { class: "slices" }, el("h3", null, "By ", el("bdi", { class: "literal" }, shown(key))), table,
     means.length > 0 && el("p", { class: "quiet" }, `Mean ± standard deviation of ${whole(slices)} slices: ${means.join(", ")}`));
 }

@@ -1,86 +1,130 @@
-// A table that can be sorted by any column and shows more rows on request.
+// The table of all pages: it is sorted by its columns, and shows more rows on request.
 
 const VIRTUAL_ROWS = 500;
 const OVERSCAN = 15;
+
+// How values are shown, by the name of a format: those of documents, and those of pages.
+const FORMATS = {
+  text: (value) => (value === null || value === undefined ? null : shown(String(value))),
+  count: (value) => (value === null || value === undefined ? DASH : whole(value)),
+  number: (value) => rate(value),
+  cost: (value) => rate(value, 4),
+  seconds: (value) => rate(value, 2),
+  path: (value) => pathText(value),
+  literal: (value) => el("bdi", { class: "literal" }, shown(value)),
+  time: (value) => moment(value),
+};
+const NUMBERS = ["count", "number", "cost", "seconds"];
 
 // Numbers that differ only by float noise are ties, as in the order of the library.
 function sortable(value) {
   return typeof value === "number" ? Math.round(value * 1e9) / 1e9 : value;
 }
 
-// A column is {name, label, value(row) to sort by, cell(row) to display, numeric, most, hint, head}.
-// With `most`, the first click sorts the largest value first. `head` is a node that the head shows
-// instead of the label. Rows whose value is undefined are last in either direction. Only the first
-// rows are shown; buttons show more. A long table has only the rows in view in the document.
-function sortableTable({ columns, caption, step = 50, sort = null, empty = "No matching rows", rowProps = null, onSort = null }) {
+// Rows are objects. A column is an object with
+//   key              the name of its values in the rows; a column without a key cannot be sorted
+//   title, head      the text of its head, and a node that the head shows instead
+//   hint             the title of the head
+//   format, align    a name in FORMATS, and the side if it is not the right one for numbers
+//   value(row)       what the rows are sorted by, if it is not the value of the key
+//   cell(row)        what a cell shows instead of the value in its format
+//   css, props(row)  a class and further attributes of the cells
+//   isSorted         false if its values have no order
+//   largestFirst     whether the first click sorts the largest value first, as for numbers
+//   foot             what the last row of the table shows
+// `rowHead` is the key of the column whose cells are the heads of their rows, by default the first,
+// and null if there is none. Rows whose value is undefined are last in either direction. Only the first rows are shown; buttons
+// show more. A long table has only the rows in view in the document.
+function dataTable({
+  caption, columns, rows: given = null, step = 50, sort = null, isSorted = true, empty = "No matching rows", css = null,
+  rowProps = null, rowHead = columns[0].key, onSort = null,
+}) {
   let rows = [], all = [], shownRows = step, order = sort, rowHeight = 37;
-  const body = el("tbody");
+  const isNumeric = ({ format, align }) => (align ? align === "right" : NUMBERS.includes(format));
+  const isSortable = ({ key, isSorted: own = true }) => isSorted && own && key !== undefined;
+  const valueOf = ({ key, value }, row) => (value ? value(row) : row[key]) ?? null;
+  const body = el("tbody"), nodes = new Map();
   const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" }), printed = el("p", { class: "quiet printed-rows" });
   const heads = columns.map((column) => {
-    const head = el("th", { scope: "col", class: column.numeric ? "numeric" : null, title: column.hint });
-    const label = column.head || column.label;
-    if (!column.value) return fill(head, null, [label]);
-    return fill(head, null, [button(label, () => sortBy(column), { class: "sort" })]);
+    const head = el("th", { scope: "col", class: isNumeric(column) ? "numeric" : null, title: column.hint });
+    const title = column.head || column.title;
+    return fill(head, null, [isSortable(column) ? button(title, () => sortBy(column), { class: "sort" }) : title]);
   });
-  const table = el("table", null, el("caption", { class: "spoken" }, caption),
-    el("thead", null, el("tr", null, heads)), body);
+  const table = el("table", { class: css }, el("caption", { class: "spoken" }, caption),
+    el("thead", null, el("tr", null, heads)), body,
+    columns.some(({ foot }) => foot) && el("tfoot", null, el("tr", null, columns.map((column) => cellNode(column, column.foot)))));
   const scroller = el("div", { class: "table-scroll" }, table);
   const above = el("td", { colspan: columns.length }), below = el("td", { colspan: columns.length });
   const spacers = [above, below].map((cell) => el("tr", { class: "spacer", "aria-hidden": "true" }, cell));
   const drawn = new Map();
 
   function sortBy(column) {
-    const first = Boolean(column.numeric || column.most);
-    order = { name: column.name, descending: order && order.name === column.name ? !order.descending : first };
+    const first = Boolean(isNumeric(column) || column.largestFirst);
+    order = { key: column.key, descending: order && order.key === column.key ? !order.descending : first };
     if (onSort) onSort(order);
     draw();
   }
   function ordered() {
     if (!order) return [rows, 0];
-    const { value } = columns.find((column) => column.name === order.name);
+    const column = columns.find(({ key }) => key === order.key);
     const sign = order.descending ? -1 : 1;
-    const keyed = rows.map((row, place) => [sortable(value(row) ?? null), place, row]);
+    const keyed = rows.map((row, place) => [sortable(valueOf(column, row)), place, row]);
     keyed.sort(([one, first], [two, second]) => {
       if (one === null || two === null) return (one === null) - (two === null) || first - second;
       return (one < two ? -sign : one > two ? sign : 0) || first - second;
     });
     return [keyed.map(([, , row]) => row), keyed.filter(([key]) => key === null).length];
   }
+  function cellNode(column, content, props = null) {
+    const isHead = column.key !== undefined && column.key === rowHead;
+    return el(isHead ? "th" : "td", { scope: isHead ? "row" : null, class: [isNumeric(column) && "numeric", column.css].filter(Boolean).join(" ") || null, "data-label": column.title, ...props }, content);
+  }
   function tableRow(row, place) {
-    return el("tr", { ...(rowProps && rowProps(row)), "aria-rowindex": isVirtual() ? place + 2 : null }, columns.map((column, position) =>
-      el(position ? "td" : "th", { scope: position ? null : "row", class: column.numeric ? "numeric" : column.css, "data-label": column.label }, column.cell(row))));
+    const node = el("tr", { ...(rowProps && rowProps(row)), "aria-rowindex": isVirtual() ? place + 2 : null }, columns.map((column) =>
+      cellNode(column, column.cell ? column.cell(row) : FORMATS[column.format || "text"](valueOf(column, row)), column.props && column.props(row))));
+    nodes.set(row, node);
+    return node;
   }
   function isVirtual() {
     return Math.min(shownRows, all.length) > VIRTUAL_ROWS;
   }
   function draw() {
     heads.forEach((head, place) => {
-      const active = order && order.name === columns[place].name;
-      if (columns[place].value) head.setAttribute("aria-sort", active ? (order.descending ? "descending" : "ascending") : "none");
+      const active = order && order.key === columns[place].key;
+      if (isSortable(columns[place])) head.setAttribute("aria-sort", active ? (order.descending ? "descending" : "ascending") : "none");
     });
     let undefinedRows;
     [all, undefinedRows] = ordered();
     drawn.clear();
+    nodes.clear();
     scroller.classList.toggle("virtual", isVirtual());
     if (isVirtual()) {
-      fill(scroller, { tabindex: "0", role: "region", "aria-label": caption }, []);
       table.setAttribute("aria-rowcount", String(all.length + 1));
       replace(body, spacers);
       scroller.scrollTop = 0;
       drawWindow();
     } else {
-      for (const name of ["tabindex", "role", "aria-label"]) scroller.removeAttribute(name);
       table.removeAttribute("aria-rowcount");
       replace(body, all.length ? all.slice(0, shownRows).map(tableRow) : el("tr", null, el("td", { colspan: columns.length, class: "quiet" }, empty)));
     }
+    nameScroller();
     const left = all.length - shownRows;
     replace(more, left > 0 && [
       button(`Show ${whole(Math.min(step, left))} more`, () => grow(step)),
       button(`Show all ${whole(all.length)}`, () => grow(all.length)),
     ]);
     printed.textContent = left > 0 ? `The first ${whole(shownRows)} of ${whole(all.length)} rows.` : "";
-    const named = order && columns.find((column) => column.name === order.name);
-    replace(last, undefinedRows > 0 && undefinedRows < all.length && `${plural(undefinedRows, "row")} without a value for ${named.label} ${undefinedRows === 1 ? "is" : "are"} at the end.`);
+    const named = order && columns.find(({ key }) => key === order.key);
+    replace(last, undefinedRows > 0 && undefinedRows < all.length && `${plural(undefinedRows, "row")} without a value for ${named.title} ${undefinedRows === 1 ? "is" : "are"} at the end.`);
+  }
+  // A table that scrolls can be scrolled by keys: it has the focus if nothing in it can have it.
+  function nameScroller() {
+    const scrolls = scroller.scrollWidth > scroller.clientWidth + 1 || scroller.scrollHeight > scroller.clientHeight + 1;
+    const named = isVirtual() || (scrolls && !table.querySelector("a[href], button, input, select"));
+    for (const [name, value] of Object.entries({ tabindex: "0", role: isVirtual() ? "region" : "group", "aria-label": caption })) {
+      if (named) scroller.setAttribute(name, value);
+      else scroller.removeAttribute(name);
+    }
   }
   // Rows that stay in view are kept, so that they keep the focus.
   function drawWindow() {
@@ -92,6 +136,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
       if (place < from || place >= to) {
         node.remove();
         drawn.delete(place);
+        nodes.delete(all[place]);
       }
     }
     for (let place = from; place < to; place += 1) {
@@ -118,6 +163,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
     scroller.classList.toggle("fits", table.offsetWidth <= scroller.clientWidth + 1);
     const top = document.querySelector(".top");
     if (top) document.documentElement.style.setProperty("--top-height", `${top.offsetHeight}px`);
+    nameScroller();
     drawWindow();
   }).observe(scroller);
   let beforePrint = null;
@@ -130,14 +176,27 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
   window.addEventListener("afterprint", () => {
     if (beforePrint !== null) { shownRows = beforePrint; beforePrint = null; draw(); }
   });
+  function show(fresh, { order: chosen = order } = {}) {
+    rows = fresh;
+    order = chosen;
+    if (shownRows <= VIRTUAL_ROWS) shownRows = step;
+    draw();
+  }
+  if (given) show(given);
   return {
     node: el("div", { class: "table" }, scroller, last, printed, more),
-    show(fresh, { order: chosen = order } = {}) {
-      rows = fresh;
-      order = chosen;
-      if (shownRows <= VIRTUAL_ROWS) shownRows = step;
-      draw();
-    },
+    show,
     rows: () => all,
+    // Draw one row again, so that the focus in other rows stays where it is; returns its node.
+    redraw(row) {
+      const before = nodes.get(row), fresh = tableRow(row, all.indexOf(row));
+      before.replaceWith(fresh);
+      return fresh;
+    },
   };
+}
+
+// A table that is drawn once.
+function tableNode(options) {
+  return dataTable(options).node;
 }

@@ -4,9 +4,9 @@
 function countNodes(nodes) {
   let mistakes = 0, fields = 0;
   for (const node of nodes) {
-    if (node[1] !== null) { fields += 1; mistakes += isMistake(node[1]) ? 1 : 0; }
-    if (node[5]) {
-      const [inner, all] = countNodes(node[5]);
+    if (node.mark !== null) { fields += 1; mistakes += isMistake(node.mark) ? 1 : 0; }
+    if (node.members) {
+      const [inner, all] = countNodes(node.members);
       mistakes += inner;
       fields += all;
     }
@@ -28,12 +28,17 @@ function documentTree(nodes) {
 
 const PLAIN_KEY = /^[^.[\]"*]*[^.[\]"*\s][^.[\]"*]*$/;
 
+// Whether the key of a node has the places of two aligned items.
+function isItem(key) {
+  return typeof key === "object";
+}
+
 // The path of a key or of an aligned item, with the index of the ground truth if there is one. Items
 // of the prediction without a counterpart may have the path of another item, so theirs starts with +.
 function fieldPath(parent, key) {
-  if (Array.isArray(key) && key[0] === null && !parent.startsWith("+")) return fieldPath(`+${parent}`, key);
-  if (!Array.isArray(key)) return PLAIN_KEY.test(key) ? `${parent}${parent && "."}${key}` : `${parent}[${JSON.stringify(key)}]`;
-  const place = key[0] === null ? key[1] : key[0];
+  if (isItem(key) && key.expected === null && !parent.startsWith("+")) return fieldPath(`+${parent}`, key);
+  if (!isItem(key)) return PLAIN_KEY.test(key) ? `${parent}${parent && "."}${key}` : `${parent}[${JSON.stringify(key)}]`;
+  const place = key.expected === null ? key.candidate : key.expected;
   if (typeof place === "number") return `${parent}[${place}]`;
   return place.startsWith("[") || parent === "" ? parent + place : `${parent}.${place}`;
 }
@@ -74,8 +79,8 @@ function revealRow(row) {
 }
 
 function treeNode(node, large, parent) {
-  const [key, outcome, expected, candidate, , members] = node;
-  const isPath = !Array.isArray(key) && !parent && (key === "" || kindOf(expected) === "hidden");
+  const { key, mark: outcome, expected, candidate, members } = node;
+  const isPath = !isItem(key) && !parent && (key === "" || kindOf(expected) === "hidden");
   const path = isPath ? key : fieldPath(parent, key);
   if (!members) return fieldRow(node, path, parent);
   const [mistakes, fields] = countNodes(members);
@@ -85,7 +90,7 @@ function treeNode(node, large, parent) {
       el("span", { class: "branch-name" }, keyName(key)),
       el("span", { class: "quiet" }, sizeText(expected, candidate, fields)),
       mistakes > 0 && el("span", { class: "branch-mistakes" }, plural(mistakes, "mistake"))),
-    outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]], path, parent),
+    outcome !== null && fieldRow(node, path, parent),
     isTabular(members) ? itemTable(members, path) : members.map((inner) => treeNode(inner, large, path)));
 }
 
@@ -102,11 +107,11 @@ function sizeText(expected, candidate, fields) {
 }
 
 function keyName(key) {
-  if (Array.isArray(key)) return itemName(key);
+  if (isItem(key)) return itemName(key);
   return el("bdi", { class: "key" }, key === "" ? "document" : shown(key));
 }
 
-function fieldRow([key, outcome, expected, candidate, comparison], path, parent) {
+function fieldRow({ key, mark: outcome, expected, candidate, comparison }, path, parent) {
   const { css } = OUTCOMES[outcome];
   const detail = comparisonText(comparison);
   const hidden = kindOf(expected) === "hidden";
@@ -118,16 +123,16 @@ function fieldRow([key, outcome, expected, candidate, comparison], path, parent)
     !hidden && el("div", { class: "side theirs", "data-side": "predicted" }, two));
 }
 
-// Add the wrong fields beside each region, as [key, outcome], to the regions; the fields of the
-// whole document are not those of one region.
+// Add the wrong fields beside each region to the regions; the fields of the whole document are not
+// those of one region.
 function addWrongFields(regions, nodes) {
   const byPath = new Map(regions.map((region) => [regionId(region), region]));
   function visit(inner, parent) {
-    const wrong = inner.filter(([key, outcome, , , , members]) => !Array.isArray(key) && !members && isMistake(outcome));
+    const wrong = inner.filter((node) => !isItem(node.key) && !node.members && isMistake(node.mark));
     for (const node of inner) {
-      const path = fieldPath(parent, node[0]), region = byPath.get(path);
-      if (region && parent) region.wrong = wrong.filter((each) => each !== node).map(([key, outcome]) => [key, outcome]);
-      if (node[5]) visit(node[5], path);
+      const path = fieldPath(parent, node.key), region = byPath.get(path);
+      if (region && parent) region.wrong = wrong.filter((each) => each !== node);
+      if (node.members) visit(node.members, path);
     }
   }
   visit(nodes, "");

@@ -13,25 +13,32 @@ function valueText(key) {
 
 function valueTableSection(run) {
   return section("values", "Expected and found values", "Attributes with few different values, those with the most mistakes first. Select a number to see its cases.",
-    run.value_tables.map(([path, cells], place) => el("details", { class: "value-table", open: place === 0 },
-      el("summary", null, pathText(path), " ", el("span", { class: "quiet" }, plural(cells.reduce((all, cell) => all + cell[3], 0), "mistake"))),
-      valueTable(path, cells))));
+    run.value_tables.map(({ attribute, cells }, place) => el("details", { class: "value-table", open: place === 0 },
+      el("summary", null, pathText(attribute), " ", el("span", { class: "quiet" }, plural(cells.reduce((sum, cell) => sum + cell.mistakes, 0), "mistake"))),
+      valueTable(attribute, cells))));
 }
 
-function valueTable(path, cells) {
-  const by = (place) => Array.from(new Set(cells.map((cell) => cell[place]))).sort((one, two) => (one === "") - (two === "") || (one < two ? -1 : 1));
-  const rows = by(0), columns = by(1);
-  const known = new Map(cells.map((cell) => [`${cell[0]}\n${cell[1]}`, cell]));
-  const cell = (expected, found) => {
-    const [, , number, wrong] = known.get(`${expected}\n${found}`) || [null, null, 0, 0];
-    if (!number) return el("td", { class: "numeric zero" }, "0");
-    const href = casesHref({ attribute: path, expected: valueName(expected), found: valueName(found), error: IN_REPORT || wrong ? "" : "tp" });
-    const linked = wrong > 0 || !IN_REPORT;
-    return el("td", { class: wrong ? "numeric pair-worse" : "numeric pair-better" }, linked ? el("a", { href }, whole(number)) : whole(number),
-      wrong > 0 && wrong < number && el("span", { class: "detail" }, plural(wrong, "mistake")));
-  };
-  return el("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Values of ${path}` }, el("table", { class: "value-matrix" },
-    el("caption", { class: "spoken" }, `Expected and found values of ${path}`),
-    el("thead", null, el("tr", null, el("th", { scope: "col" }, "Expected ↓ found →"), columns.map((found) => el("th", { scope: "col", class: "numeric" }, valueText(found))))),
-    el("tbody", null, rows.map((expected) => el("tr", null, el("th", { scope: "row" }, valueText(expected)), columns.map((found) => cell(expected, found)))))));
+// A row for each expected value, a column for each found value.
+function valueTable(attribute, cells) {
+  const values = (side) => Array.from(new Set(cells.map((cell) => cell[side]))).sort((one, two) => (one === "") - (two === "") || (one < two ? -1 : 1));
+  const cellOf = (expected, found) => cells.find((cell) => cell.expected === expected && cell.found === found) || { fields: 0, mistakes: 0 };
+  const column = (found) => ({
+    title: valueName(found), head: valueText(found), align: "right",
+    props({ expected }) {
+      const { fields, mistakes } = cellOf(expected, found);
+      return { class: `numeric ${fields ? (mistakes ? "pair-worse" : "pair-better") : "zero"}` };
+    },
+    cell({ expected }) {
+      const { fields, mistakes } = cellOf(expected, found);
+      if (!fields) return "0";
+      const href = casesHref({ attribute, expected: valueName(expected), found: valueName(found), error: IN_REPORT || mistakes ? "" : "tp" });
+      return [mistakes > 0 || !IN_REPORT ? el("a", { href }, whole(fields)) : whole(fields),
+        mistakes > 0 && mistakes < fields && el("span", { class: "detail" }, plural(mistakes, "mistake"))];
+    },
+  });
+  return tableNode({
+    caption: `Expected and found values of ${attribute}`, css: "value-matrix", isSorted: false,
+    columns: [{ key: "expected", title: "Expected ↓ found →", cell: ({ expected }) => valueText(expected) }, ...values("found").map(column)],
+    rows: values("expected").map((expected) => ({ expected })),
+  });
 }
