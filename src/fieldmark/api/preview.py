@@ -163,6 +163,7 @@ class PreviewResult(ShownRecord):
                     for name, (before, after) in self.metrics.items()
                 ]
             ),
+            *([Line("attributes with changes:")] if attributes else ()),
             Items(lines=attributes, more=len(self.attributes) - len(attributes), noun="attribute"),
             *([Line("changed fields:"), Items(lines=examples)] if examples else ()),
             *(
