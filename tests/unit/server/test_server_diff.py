@@ -129,10 +129,13 @@ def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
         fm.score(truth, rows, out=tmp_path / name)
     found = fm.diff(tmp_path / "before", tmp_path / "after")
     view = found.conclusion_to_json()
-    assert view["verdict"] + "".join(part[0] for part in view["changed"]) == (
+    assert view["verdict"] + "".join(part["text"] for part in view["changed"]) == (
         "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
-    assert [part[1:] for part in view["changed"] if part[1]] == [["p", "worse"], ["q", "improved"]]
+    named = [
+        (part["attribute"], part["direction"]) for part in view["changed"] if part["attribute"]
+    ]
+    assert named == [("p", "worse"), ("q", "improved")]
     assert view["repeated"] == [
         "New: p: all 60 values × 100",
         "Fixed: q: day and month swapped in all 60 values",
@@ -237,6 +240,9 @@ def test_invalid_requests_say_what_is_wrong(server, path, code, status):
 
 def test_scores_of_a_run_are_counted_by_bin(server):
     found = get(server, "/api/runs/first/scores")
-    assert [each for each in found["bins"] if each[2]] == [[0.65, 0.7, 4], [0.95, 1.0, 8]]
+    assert [each for each in found["bins"] if each["cases"]] == [
+        {"low": 0.65, "high": 0.7, "cases": 4},
+        {"low": 0.95, "high": 1.0, "cases": 8},
+    ]
     assert found["unscored"] == 0
     assert get(server, "/api/runs/none/scores", 404)

@@ -224,9 +224,12 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
 
 
 def histogram_view(scores: Iterable[float | None]) -> JsonObject:
-    """Return how scores are distributed: bins as lower bound, upper bound and number of cases."""
+    """Return how scores are distributed: the bounds of bins, and their numbers of cases."""
     found = score_histogram(scores)
-    return {"bins": [list(each) for each in found.bins], "unscored": found.unscored}
+    bins: list[JsonValue] = [
+        {"low": low, "high": high, "cases": cases} for low, high, cases in found.bins
+    ]
+    return {"bins": bins, "unscored": found.unscored}
 
 
 def slice_lines(summary: Summary) -> list[JsonValue]:

@@ -2,6 +2,7 @@
 
 import { request } from "./api.js";
 import { button, el, plural, replace, whole } from "./report.js";
+import { problem } from "./page.js";
 
 export function isFinished({ state }) {
   return ["done", "cancelled", "failed"].includes(state);
@@ -40,4 +41,22 @@ export async function analyze(body, box, text) {
   });
   if (found.state === "failed") throw Object.assign(new Error(found.error.message), { problems: found.error.problems || [], code: found.error.code, status: 422 });
   return found.state === "done" ? found.result : null;
+}
+
+// A box that is filled by an analysis: at once, or of a large run after a click on a button. `work` is
+// called with the box, which shows the progress, and returns nodes, or null if it was cancelled.
+export function analyzed(work, { isLarge, text, id }) {
+  const box = el("div"), ask = () => replace(box, button(text, load, { id }));
+  async function load() {
+    try {
+      const nodes = await work(box);
+      if (nodes === null) ask();
+      else replace(box, nodes);
+    } catch (error) {
+      replace(box, problem(error));
+    }
+  }
+  if (isLarge) ask();
+  else load();
+  return box;
 }

@@ -2,8 +2,8 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { FILTERS } from "./case_list.js";
-import { INPUTS, NOT_COMPARED, data, el, explainPanel, highlightField, metricTabs, mistakeChips, nameText, openedCase, openedParts, placeExplanation, reasonText, replace, ruleLink, scoreText, shown, verdictChip, whole } from "./report.js";
-import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
+import { NOT_COMPARED, caseFacts, caseNotices, data, el, explainPanel, highlightField, metricTabs, nameText, neighborLink, openedCase, openedParts, placeExplanation, replace, ruleLink, shown, whole } from "./report.js";
+import { address, caseAddress, followKeys, problem, remember, rememberCase } from "./page.js";
 
 const { run, title, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
@@ -11,10 +11,8 @@ const state = { ...address(FILTERS), offset: "" };
 const filters = query(state);
 const explain = lastRequest();
 
-function neighborLink(label, target, key) {
-  return target === null
-    ? el("button", { type: "button", disabled: true }, label)
-    : el("a", { class: "button", id: label.toLowerCase(), href: `/runs/${run}/cases/${target}${filters}`, "aria-keyshortcuts": key }, label);
+function addressOf(target) {
+  return target === null ? null : `/runs/${run}/cases/${target}${filters}`;
 }
 
 async function casePages() {
@@ -30,15 +28,12 @@ function view(found) {
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, filters ? "← Filtered cases" : "← All cases"),
       el("span", { class: "case-place quiet" }, found.position ? `${whole(found.position)} of ${whole(found.total)}${filters ? " filtered cases" : ""}` : "not among the filtered cases"),
-      neighborLink("Previous", found.previous, "k"), neighborLink("Next", found.next, "j")),
+      neighborLink("Previous", addressOf(found.previous), "k"), neighborLink("Next", addressOf(found.next), "j")),
     el("header", { class: "case-head" },
       el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
       el("p", { class: "quiet case-run" }, "Run ", nameText(title)),
-      el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status, found.vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(found.score, found.vacuous)), ` (${convention})`),
-        mistakeChips(found.errors_by_type, { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
-    found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
-    documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
-    documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
+      el("p", { class: "case-facts" }, caseFacts(found, ` (${convention})`))),
+    caseNotices(found, documents),
     documents ? caseTabs(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
 }
 
@@ -87,12 +82,7 @@ app.addEventListener("click", (event) => {
   showField();
 });
 window.addEventListener("popstate", showField);
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const id = { j: "next", k: "previous", Escape: "back" }[event.key];
-  const target = id && document.getElementById(id);
-  if (target && target.href) location.href = target.href;
-});
+followKeys();
 try {
   const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
   document.title = `${found.id} · fieldmark`;

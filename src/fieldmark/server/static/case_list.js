@@ -1,7 +1,7 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
 import { lastRequest, query } from "./api.js";
-import { CASE_FILTERS, button, caseColumns, caseFilters, el, plural, replace, section, sliceOptions, tableNode, whole, wrongAttributes } from "./report.js";
+import { CASE_FILTERS, caseColumns, caseFilters, el, pager, plural, replace, section, sliceOptions, tableNode, whole, wrongAttributes } from "./report.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, remember } from "./page.js";
 
 const STEP = 50;
@@ -34,10 +34,7 @@ export function caseList(run, page) {
         replace(searched, found.searched && searchedText(found.searched, state));
         replace(list, found.cases.length ? caseTable(run, found.cases, state) : more ? null : empty("No matching cases", "Change the filters to see other cases."));
       } while (more);
-      replace(pages, found.total > STEP && [
-        button("Previous", () => go(offset - STEP), { disabled: offset === 0 }),
-        el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
-        button("Next", () => go(offset + STEP), { disabled: offset + STEP >= found.total })]);
+      replace(pages, pager({ offset, step: STEP, total: found.total, go }));
     } catch (error) {
       replace(list, problem(error));
     }

@@ -1,6 +1,6 @@
 // The page that compares two runs, or several runs with the first.
 
-import { analyze } from "./analysis.js";
+import { analyze, analyzed } from "./analysis.js";
 import { request } from "./api.js";
 import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, changedNames, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, tableNode, valuesOf } from "./report.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
@@ -118,23 +118,16 @@ function printedRuns(runs) {
 
 // The slices that are weaker than the other cases in one of the runs: which are new, and which are gone.
 function weakSlices({ cases }) {
-  const box = el("div"), again = () => replace(box, button("Find weak slices", load, { id: "find-slices" }));
-  async function load() {
-    try {
-      const searches = [];
-      for (const [run, text] of [[state.a, "Searching the first run…"], [others[0], "Searching the second run…"]]) {
-        const found = await analyze({ kind: "slices", runs: [run] }, box, text);
-        if (!found) return again();
-        searches.push(found);
-      }
-      return replace(box, weakSliceTable(searches), searches[1].tested > 0 && el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`), [...new Set(searches.flatMap(({ notes }) => notes))].map((note) => el("p", { class: "quiet" }, safe(sentence(note)))));
-    } catch (error) {
-      return replace(box, problem(error));
+  const list = analyzed(async (box) => {
+    const searches = [];
+    for (const [run, text] of [[state.a, "Searching the first run…"], [others[0], "Searching the second run…"]]) {
+      const found = await analyze({ kind: "slices", runs: [run] }, box, text);
+      if (!found) return null;
+      searches.push(found);
     }
-  }
-  if (cases.paired > MANY) again();
-  else load();
-  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases, in one of the runs or both.", box);
+    return [weakSliceTable(searches), searches[1].tested > 0 && el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`), [...new Set(searches.flatMap(({ notes }) => notes))].map((note) => el("p", { class: "quiet" }, safe(sentence(note))))];
+  }, { isLarge: cases.paired > MANY, text: "Find weak slices", id: "find-slices" });
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases, in one of the runs or both.", list);
 }
 
 function weakSliceTable(searches) {

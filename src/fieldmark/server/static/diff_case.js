@@ -1,8 +1,8 @@
 // The page of one case in two or more runs: the ground truth and all predictions.
 
 import { request } from "./api.js";
-import { el, mistakeChips, nameText, openedCase, replace, scoreText, showHighlighted, shown, sideBySide, verdictChip, whole } from "./report.js";
-import { address, caseAddress, problem, remember, rememberCase } from "./page.js";
+import { caseFacts, el, nameText, neighborLink, openedCase, replace, showHighlighted, shown, sideBySide, whole } from "./report.js";
+import { address, caseAddress, followKeys, problem, remember, rememberCase } from "./page.js";
 
 const app = document.getElementById("app");
 const given = new URLSearchParams(location.search);
@@ -15,16 +15,10 @@ function addressOf(page, change = {}) {
   return `${page}?${found}`;
 }
 
-function neighbor(label, target, key) {
-  return target === null
-    ? el("button", { type: "button", disabled: true }, label)
-    : el("a", { class: "button", id: label.toLowerCase(), href: addressOf("/diff/case", { case: target }), "aria-keyshortcuts": key }, label);
-}
-
 function view(found) {
-  const facts = ({ title, number, verdict, status, score, vacuous, errors_by_type: errors }) => el("p", { class: "case-facts" }, el("strong", null, nameText(title)),
-    number === null ? el("span", { class: "notice" }, "This run does not have the case.")
-      : [verdictChip(verdict, status, vacuous), el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))), mistakeChips(errors, { word: true })]);
+  const facts = (own) => el("p", { class: "case-facts" }, el("strong", null, nameText(own.title)),
+    own.number === null ? el("span", { class: "notice" }, "This run does not have the case.") : caseFacts(own));
+  const neighbor = (label, target, key) => neighborLink(label, target === null ? null : addressOf("/diff/case", { case: target }), key);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: `${addressOf("/diff")}#changed`, id: "back" }, "← Changed cases"),
@@ -35,12 +29,7 @@ function view(found) {
       { ...state, choose: (show) => { given.set("show", show); remember({ show }); } }));
 }
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const id = { j: "next", k: "previous", Escape: "back" }[event.key];
-  const target = id && document.getElementById(id);
-  if (target && target.href) location.href = target.href;
-});
+followKeys();
 try {
   const wanted = new URLSearchParams(given);
   for (const name of ["path", "show"]) wanted.delete(name);

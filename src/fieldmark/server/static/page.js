@@ -81,6 +81,16 @@ export function keepInView(id) {
   target.scrollIntoView();
 }
 
+// The keys of the page of a case: j and k go to the next and previous case, Escape back to the list.
+export function followKeys() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const id = { j: "next", k: "previous", Escape: "back" }[event.key];
+    const target = id && document.getElementById(id);
+    if (target && target.href) location.href = target.href;
+  });
+}
+
 // The case that was opened last, so that its row has the focus after going back to the list.
 export function rememberCase(address) {
   sessionStorage.setItem("fieldmark-case", address);

@@ -1,5 +1,6 @@
 // The page that changes the rules of a run: a preview of what would change, and a new run with them.
 
+import { follow } from "./analysis.js";
 import { lastRequest, query, request } from "./api.js";
 import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
 import * as drafts from "./rules_draft.js";
@@ -151,23 +152,11 @@ async function rescore() {
   start.disabled = true;
   replace(problems);
   try {
-    const job = await request(`/api/runs/${page.run}/rescore`, { method: "POST", body: { rules: drafts.fileOf(draft), title: title.value.trim() } });
-    follow(job);
+    await follow(await request(`/api/runs/${page.run}/rescore`, { method: "POST", body: { rules: drafts.fileOf(draft), title: title.value.trim() } }), drawJob);
   } catch (error) {
     replace(problems, problem(error));
-    start.disabled = false;
   }
-}
-
-function follow(job) {
-  drawJob(job);
-  const events = new EventSource(`/api/jobs/${job.id}/events`);
-  events.addEventListener("job", (event) => {
-    const state = JSON.parse(event.data);
-    drawJob(state);
-    if (["done", "failed", "cancelled"].includes(state.state)) { events.close(); start.disabled = false; }
-  });
-  events.addEventListener("error", () => { if (events.readyState === EventSource.CLOSED) start.disabled = false; });
+  start.disabled = false;
 }
 
 function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result: made, error }) {

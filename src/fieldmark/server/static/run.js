@@ -1,7 +1,7 @@
 // The page of one run: metrics, what is wrong, and paginated cases. Recommendations and weak slices
 // of a large run are loaded on request.
 
-import { analyze } from "./analysis.js";
+import { analyze, analyzed } from "./analysis.js";
 import { request } from "./api.js";
 import { ask, editable, menu } from "./dialogs.js";
 import { caseList } from "./case_list.js";
@@ -102,22 +102,14 @@ function actions() {
 
 // Repeated errors are shown in `notice` if they are loaded with the page.
 function recommendations(notice) {
-  const list = el("div");
-  async function load() {
-    try {
-      const found = await analyze({ kind: "improve", runs: [run.id] }, list, "Analyzing mistakes…");
-      if (!found) return again();
-      const repeated = repeatedErrors(found.repeated);
-      if (!isLarge) replace(notice, repeated);
-      replace(list, isLarge && repeated, found.clusters.length ? adviceList(found.clusters.map((cluster) => ({ ...cluster, attributes: Object.entries(cluster.attributes).map(([attribute, mistakes]) => ({ attribute, mistakes })) })))
-        : empty("No recommendations", "This run has no mistakes."));
-    } catch (error) {
-      replace(list, problem(error));
-    }
-  }
-  const again = () => replace(list, button("Show recommendations", load, { id: "improve" }));
-  if (isLarge) again();
-  else load();
+  const list = analyzed(async (box) => {
+    const found = await analyze({ kind: "improve", runs: [run.id] }, box, "Analyzing mistakes…");
+    if (!found) return null;
+    const repeated = repeatedErrors(found.repeated);
+    if (!isLarge) replace(notice, repeated);
+    const clusters = found.clusters.map((cluster) => ({ ...cluster, attributes: Object.entries(cluster.attributes).map(([attribute, mistakes]) => ({ attribute, mistakes })) }));
+    return [isLarge && repeated, clusters.length ? adviceList(clusters) : empty("No recommendations", "This run has no mistakes.")];
+  }, { isLarge, text: "Show recommendations", id: "improve" });
   return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first. Different values without a common pattern are last.", list);
 }
 
@@ -131,21 +123,12 @@ function weakSlice({ text, slice, cases, p_adjusted: p, attributes, overlap }) {
 }
 
 function weakSlices() {
-  const list = el("div");
-  async function load() {
-    try {
-      const found = await analyze({ kind: "slices", runs: [run.id] }, list, "Searching…");
-      if (!found) return again();
-      replace(list, found.slices.length ? el("ol", { class: "advice" }, found.slices.map(weakSlice))
-        : el("p", null, found.tested ? "No slice is significantly weaker than the other cases." : "There are no slices to test."),
-      found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note)))));
-    } catch (error) {
-      replace(list, problem(error));
-    }
-  }
-  const again = () => replace(list, button("Find weak slices", load, { id: "find-slices" }));
-  if (isLarge) again();
-  else load();
+  const list = analyzed(async (box) => {
+    const found = await analyze({ kind: "slices", runs: [run.id] }, box, "Searching…");
+    return found && [found.slices.length ? el("ol", { class: "advice" }, found.slices.map(weakSlice))
+      : el("p", null, found.tested ? "No slice is significantly weaker than the other cases." : "There are no slices to test."),
+    found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note))))];
+  }, { isLarge, text: "Find weak slices", id: "find-slices" });
   return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases.", list);
 }
 

@@ -2,7 +2,7 @@
 
 import { lastRequest, query, request } from "./api.js";
 import { ask, menu } from "./dialogs.js";
-import { button, choice, data, el, nameText, plural, rate, replace, search, section, select, shown, tableNode, verdictChip, whole } from "./report.js";
+import { button, choice, data, el, nameText, pager, plural, rate, replace, search, section, select, shown, tableNode, verdictChip } from "./report.js";
 import { METRICS, address, debounce, empty, metricName, problem, remember, runName, toast } from "./page.js";
 import { trendChart } from "./trend.js";
 
@@ -32,10 +32,7 @@ async function draw() {
     replace(list, found.runs.length ? runTable(found.runs) : FILTERS.some((name) => state[name])
       ? empty("No matching runs", "Change the filters to see other runs.", button("Clear filters", () => { location.href = "/runs"; }))
       : empty("No runs yet", "Compare two data sets to create a run.", el("a", { class: "button", href: "/batch" }, "Start a batch")));
-    replace(pages, found.total > STEP && [
-      button("Newer", () => go(offset - STEP), { disabled: offset === 0 }),
-      el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
-      button("Older", () => go(offset + STEP), { disabled: offset + STEP >= found.total })]);
+    replace(pages, pager({ offset, step: STEP, total: found.total, go, labels: ["Newer", "Older"] }));
   } catch (error) {
     replace(errors, problem(error));
   }

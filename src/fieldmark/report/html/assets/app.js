@@ -81,9 +81,14 @@ function start() {
   showLocation();
 }
 
-// The cases with documents by their rank.
+// The cases with documents by their rank; their rows are read when a case is used.
 function openedCases(id) {
-  return Object.fromEntries(Object.entries(data(id)).map(([rank, view]) => [rank, openedCase(view)]));
+  const views = data(id), cases = {};
+  for (const rank of Object.keys(views)) {
+    let opened = null;
+    Object.defineProperty(cases, rank, { enumerable: true, get: () => { opened ??= openedCase(views[rank]); return opened; } });
+  }
+  return cases;
 }
 
 // Marks the section in view in the navigation.

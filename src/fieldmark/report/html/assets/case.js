@@ -15,31 +15,48 @@ const PARSED_FROM = {
 
 // `list` is the list of cases with its filters.
 function caseView(rank, { run, opened, list }) {
-  const { id, score, verdict, status, input, tags, errors_by_type: errors, vacuous } = run.cases.lines[rank];
+  const line = run.cases.lines[rank];
   const view = opened[rank];
   const { position, total, previous, next } = neighborsOf(rank, list);
   const isFiltered = total < run.cases.lines.length;
-  const neighbor = (label, other, key) => (other === null ? el("button", { type: "button", disabled: true }, label)
-    : el("a", { class: "button", id: label.toLowerCase(), href: list.caseHash(other), "aria-keyshortcuts": key }, label));
+  const neighbor = (label, other, key) => neighborLink(label, other === null ? null : list.caseHash(other), key);
   return el("article", { class: "case", "aria-labelledby": "case-title" },
     el("nav", { class: "case-nav", "aria-label": "Cases" },
       el("a", { href: casesHref(list.state) }, isFiltered ? "← Filtered cases" : "← All cases"),
       el("span", { class: "case-place quiet" }, position ? `${whole(position)} of ${whole(total)}${isFiltered ? " filtered cases" : ""}${list.state.sort ? "" : ", worst first"}` : "not among the filtered cases"),
       neighbor("Previous", previous, "k"), neighbor("Next", next, "j")),
     el("header", { class: "case-head" },
-      el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id))),
-      el("p", { class: "case-facts" },
-        verdictChip(verdict, status, vacuous),
-        el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))),
-        mistakeChips(errors, { word: true }),
-        tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
-    input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}`),
-    view && view.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(view.note))),
-    view && view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
-    view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
-    view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
+      el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(line.id))),
+      el("p", { class: "case-facts" }, caseFacts(line))),
+    caseNotices(line, view),
     view ? metricTabs(view.metrics, { documents: () => openedParts(view, view.pages, (path) => `#case-${rank + 1}${filterQuery({ ...list.state, path })}`), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
       : el("p", { class: "notice" }, notOpened(run.cases)));
+}
+
+// A link to another case, or a disabled button without an address.
+function neighborLink(label, href, key) {
+  return href === null ? el("button", { type: "button", disabled: true }, label)
+    : el("a", { class: "button", id: label.toLowerCase(), href, "aria-keyshortcuts": key }, label);
+}
+
+// The verdict, score, mistakes and tags of a case; `detail` follows the score.
+function caseFacts({ verdict, status, score, vacuous, errors_by_type: errors, tags = [] }, detail = "") {
+  return [verdictChip(verdict, status, vacuous),
+    el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous)), detail),
+    mistakeChips(errors, { word: true }), tags.map((tag) => el("span", { class: "tag" }, shown(tag)))];
+}
+
+// What is special in a case: its input, a note, how the prediction was read, and what is not shown.
+function caseNotices({ input }, view) {
+  return [
+    input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}.`),
+    view && [
+      view.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(view.note))),
+      view.parsed_from && el("p", { class: "quiet" }, PARSED_FROM[view.parsed_from] || ""),
+      view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
+      view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
+    ],
+  ];
 }
 
 // What follows the question mark in the hash of the address, such as `#case-3?tab=accuracy`.

@@ -174,16 +174,16 @@ function trendPlot(label, title, points) {
     (at) => places.map((place) => svg("text", { x: at.x(place), y: "100%", dy: 16, "text-anchor": place === 0 ? "start" : place === last ? "end" : "middle", "aria-hidden": "true" }, known[place].tick)));
 }
 
-// Bars of a histogram: bins are {from, to, cases}, and `href` returns the address of one. The table
+// Bars of a histogram: bins are {low, high, cases}, and `href` returns the address of one. The table
 // behind the chart has the same links for the keyboard.
 function histogram(label, bins, { xTitle, yTitle, href }) {
   const ticks = roundTicks([0, ...bins.map(({ cases }) => cases)]).filter(Number.isInteger);
   return plot(label, { x: axis(xTitle, [], { ticks: UNIT_TICKS }), y: axis(yTitle, [], { ticks: ticks.length > 1 ? ticks : [0, 1], text: whole }), links: true },
     (at) => bins.filter(({ cases }) => cases).map((bin) => {
-      const { from, to, cases } = bin;
-      const [left, right, top] = [at.x(from), at.x(to), at.y(cases)].map(parseFloat);
+      const { low, high, cases } = bin;
+      const [left, right, top] = [at.x(low), at.x(high), at.y(cases)].map(parseFloat);
       return svg("a", { href: href(bin), tabindex: "-1" }, svg("rect", { class: "histogram-bar", x: `${left}%`, width: `${right - left}%`, y: `${top}%`, height: `${100 - top}%` },
-        svg("title", null, `${intervalText([from, to], 2)}: ${whole(cases)}`)));
+        svg("title", null, `${intervalText([low, high], 2)}: ${whole(cases)}`)));
     }));
 }
 

@@ -12,7 +12,7 @@ function comparisonHead(found, links) {
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged - cases.mixed, "unchanged"], ...(cases.mixed ? [[cases.mixed, "changed with the same score"]] : [])];
   return [
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
-    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(([text, attribute, direction]) =>
+    el("p", { class: "conclusion headline", id: "conclusion" }, el("span", { class: changeClass(conclusion.word) }, conclusion.verdict), conclusion.changed.map(({ text, attribute, direction }) =>
       (attribute === null ? text : el("a", { class: DIRECTIONS[direction][2], href: links.attribute(attribute, direction) }, pathText(text))))),
     el("p", { class: "quiet", id: "evidence" }, `${capitalized(conclusion.evidence)}.`),
     conclusion.explanation && el("p", { id: "explanation" }, conclusion.explanation),
@@ -128,10 +128,7 @@ function pagedCases({ state, filters, load, save, table, noun }) {
       if (own !== latest) return;
       number.textContent = plural(found.total, noun);
       replace(list, table(found.cases, ["text", ...filters.map(([, name]) => name)].some((name) => state[name]) ? `No ${noun} matches the filters.` : `No ${noun}.`));
-      replace(pages, found.total > CHANGES_STEP && [
-        button("Previous", () => go(offset - CHANGES_STEP), { disabled: offset === 0 }),
-        el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + CHANGES_STEP, found.total))} of ${whole(found.total)}`),
-        button("Next", () => go(offset + CHANGES_STEP), { disabled: offset + CHANGES_STEP >= found.total })]);
+      replace(pages, pager({ offset, step: CHANGES_STEP, total: found.total, go }));
     } catch (error) {
       number.textContent = "";
       replace(list, el("p", { class: "problem", role: "alert" }, error.message));

@@ -73,6 +73,14 @@ function search(label, placeholder, onInput, props) {
   }));
 }
 
+// Buttons to the previous and the next page of a list of which one page is shown, if there are several.
+function pager({ offset, step, total, go, labels: [previous, next] = ["Previous", "Next"] }) {
+  return total > step && [
+    button(previous, () => go(offset - step), { disabled: offset === 0 }),
+    el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + step, total))} of ${whole(total)}`),
+    button(next, () => go(offset + step), { disabled: offset + step >= total })];
+}
+
 function section(id, title, lead, ...children) {
   return el("section", { id, "aria-labelledby": `${id}-title` },
     el("header", { class: "section-head" },

@@ -8,20 +8,19 @@ function chartSection(run, { scores = null, attributeHref }) {
     run.trends && reportTrend(run.trends));
 }
 
-function scorePanel(scores) {
-  const bins = scores.bins.map(([from, to, cases]) => ({ from, to, cases }));
+function scorePanel({ bins, unscored }) {
   const scored = bins.reduce((sum, { cases }) => sum + cases, 0);
   const label = `Scores of ${plural(scored, "case")} in steps of 0.05. The table contains the same data.`;
-  return chartPanel("Scores of cases", scores.unscored > 0 && `${plural(scores.unscored, "case")} not scored`,
+  return chartPanel("Scores of cases", unscored > 0 && `${plural(unscored, "case")} not scored`,
     scored ? histogram(label, bins, { xTitle: "score", yTitle: "cases", href: binHref }) : el("p", { class: "quiet" }, "No case was scored."),
     behind([
-      { key: "from", title: "Score", cell: ({ from, to }) => intervalText([from, to], 2) },
+      { key: "low", title: "Score", cell: ({ low, high }) => intervalText([low, high], 2) },
       { key: "cases", title: "Cases", format: "count", cell: (bin) => (bin.cases ? el("a", { href: binHref(bin) }, whole(bin.cases)) : "0") },
     ], bins));
 }
 
-function binHref({ from, to }) {
-  return casesHref({ score: `${from}-${to}` });
+function binHref({ low, high }) {
+  return casesHref({ score: `${low}-${high}` });
 }
 
 // Rows are those of the table of attributes. Only attributes with mistakes are points.
