@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
-from fieldmark.errors import DataError, OptionError
+from fieldmark.errors import DataError
 from fieldmark.evaluators.base import Score
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.comparison import MATCHED, Comparison
@@ -16,6 +16,8 @@ from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.targets.target import TargetCall, TargetResponse
+from fieldmark.values.annotations import PositiveInt
+from fieldmark.values.strategy_options import check_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,10 @@ class SamePrefix:
 
     name: ClassVar[str] = "same_prefix"
     reflexive: ClassVar[bool] = True  # equal values match without a call
-    length: int = 3
+    length: PositiveInt = 3
 
     def __post_init__(self) -> None:
-        if self.length < 1:
-            raise OptionError("length", "must be at least 1")
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Compare the first characters of both values as text."""

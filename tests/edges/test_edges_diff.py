@@ -9,9 +9,9 @@ import json
 import pytest
 
 import fieldmark as fm
+from fieldmark.api.comparison_view import ComparisonView
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.difference import DiffVerdict
-from fieldmark.report.html.comparison import comparison_view
 
 CASES = 60
 
@@ -290,7 +290,7 @@ def test_structural_warnings_of_both_runs_come_first(folder, command):
     assert command("diff", "wrapped", "good", "--format", "csv").err.startswith(
         f"fieldmark: {first}"
     )
-    view = comparison_view(fm.diff("runs/wrapped", "runs/good"), {})
+    view = ComparisonView(fm.diff("runs/wrapped", "runs/good")).view({})
     assert view["notes"] == [first]
     assert fm.diff("runs/good", "runs/good").warnings == ()
 
@@ -350,7 +350,7 @@ def test_other_rules_with_the_same_convention_are_not_another_convention(folder,
     )
     with pytest.raises(ConfigError, match="show both anyway with force=True"):
         fm.diff("runs/one", "runs/two")
-    view = comparison_view(fm.diff("runs/one", "runs/two", force=True), {})
+    view = ComparisonView(fm.diff("runs/one", "runs/two", force=True)).view({})
     assert view["different"] == ["rules"]
 
 
@@ -613,7 +613,7 @@ def test_quality_metrics_in_gates_against_a_baseline(profiles, command, limit, c
 
 def test_a_report_against_another_run_has_the_conclusions_of_the_comparison(profiles):
     difference = fm.diff(profiles / "extra", profiles / "fewer")
-    view = comparison_view(difference, {})
+    view = ComparisonView(difference).view({})
     document = difference.to_dict()
     assert [each["name"] for each in view["metrics"]] == list(document["metrics"])
     for group in ("metrics", "evaluators", "attributes"):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.auto import Auto
 from fieldmark.compare.boolean import Boolean
 from fieldmark.compare.contains import Contains
 from fieldmark.compare.date import DateMatch
@@ -16,7 +16,6 @@ from fieldmark.compare.email import Email
 from fieldmark.compare.exact import Exact, ExactText, NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
 from fieldmark.compare.identifier import Identifier
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.money import Money
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.phone import Phone
@@ -26,49 +25,32 @@ from fieldmark.compare.sets import SetMatch
 from fieldmark.compare.token_sets import Address, Name
 from fieldmark.compare.url import Url
 from fieldmark.model.comparison import MATCHED
+from fieldmark.registry import Plugin
 from fieldmark.values.equality import equal
 from json_strategies import any_json, look_alikes
 
 COMPARATORS = [
-    Exact(),
-    ExactText(),
-    NormalizedText(),
-    NumericTolerance(),
+    *(registry.comparator(name)() for name in registry.built_in(Plugin.COMPARATORS)),
     NumericTolerance(tolerance=0.5, relative=True, number_format="auto"),
     NumericTolerance(absolute=1, relative_tolerance=0.1, period=360),
-    DateMatch(),
     DateMatch(formats=["DD.MM.YYYY"]),
-    Fuzzy(),
     Fuzzy(algorithm="jaro_winkler", case_sensitive=True),
     Fuzzy(algorithm="token_sort"),
     Fuzzy(algorithm="token_set"),
-    Boolean(),
-    SetMatch(),
     SetMatch(normalize=True),
-    Contains(),
     Contains(direction="either"),
-    Regex(),
     Regex(pattern="a.*", search=True),
     DateMatch(order="dmy", locales=["de", "fr"], two_digit_years=1950),
     ExactText(ignore=["punctuation", "accents", "white_space"]),
     NormalizedText(ignore=["punctuation", "accents", "white_space"]),
     Contains(ignore=["punctuation"]),
     Fuzzy(ignore=["punctuation", "accents"], numbers="exact"),
-    Money(),
     Money(tolerance=1, currency="USD", number_format="us"),
-    Identifier(),
-    Name(),
     Address(threshold=0.5),
-    Email(),
-    Phone(),
     Phone(region="US"),
-    Url(),
     Url(ignore=["scheme", "www", "query"]),
-    Ignore(),
     AnyOf(inner=Fuzzy()),
     AnyOf(inner=NumericTolerance()),
-    Semantic(),
-    Auto(),
 ]
 SYMMETRIC = [
     Exact(),

@@ -11,10 +11,13 @@ from typing import ClassVar
 import pytest
 
 from fieldmark import registry
+from fieldmark.config.context import Context
+from fieldmark.config.rules_file import loaded_rules
+from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import MISSING
 from fieldmark.registry import Plugin
-from fieldmark.values.annotations import Share
+from fieldmark.values.annotations import PositiveInt, Share
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ class Shouting:
 
     name: ClassVar[str] = "shouting"
     reflexive: ClassVar[bool] = True
-    loudness: int
+    loudness: PositiveInt
     echo: bool = False
 
 
@@ -107,6 +110,15 @@ def test_plug_in_is_registered_after_the_built_ins(installed):
     assert "exact" in registry.names(Plugin.COMPARATORS)
     assert registry.comparator("shouting-loud") is Shouting
     assert list(registry.options(Shouting)) == ["loudness", "echo"]
+
+
+def test_files_check_the_constraints_of_a_plug_in_that_does_not_check_them(installed):
+    installed.append(EntryPoint("shouting", f"{__name__}:Shouting", "fieldmark.comparators"))
+    assert Shouting(loudness=0).loudness == 0
+    text = "fields: [{path: a, match: shouting, loudness: 0}]"
+    with pytest.raises(ConfigError) as caught:
+        loaded_rules(parse_yaml(text, file="r.yaml"), Context())
+    assert str(caught.value) == "r.yaml:1:47: loudness: must be a number of at least 1, got 0"
 
 
 def test_plug_in_cannot_replace_a_built_in(installed):

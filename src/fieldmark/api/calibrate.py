@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple, cast
 
 from fieldmark.api.arguments import checked
 from fieldmark.config.calibration import THRESHOLDS, judge_identity
@@ -50,10 +50,11 @@ from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.json_text import pretty_json
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
+from fieldmark.values.records import OMIT_DEFAULT, to_json
 from fieldmark.values.text import did_you_mean, plural, shorten
 from fieldmark.wire.label import Label, label_from_json
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["Calibration", "WrongVerdict", "calibrate"]
 
 _MAX_EXAMPLES: Final = 10
 _MAX_EXAMPLE_LENGTH: Final = 60
@@ -72,21 +73,35 @@ class _JudgedLabel(NamedTuple):
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongVerdict:
+    """A pair whose similarity is on the wrong side of the threshold; `people` say if it matches."""
+
+    case_id: Annotated[str, OMIT_DEFAULT] = ""
+    path: Annotated[str, OMIT_DEFAULT] = ""
+    expected: JsonValue
+    candidate: JsonValue
+    people: bool
+    similarity: float
+    note: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Calibration(ShownRecord):
     """The agreement of a comparator or judge with human verdicts.
 
     `threshold` is its current threshold, and `chosen` the one with the best agreement, or the best
-    one that reaches `target`. `has_threshold` says whether a rule can set it. `unlabeled` rows have
-    no verdict and are not used. `options` identify the judge, and `labels_sha256` the labels.
-    `warnings` say why the result may mean less than it seems to, and `spent` what was paid for
-    models.
+    one that reaches `target`. `has_threshold` says whether a rule can set it. `examples` are the
+    first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
+    `contradictions` are pairs with both verdicts. `recorded_judges` computed the similarities of
+    labels. `options` identify the judge, and `labels_sha256` the labels. `warnings` say why the
+    result may mean less than it seems to, and `spent` what was paid for models.
     """
 
     judge: str
     threshold: float
     judged: tuple[JudgedPair, ...]
-    examples: tuple[JsonObject, ...] = ()
+    examples: tuple[WrongVerdict, ...] = ()
     errors: int = 0
     first_error: str = ""
     target: ThresholdTarget | None = None
@@ -95,7 +110,8 @@ class Calibration(ShownRecord):
     options: JsonObject = field(default_factory=dict)
     has_threshold: bool = True
     labels_sha256: str = ""
-    notes: tuple[str, ...] = ()
+    contradictions: int = 0
+    recorded_judges: tuple[str, ...] = ()
     spent: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
 
@@ -142,9 +158,16 @@ class Calibration(ShownRecord):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to doubt the result."""
-        return (*self.notes, *self._warnings())
+        return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:
+        if len(self.recorded_judges) > 1:
+            yield (
+                f"the similarities come from {' and '.join(self.recorded_judges)}, which have no "
+                "common threshold; select the labels of one field by its path"
+            )
+        if self.contradictions:
+            yield f"{plural(self.contradictions, 'pair')} with both verdicts"
         if not self.judged:
             return
         if not self.has_both_verdicts:
@@ -208,7 +231,7 @@ class Calibration(ShownRecord):
             **metrics,
             "now": now,
             "sweep": [row.to_dict() for row in sweep(self.judged)],
-            "examples": list[JsonValue](self.examples),
+            "examples": [to_json(example) for example in self.examples],
             "warnings": list[JsonValue](self.warnings),
             "gates": [
                 {name: getattr(gate, name) for name in ("name", "limit", "value", "passed", "note")}
@@ -292,12 +315,12 @@ def _agreement_text(agreement: JudgeAgreement) -> str:
     )
 
 
-def _example_line(example: JsonObject) -> Line:
-    verdict = "match" if example["people"] else "no match"
-    text = f"human verdict {verdict}, similarity {example['similarity']:.3f}"
-    sides = (json.dumps(example[side], ensure_ascii=False) for side in ("expected", "candidate"))
+def _example_line(example: WrongVerdict) -> Line:
+    verdict = "match" if example.people else "no match"
+    text = f"human verdict {verdict}, similarity {example.similarity:.3f}"
+    sides = (json.dumps(side, ensure_ascii=False) for side in (example.expected, example.candidate))
     pair = " | ".join(shorten(side, _MAX_EXAMPLE_LENGTH) for side in sides)
-    note = f" ({example['note']})" if example["note"] else ""
+    note = f" ({example.note})" if example.note else ""
     return Line(f"{text}: {pair}{note}", public=text)
 
 
@@ -379,7 +402,10 @@ def calibrate(
         seed=seed,
         unlabeled=len(read) - len(usable),
         labels_sha256=_labels_sha256(usable),
-        notes=tuple(_notes(judge, usable)),
+        contradictions=_contradictions(usable),
+        recorded_judges=tuple(sorted({each.judge for each in usable if each.judge}))
+        if judge is None
+        else (),
         spent=providers.spent(),
     )
     return replace(result, gates=_checked_gates(result, check_gates(gates, result.metrics())))
@@ -426,7 +452,7 @@ def _judge(
         raise ConfigError.of("evaluator requires evaluation, an eval file")
     if rules is None and match is None:
         return None
-    settled = resolve_settings(rules, match=match, allow_code=allow_code).rules
+    settled = resolve_settings(rules=rules, match=match, allow_code=allow_code).rules
     if path is None:
         return settled.default
     for rule in settled.fields:
@@ -443,7 +469,7 @@ def _evaluator(
     evaluation: str | Path, name: str | None, *, allow_code: bool
 ) -> ConfiguredEvaluator:
     from fieldmark.config.context import Code
-    from fieldmark.config.eval_file import load_eval
+    from fieldmark.run.eval_file import load_eval
 
     spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
     known = [each.name for each in spec.members]
@@ -529,23 +555,12 @@ def _labels_sha256(labels: Sequence[Label]) -> str:
     return canonical_sha256(sorted(rows, key=str))
 
 
-def _notes(
-    judge: Comparator | ConfiguredEvaluator | None, labels: Sequence[Label]
-) -> Iterator[str]:
-    """Yield reasons to doubt the labels themselves."""
-    if judge is None:
-        names = sorted({each.judge for each in labels if each.judge})
-        if len(names) > 1:
-            yield (
-                f"the similarities come from {' and '.join(names)}, which have no common "
-                "threshold; select the labels of one field by its path"
-            )
+def _contradictions(labels: Sequence[Label]) -> int:
+    """Return the number of pairs that have both verdicts."""
     verdicts: dict[tuple[str, str], set[bool | None]] = {}
     for each in labels:
         verdicts.setdefault((each.pair, each.path), set()).add(each.verdict)
-    contradictions = sum(len(given) > 1 for given in verdicts.values())
-    if contradictions:
-        yield f"{plural(contradictions, 'pair')} with both verdicts"
+    return sum(len(given) > 1 for given in verdicts.values())
 
 
 # --- similarities ---------------------------------------------------------------------------------
@@ -634,21 +649,20 @@ def _case(judge: ConfiguredEvaluator, label: Label, number: int) -> Case:
     )
 
 
-def _examples(judged: Sequence[_JudgedLabel], threshold: float) -> Iterator[JsonObject]:
-    """Yield the pairs with a wrong verdict, the farthest from the threshold first."""
+def _examples(judged: Sequence[_JudgedLabel], threshold: float) -> list[WrongVerdict]:
+    """Return the pairs with a wrong verdict, the farthest from the threshold first."""
     wrong = [
-        (abs(each.similarity - threshold), each)
-        for each in judged
-        if each.similarity is not None and (each.similarity >= threshold) != each.label.verdict
+        WrongVerdict(
+            case_id=label.case_id,
+            path=label.path,
+            expected=None if label.expected is MISSING else label.expected,
+            candidate=label.candidate,
+            people=bool(label.verdict),
+            similarity=similarity,
+            note=note,
+        )
+        for label, similarity, note in judged
+        if similarity is not None and (similarity >= threshold) != label.verdict
     ]
-    for _, each in sorted(wrong, key=lambda pair: -pair[0])[:_MAX_EXAMPLES]:
-        label = each.label
-        yield {
-            **({"case_id": label.case_id} if label.case_id else {}),
-            **({"path": label.path} if label.path else {}),
-            "expected": None if label.expected is MISSING else label.expected,
-            "candidate": label.candidate,
-            "people": label.verdict,
-            "similarity": each.similarity,
-            "note": each.note,
-        }
+    wrong.sort(key=lambda example: -abs(example.similarity - threshold))
+    return wrong[:_MAX_EXAMPLES]

@@ -61,6 +61,7 @@ from fieldmark.report.document import (
     note,
     warning,
 )
+from fieldmark.report.repeated_error_text import repeated_error_text, repeated_error_to_json
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import DASH, gate_line, number, outcome_text
 from fieldmark.run.case_processor import SliceTotals
@@ -358,8 +359,8 @@ class DiffResult(ShownRecord):
                 for name, (before, after) in self.mistakes.items()
             },
             "repeated_errors": {
-                "new": [each.to_dict() for each in self.new_errors],
-                "fixed": [each.to_dict() for each in self.fixed_errors],
+                "new": [repeated_error_to_json(each) for each in self.new_errors],
+                "fixed": [repeated_error_to_json(each) for each in self.fixed_errors],
             },
             "shifts": [{"before": a, "after": b, "fields": n} for a, b, n in self.shifts],
             "verdicts": {
@@ -963,7 +964,7 @@ def _repeated_lines(diff: DiffResult) -> list[str]:
 
 
 def _repeated(title: str, errors: tuple[RepeatedError, ...]) -> Iterator[str]:
-    yield from (f"{title}: {each.text}" for each in errors[:_MAX_REPEATED])
+    yield from (f"{title}: {repeated_error_text(each)}" for each in errors[:_MAX_REPEATED])
     if len(errors) > _MAX_REPEATED:
         yield f"{title}: {plural(len(errors) - _MAX_REPEATED, 'more repeated error')}"
 

@@ -42,6 +42,7 @@ from fieldmark.report.document import (
     Tone,
     note,
 )
+from fieldmark.report.repeated_error_text import repeated_error_text, repeated_error_to_json
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import DASH, outcome_text
 from fieldmark.run.gc_tuning import relaxed_gc
@@ -148,7 +149,7 @@ class ImproveResult(ShownRecord):
                 }
                 for each in self.clusters
             ],
-            "repeated": [each.to_dict() for each in self.repeated],
+            "repeated": [repeated_error_to_json(each) for each in self.repeated],
             "notes": list(self.notes),
         }
 
@@ -384,7 +385,9 @@ def _pattern_blocks(step: ImproveResult) -> Iterator[Block]:
     """Yield errors that many values have in common, and mistakes of each pattern."""
     if step.repeated:
         yield Heading("Repeated errors")
-        yield Items(lines=[Line(error.text) for error in step.repeated[:_MAX_CLUSTERS]])
+        yield Items(
+            lines=[Line(repeated_error_text(error)) for error in step.repeated[:_MAX_CLUSTERS]]
+        )
     for cluster in step.clusters[:_MAX_CLUSTERS]:
         names = [f"{path} {times}" for path, times in cluster.attributes.most_common()]
         more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""

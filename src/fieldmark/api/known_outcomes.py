@@ -9,8 +9,7 @@ from typing import Final
 from fieldmark.data.files import open_file, read_whole
 from fieldmark.errors import ConfigError, LimitError, Location, StorageError
 from fieldmark.store.disk import write_atomic
-from fieldmark.values.json_text import pretty_json
-from fieldmark.wire.json_fields import read_document
+from fieldmark.values.json_text import pretty_json, read_document
 from fieldmark.wire.known_outcomes import KnownOutcomes, known_from_json, known_to_json
 
 __all__ = ["baseline_file", "read_known", "write_known"]

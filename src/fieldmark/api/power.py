@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RunLike, stored_intervals, stored_run
@@ -18,6 +18,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Data, Document, Line, note
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number
+from fieldmark.values.records import to_json
 from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import plural, shorten
 from fieldmark.wire.summary import summary_to_json
@@ -40,6 +41,8 @@ class PowerResult(ShownRecord):
     `cases` as the run has can detect.
     """
 
+    FORMAT: ClassVar[int] = 1
+
     run: str
     metric: str
     value: float
@@ -55,7 +58,7 @@ class PowerResult(ShownRecord):
 
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
-        return {"format": 1, **asdict(self)}
+        return to_json(self)
 
     def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
         """Return the conclusion, the gate to set, and what the run itself can detect."""

@@ -75,7 +75,7 @@ from fieldmark.wire.manifest import GENERATED_ID
 
 __all__ = ["RankResult", "RankedRun", "RunsLike", "input_name", "named_together", "rank"]
 
-RunsLike: TypeAlias = "Sequence[RunLike] | Mapping[str, RunLike]"
+RunsLike: TypeAlias = Sequence[RunLike] | Mapping[str, RunLike]
 """Several runs, which a mapping gives other names."""
 
 _HINTS: Final[Mapping[str, str]] = {

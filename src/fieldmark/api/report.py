@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from fieldmark import registry
+from fieldmark.api.comparison_view import ComparisonView
 from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.explain import RunRules
 from fieldmark.api.recount import stored_intervals, stored_run
@@ -140,8 +141,9 @@ def html_report(
 
             embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
+        comparison = None if compared is None else ComparisonView(compared)
         view = view_of(
-            shown, compared, before=before, earlier=earlier, limits=limits, pages=embedder
+            shown, comparison, before=before, earlier=earlier, limits=limits, pages=embedder
         )
         return page(view)
 

@@ -40,6 +40,7 @@ from fieldmark.run.corrected_truth import (
     truth_fields,
 )
 from fieldmark.run.provider_set import ProviderSet, for_run
+from fieldmark.run.run_options import RunOptions, restored_options
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.run.stored_cases import compared_case
 from fieldmark.store.disk import write_atomic
@@ -48,6 +49,7 @@ from fieldmark.store.reviews import append_review, read_reviews
 from fieldmark.values.equality import equal
 from fieldmark.values.json_text import pretty_json, strict_json
 from fieldmark.values.paths import PathError, covers, parse_path, path_key
+from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.label import Label
@@ -62,6 +64,7 @@ __all__ = [
     "ReviewQueue",
     "ReviewResult",
     "ReviewedField",
+    "Vote",
     "add_review",
     "decide",
     "field_key",
@@ -768,22 +771,17 @@ def _settings(
     given = rules if rules is not None else cast("RulesLike", options.get("rules"))
 
     def with_options(own: RulesLike) -> Settings:
-        match, align, scope, depth = (
-            cast("str | None", options.get(name)) for name in ("match", "align", "scope", "depth")
-        )
-        return resolve_settings(
-            own,
-            convention=str(options.get("convention") or manifest.convention.name),
-            options=cast("Mapping[str, JsonValue]", options.get("options") or {}),
-            match=match,
-            align=align,
-            scope=scope,
-            depth=depth,
-            allow_code=allow_code,
-        )
+        given: RunOptions = {
+            **restored_options(options),
+            "rules": own,
+            "convention": str(options.get("convention") or manifest.convention.name),
+            "allow_code": allow_code,
+            "confidence": None,
+        }
+        return resolve_settings(**given)
 
     def alone(own: RulesLike) -> Settings:
-        return resolve_settings(own, default=stored.convention, allow_code=allow_code)
+        return resolve_settings(rules=own, default=stored.convention, allow_code=allow_code)
 
     ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
     if rules is None and (own_rules := stored_rules(stored)) is not None:
@@ -876,6 +874,13 @@ class Queue(StrEnum):
     RANDOM = "random"
 
 
+class Vote(NamedTuple):
+    """The value that a run has for a field."""
+
+    run: str
+    value: JsonValue | Missing
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedField:
     """A field to review; `case` is the number of its case in the run.
@@ -887,7 +892,7 @@ class QueuedField:
     case: int
     field: FieldResult
     cost: float | None = None
-    votes: tuple[tuple[str, JsonValue | Missing], ...] = ()
+    votes: tuple[Vote, ...] = ()
     agreement: float | None = None
     review: Review | None = None
 
@@ -914,10 +919,7 @@ class QueuedField:
             "weight": self.field.weight,
             "cost": self.cost,
             "agreement": self.agreement,
-            "votes": [
-                {"run": run, **({} if value is MISSING else {"value": value})}
-                for run, value in self.votes
-            ],
+            "votes": [to_json(vote) for vote in self.votes],
             "review": None if self.review is None else self.review.to_dict(),
         }
 
@@ -926,7 +928,8 @@ class QueuedField:
 class ReviewQueue(ShownRecord):
     """The first fields of a queue; `total` is how many there are to choose from.
 
-    `attributes` are all attributes with such fields, and `notes` say what was left out.
+    `attributes` are all attributes with such fields. Cases are left out that were saved without
+    values (`hidden`), have no readable prediction (`unread`), or are not in all runs (`unpaired`).
     """
 
     run: str
@@ -934,7 +937,9 @@ class ReviewQueue(ShownRecord):
     total: int
     fields: tuple[QueuedField, ...]
     attributes: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    hidden: int = 0
+    unread: int = 0
+    unpaired: int = 0
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -943,6 +948,16 @@ class ReviewQueue(ShownRecord):
     def decided(self) -> int:
         """How many of the fields have a decision."""
         return sum(each.decided for each in self.fields)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, as sentences."""
+        rows = (
+            (self.hidden, "saved without values cannot be reviewed"),
+            (self.unread, "without a readable prediction left out"),
+            (self.unpaired, "not in all runs left out"),
+        )
+        return tuple(f"{plural(count, 'case')} {reason}" for count, reason in rows if count)
 
     def to_dict(self) -> JsonObject:
         """Return the queue as JSON."""
@@ -1078,7 +1093,9 @@ def queue_of(
         total=found.total,
         fields=tuple(replace(queued, review=review) for queued, review in fields),
         attributes=tuple(sorted(found.attributes)),
-        notes=tuple(found.notes()),
+        hidden=found.hidden,
+        unread=found.unread,
+        unpaired=found.unpaired,
     )
 
 
@@ -1118,14 +1135,6 @@ class _Collected:
     def fields(self) -> Iterator[QueuedField]:
         for *_, queued in heapq.nsmallest(self.number, self._kept, key=lambda each: each[:2]):
             yield queued
-
-    def notes(self) -> Iterator[str]:
-        if self.hidden:
-            yield f"{plural(self.hidden, 'case')} saved without values cannot be reviewed"
-        if self.unread:
-            yield f"{plural(self.unread, 'case')} without a readable prediction left out"
-        if self.unpaired:
-            yield f"{plural(self.unpaired, 'case')} not in all runs left out"
 
 
 def _by_cost(stored: StoredRun, found: _Collected) -> None:
@@ -1211,7 +1220,7 @@ def _by_disagreement(stored: StoredRun, found: _Collected, others: Sequence[Stor
                     field=reviewed,
                     agreement=agreement,
                     votes=tuple(
-                        (name, MISSING if each is None else each.candidate)
+                        Vote(name, MISSING if each is None else each.candidate)
                         for name, each in zip(names, values, strict=True)
                     ),
                 )

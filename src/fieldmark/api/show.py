@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from fieldmark.api.recount import RunLike, stored_run
 from fieldmark.errors import DataError, Location, with_hint
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.report.case_view import case_view
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, Tone
 from fieldmark.report.exports.common import (
@@ -23,8 +23,10 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.exports.json import case_document
 from fieldmark.report.html.cases import CaseLine, repeated_errors, worst_cases
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import input_text, mistake_counts, outcome_text, score_text
+from fieldmark.values.records import Key, to_json
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import CaseResult
 
@@ -71,7 +73,7 @@ class CaseList(ShownRecord):
     """The worst cases of a run; `total` is the number of all selected cases."""
 
     total: int
-    lines: Sequence[CaseLine]
+    lines: Annotated[Sequence[CaseLine], Key("cases")]
 
     @classmethod
     def of(cls, cases: Iterable[CaseResult], top: int | None = None) -> CaseList:
@@ -81,20 +83,7 @@ class CaseList(ShownRecord):
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
-        cases: list[JsonValue] = [
-            {
-                "case_id": line.id,
-                "score": line.score,
-                "verdict": line.verdict,
-                "status": line.status,
-                "input": line.input,
-                "tags": list(line.tags),
-                "errors_by_type": dict(line.mistakes._asdict()),
-                "vacuous": line.vacuous,
-            }
-            for line in self.lines
-        ]
-        return {"total": self.total, "cases": cases}
+        return to_json(self)
 
     def document(self, *, top: int | None = None) -> Document:
         """Return one line per case, and how many are not shown."""
@@ -148,7 +137,7 @@ class CaseDetails(ShownRecord):
         return Document(
             Line(f"{case.id}: {verdict}, score {score} ({case.convention.name})"),
             *(
-                Line(f"Repeated error: {error.text}")
+                Line(f"Repeated error: {repeated_error_text(error)}")
                 for error in (repeated_errors(case) if self.values else ())
             ),
             Table(name="fields", columns=columns, rows=rows, top=top, noun="field"),

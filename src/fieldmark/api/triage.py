@@ -27,18 +27,18 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
 from fieldmark.report.shown_record import ShownRecord
-from fieldmark.run.options import InputsLike, read_inputs
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.annotations import Range
 from fieldmark.values.confidence import ConfidenceOptions, least_confidence
+from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
 from fieldmark.version import RUN_FORMAT
-from fieldmark.wire.json_fields import read_document
 
 __all__ = [
     "DocumentDecision",
@@ -53,8 +53,6 @@ __all__ = [
     "triage",
 ]
 
-ThresholdsLike: TypeAlias = "ThresholdSet | str | Path"
-"""Thresholds, or the path of a threshold file."""
 _LONGEST_FILE = 64 << 20
 
 
@@ -190,6 +188,10 @@ def _with_target(
 
 
 # --- triage ---------------------------------------------------------------------------------------
+
+
+ThresholdsLike: TypeAlias = ThresholdSet | str | Path
+"""Thresholds, or the path of a threshold file."""
 
 
 class Triage(StrEnum):

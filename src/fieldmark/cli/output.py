@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, StorageError
@@ -26,6 +26,8 @@ from fieldmark.report.render import (
 from fieldmark.report.run_document import run_document
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.text_tables import csv_table, markdown_summary
+from fieldmark.values.annotations import Choices, Range
+from fieldmark.values.declared_options import Opt, OptionGroup
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
 
@@ -101,10 +103,44 @@ class OutputFormat(StrEnum):
 class OutputOptions(NamedTuple):
     """The options of commands that print a table; `top=None` shows all rows."""
 
-    format: OutputFormat = OutputFormat.TABLE
-    quiet: bool = False
-    color: bool = True
-    top: int | None = None
+    format: Annotated[
+        OutputFormat,
+        Opt(
+            help="Output format: {names}.",
+            group=OptionGroup.OUTPUT,
+            metavar="FORMAT",
+            with_resume=True,
+        ),
+        Choices(OutputFormat),
+    ] = OutputFormat.TABLE
+    quiet: Annotated[
+        bool,
+        Opt(
+            help="Print no table, notes or progress.",
+            group=OptionGroup.OUTPUT,
+            with_resume=True,
+        ),
+    ] = False
+    color: Annotated[
+        bool,
+        Opt(
+            help="Use colors.",
+            off_help="Disable colors, like NO_COLOR=1.",
+            group=OptionGroup.OUTPUT,
+            with_resume=True,
+        ),
+    ] = True
+    top: Annotated[
+        int | None,
+        Opt(
+            help="Attributes to show; 0 shows all.",
+            group=OptionGroup.OUTPUT,
+            metavar="N",
+            cli_default=25,
+            with_resume=True,
+        ),
+        Range(ge=0, noun="an integer"),
+    ] = None
 
     @property
     def shows_table(self) -> bool:
@@ -149,7 +185,7 @@ def _encoded(text: str) -> bytes:
 def _print_view(view: RenderableType, output: OutputOptions) -> None:
     """Print what a terminal shows, with its size and colors."""
     if isinstance(view, RichDocument) and _is_plain():
-        write_stdout(_encoded(view.text(WIDTH)))
+        write_stdout(view.text(WIDTH))
         return
     from rich.console import Console
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
 from fieldmark.metrics.quality import quality_metrics
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
+from fieldmark.values.records import EXACT_ARRAY
 
 __all__ = [
     "STEP",
@@ -161,7 +162,7 @@ class SampledCase(NamedTuple):
     id: str
     cells: Sequence[int]
     times: Sequence[int]
-    sums: CaseSums
+    sums: Annotated[CaseSums, EXACT_ARRAY]
 
 
 class Threshold:

@@ -22,7 +22,7 @@ Records: TypeAlias = Iterable[FieldOutcome]
 
 
 class Ranking(NamedTuple):
-    """Candidates by score, best first; ties keep their order.
+    """Several candidates: their order from best to worst, in which ties keep their order.
 
     `ranks` has the rank of each candidate from 1, the same for equal scores. `deviation` is the
     population standard deviation.

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from operator import add
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm
 from fieldmark.metrics.rates import clip, ratio
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
+from fieldmark.values.annotations import Range
 
 __all__ = [
     "Quality",
@@ -89,15 +90,19 @@ class QualityCounts(NamedTuple):
         )
 
 
+Share: TypeAlias = Annotated[float, Range(ge=0, le=1)]
+"""A part of a whole."""
+
+
 class Quality(NamedTuple):
     """The metrics of a case or a run; `flags` says which of them are vacuous, and why."""
 
-    completeness: float
-    hallucination: float
-    accuracy: float
-    safety: float
-    rqs: float
-    rqs_max: float
+    completeness: Share
+    hallucination: Share
+    accuracy: Share
+    safety: Share
+    rqs: Share
+    rqs_max: Share
     flags: Mapping[str, tuple[str, ...]]
 
 

@@ -21,12 +21,11 @@ from fieldmark.metrics.case_score import count_cells
 from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, MistakeReader, value_at
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.case import Case
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import leaves, resolve
-from fieldmark.values.text import plural
 
 __all__ = ["RepeatedError", "RepeatedErrors", "RepeatedKind", "repeated_in_case"]
 
@@ -40,7 +39,6 @@ _MAX_LEFTOVERS: Final = 50
 """The number of mistakes, and of unaligned items of a list, that are examined in one case."""
 _MAX_FIELDS: Final = 200
 """The number of wrong fields of one object that are compared with each other."""
-_MAX_NAMED: Final = 4
 _VALUE: Final = Presence.VALUE
 _SCALARS: Final = (str, int, float)
 _CELLS_BATCH: Final = 1 << 16
@@ -70,38 +68,6 @@ class RepeatedError:
     wrong: int
     compared: int
     factor: Decimal | None = None
-
-    @property
-    def text(self) -> str:
-        """The error in words."""
-        names = list(self.attributes[:_MAX_NAMED])
-        if more := len(self.attributes) - len(names):
-            names.append(f"{more} more")
-        of = f"{self.values} of {plural(self.compared, 'value')}"
-        if self.values == self.compared:
-            of = f"all {plural(self.values, 'value')}"
-        if self.kind is RepeatedKind.SCALE and self.factor is not None:
-            up = self.factor >= 1
-            size = f"{self.factor if up else 1 / self.factor:,f}"
-            sign = "×" if up else "÷"  # noqa: RUF001 - a multiplication
-            return f"{', '.join(names)}: {of} {sign} {size}"
-        if self.kind is RepeatedKind.DATE_SWAPPED:
-            return f"{', '.join(names)}: day and month swapped in {of}"
-        if self.kind is RepeatedKind.EXCHANGED:
-            return f"{' and '.join(names)}: exchanged in {of}"
-        return f"{names[0]}: value of {names[1]} in {of}"
-
-    def to_dict(self) -> JsonObject:
-        """Return the error as JSON."""
-        return {
-            "kind": self.kind.value,
-            "text": self.text,
-            "attributes": list(self.attributes),
-            "values": self.values,
-            "wrong": self.wrong,
-            "compared": self.compared,
-            "factor": None if self.factor is None else float(self.factor),
-        }
 
 
 _Pair: TypeAlias = tuple[str, str, JsonValue | Missing, JsonValue | Missing]

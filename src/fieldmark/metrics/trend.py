@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
+from fieldmark.values.records import Key, to_json
 
 __all__ = ["Trend", "TrendConclusion", "TrendOptions", "TrendStep", "trend"]
 
@@ -51,12 +52,12 @@ _DEFAULT: Final = TrendOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendStep:
-    """One iteration: its metric, the gain over the previous best, and the best so far.
+    """One run in a trend: its metric, the gain over the previous best, and the best so far.
 
     `progress` says whether the gain is large enough to count.
     """
 
-    name: str
+    name: Annotated[str, Key("run")]
     value: float | None
     gain: float | None
     best: float | None
@@ -64,8 +65,7 @@ class TrendStep:
 
     def to_dict(self) -> JsonObject:
         """Return the step as JSON."""
-        metrics = asdict(self)
-        return {"run": metrics.pop("name"), **metrics}
+        return to_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,14 +81,7 @@ class Trend:
 
     def to_dict(self) -> JsonObject:
         """Return the trend as JSON."""
-        return {
-            "steps": [step.to_dict() for step in self.steps],
-            "best": self.best,
-            "runs_without_gain": self.runs_without_gain,
-            "conclusion": self.conclusion.value,
-            "target": self.target,
-            "less_is_better": self.less_is_better,
-        }
+        return to_json(self)
 
 
 def trend(

@@ -8,7 +8,7 @@ __all__ = ["Counts"]
 
 
 class Counts(NamedTuple):
-    """Confusion counts; `+` adds them field by field."""
+    """True and false positives and negatives; `+` adds them field by field."""
 
     tp: int = 0
     tn: int = 0

@@ -19,6 +19,7 @@ from fieldmark.model.outcomes import ItemPlace
 from fieldmark.report.html.cases import repeated_errors
 from fieldmark.report.html.tree import ItemKey, NodeKey, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.tables import (
     input_text,
     mistake_counts,
@@ -85,7 +86,7 @@ def _head(case: CaseResult) -> Iterator[Text]:
     if text := "; ".join(filter(None, facts)):
         yield Text(visible(text))
     for error in repeated_errors(case):
-        yield Text(f"repeated error: {visible(error.text)}", "yellow")
+        yield Text(f"repeated error: {visible(repeated_error_text(error))}", "yellow")
     yield from _paragraph(case.note)
     yield from _paragraph(case.evaluation)
 

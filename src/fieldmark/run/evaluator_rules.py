@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, cast
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
-from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
@@ -19,6 +18,7 @@ from fieldmark.metrics.identity import describe
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_DEPTH, QUALITY_EVALUATOR
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.run.eval_file import EvalSpec
 from fieldmark.run.eval_setup import own_evaluators
 from fieldmark.run.evaluator_runner import ComparingEvaluator, comparing_evaluators
 from fieldmark.run.settings import Settings

@@ -21,8 +21,8 @@ from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock, directory_lock
 from fieldmark.store.notes import NOTES
 from fieldmark.store.writer import ATTRIBUTES, MANIFEST, RESULTS, SPENT_LOG, SUMMARY, TARGET_CACHE
+from fieldmark.values.json_text import read_document
 from fieldmark.values.records import from_json
-from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest
 
 __all__ = ["RunUpload", "fetch_manifest", "fetch_run", "local_copy"]

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple, cast
 
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
@@ -20,11 +20,12 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.store.reader import StoredRun, parse_row, read_row
 from fieldmark.store.writer import RESULTS
+from fieldmark.values.records import EXCLUDED, to_json
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import divide_row, record_to_row
 
-__all__ = ["IS_MISTAKE", "UNLISTED", "CaseHead", "CaseIndex", "RowSearch"]
+__all__ = ["IS_MISTAKE", "CaseHead", "CaseIndex", "RowSearch"]
 
 _MAX_SELECTIONS: Final = 8
 _MAX_SEARCHES: Final = 8
@@ -33,8 +34,6 @@ _SEARCHED_BYTES: Final = 4 << 20
 """The size of the rows that one request searches, so that it is answered at once."""
 _MAX_ALIKE: Final = 16_384
 _BUFFER: Final = 1 << 18
-UNLISTED: Final = frozenset({"mistakes", "offset"})
-"""The fields of a head that lists do not show."""
 IS_MISTAKE: Final = tuple(
     any(row) or fact.outcome is Outcome.ERROR for row, fact in zip(ERROR_TABLE, FACTS, strict=True)
 )
@@ -42,9 +41,10 @@ IS_MISTAKE: Final = tuple(
 
 
 class CaseHead(NamedTuple):
-    """The data of a case in lists, its mistakes, and the offset of its row.
+    """One case in a list: its score, verdict, mistakes and tags.
 
-    `mistakes` are the different cells of the row with a mistake or an error.
+    `mistakes` are the different cells of the row with a mistake or an error, and `offset` is where
+    the row begins.
     """
 
     number: int
@@ -56,16 +56,12 @@ class CaseHead(NamedTuple):
     tags: tuple[str, ...]
     errors_by_type: ErrorCounts
     vacuous: bool
-    mistakes: frozenset[int]
-    offset: int
+    mistakes: Annotated[frozenset[int], EXCLUDED]
+    offset: Annotated[int, EXCLUDED]
 
     def to_dict(self) -> JsonObject:
         """Return the data for lists as JSON."""
-        return {
-            **{name: getattr(self, name) for name in self._fields if name not in UNLISTED},
-            "tags": list(self.tags),
-            "errors_by_type": dict(self.errors_by_type._asdict()),
-        }
+        return to_json(self)
 
 
 @dataclass(slots=True)

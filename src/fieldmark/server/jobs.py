@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from fieldmark.errors import FieldmarkError, RunStopped
 from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import INTERNAL_ERROR, ApiError, ErrorCode, to_api_error
+from fieldmark.values.records import to_json
 
 __all__ = ["BackgroundJob", "JobCancelled", "JobKind", "JobQueue", "JobState", "JobStatus"]
 
@@ -48,7 +49,7 @@ class JobCancelled(RunStopped):
 
 @dataclass(slots=True, kw_only=True)
 class JobState:
-    """The part of a job that clients see."""
+    """A job with its progress and result. `result.run` is the id of the run that it created."""
 
     id: str
     title: str
@@ -65,7 +66,7 @@ class JobState:
 
     def to_dict(self) -> JsonObject:
         """Return the state as JSON."""
-        return {field.name: getattr(self, field.name) for field in fields(JobState)}
+        return to_json(self, JobState)
 
 
 @dataclass(slots=True, kw_only=True)

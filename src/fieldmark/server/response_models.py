@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Final, get_type_hints
+from collections.abc import Iterator
+from functools import cache
+from types import GenericAlias
+from typing import Annotated, Final, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
 from fieldmark.data.roots import FileEntry
 from fieldmark.metrics.consistency import Ranking
-from fieldmark.metrics.quality import Quality
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.trend import TrendConclusion, TrendStep
-from fieldmark.model.counts import Counts
-from fieldmark.server.case_index import UNLISTED, CaseHead
+from fieldmark.model.json import Missing
+from fieldmark.server.case_index import CaseHead
 from fieldmark.server.jobs import JobState
-from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.values.annotations import (
+    Range,
+    arms_of,
+    constraints_of,
+    is_union,
+    without_metadata,
+)
+from fieldmark.values.records import is_record, record_fields
+from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import RunEntry
 
 __all__ = [
@@ -58,45 +67,57 @@ class _Open(BaseModel, extra="allow"):
 
 
 class _Record:
-    """Annotate a field with the JSON form of a NamedTuple or dataclass."""
+    """Annotate a field with the JSON form of a record.
 
-    _JSON: Final = {"JsonObject": dict[str, object], "JsonValue": object, "Missing": object}
+    The model has the summary of the record's docstring and its fields, and `more` fields that a
+    response adds or narrows, by name.
+    """
 
-    def __init__(
-        self,
-        record: type,
-        description: str,
-        *,
-        properties: Sequence[str] = (),
-        omit: Collection[str] = (),
-        optional: Collection[str] = (),
-        changed: Mapping[str, object] | None = None,
-    ) -> None:
-        """Use the fields of the record, or some properties.
-
-        Fields to `omit` are never in a response, and `optional` ones only sometimes. `changed`
-        overrides types by name.
-        """
-        if properties:
-            getters = {name: vars(record)[name].fget for name in properties}
-            hints = {name: get_type_hints(getter)["return"] for name, getter in getters.items()}
-        else:
-            hints = get_type_hints(record, localns=self._JSON)
-        hints |= changed or {}
-        fields = {
-            name: (hint, None if name in optional else ...)
-            for name, hint in hints.items()
-            if name not in omit
-        }
-        self.model: type[BaseModel] = create_model(  # type: ignore[call-overload]
-            record.__name__, __base__=_Open, __doc__=description, **fields
-        )
+    def __init__(self, record: type, **more: object) -> None:
+        self.model: type[BaseModel] = _record_model(record, **more)
 
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Return the schema of the record."""
         return handler.generate_schema(self.model)
+
+
+@cache
+def _record_model(record: type, **more: object) -> type[BaseModel]:
+    fields = {**dict(_model_fields(record)), **{name: (kind, ...) for name, kind in more.items()}}
+    summary = (record.__doc__ or "").partition("\n\n")[0]
+    return create_model(  # type: ignore[call-overload, no-any-return]
+        record.__name__, __base__=_Open, __doc__=summary, **fields
+    )
+
+
+def _model_fields(record: type) -> Iterator[tuple[str, tuple[object, object]]]:
+    """Yield the type and the default of each key."""
+    for each in record_fields(record):
+        kind = without_metadata(each.annotation)
+        if each.inline and is_record(kind):
+            yield from _model_fields(cast("type", kind))
+        else:
+            yield each.key, (_model_type(each.annotation), None if each.optional else ...)
+
+
+def _model_type(annotation: object) -> object:
+    """Return the type of a record's field with models instead of records."""
+    kind = without_metadata(annotation)
+    if is_union(kind):
+        arms = [_model_type(arm) for arm in arms_of(kind) if arm is not Missing]
+        return Union[tuple(arms)]  # noqa: UP007 - the types are known at run time only
+    if is_record(kind):
+        return _record_model(cast("type", kind))
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is not None:
+        items = tuple(each if each is ... else _model_type(each) for each in inner)
+        kind = GenericAlias(origin, items)
+    for limit in constraints_of(annotation):
+        if isinstance(limit, Range):
+            kind = Annotated[kind, Field(ge=limit.ge, gt=limit.gt, le=limit.le, lt=limit.lt)]
+    return kind
 
 
 class ProblemModel(_Open):
@@ -141,79 +162,18 @@ def errors(*codes: int) -> dict[int | str, dict[str, object]]:
     }
 
 
-_Share = Annotated[float, Field(ge=0, le=1)]
-_COUNTS: Final = _Record(Counts, "True and false positives and negatives.")
-_ERROR_COUNTS: Final = _Record(ErrorCounts, "Mistakes by type.")
-_QUALITY: Final = _Record(
-    Quality,
-    "Completeness, hallucination, accuracy, safety and the response quality score.",
-    changed=dict.fromkeys(Quality._fields[:-1], _Share),
-)
-_FIELD: Final = _Record(
-    FieldResult,
-    "The outcome of one field.",
-    omit={"case_id", "candidate_path", "expected", "candidate", "weight", "required"},
-    optional={"confidence"},
-)
-_JOB: Final = _Record(
-    JobState,
-    "A job with its progress and result. `result.run` is the id of the run that it created.",
-    changed={"error": ErrorDetail | None},
-)
-_RUN: Final = _Record(
-    RunEntry,
-    "A run in the list of runs.",
-    changed={
-        "metrics": dict[str, float | None] | None,
-        "title": str,
-        "group": str,
-        "saved": bool,
-        "valid_id": bool,
-    },
-)
-_CASE: Final = _Record(
-    CaseHead,
-    "One case: its score, verdict, mistakes and both documents.",
-    omit=UNLISTED,
-    changed={"errors_by_type": Annotated[object, _ERROR_COUNTS]},
-)
-_RESULT: Final = _Record(
-    CaseResult,
-    "The result for one pair of documents.",
-    properties=(
-        "score", "vacuous", "verdict", "status", "hits", "misses", "skipped", "reasoning",
-        "warnings", "precision", "recall", "f1",
-    ),
-    changed={
-        "case_id": str,
-        "convention": str,
-        "counts": Annotated[object, _COUNTS],
-        "errors_by_type": Annotated[object, _ERROR_COUNTS],
-        "quality": Annotated[object, _QUALITY],
-        "outcomes": list[Annotated[object, _FIELD]],
-    },
-)  # fmt: skip
+_JOB: Final = _Record(JobState, error=ErrorDetail | None)
+_RUN: Final = _Record(RunEntry, title=str, group=str, saved=bool, valid_id=bool)
+_CASE: Final = _Record(CaseHead)
+_RESULT: Final = _Record(CaseResult, errors_by_type=Annotated[object, _Record(ErrorCounts)])
 _RANKING: Final = _Record(
     Ranking,
-    "Several predictions: their order from best to worst, and how consistent they are.",
-    changed={
-        "consistency": float | None,
-        "agreement": dict[str, float],
-        "results": list[Annotated[object, _RESULT]],
-    },
+    consistency=float | None,
+    agreement=dict[str, float],
+    results=list[Annotated[object, _RESULT]],
 )
-_STEP: Final = _Record(
-    TrendStep,
-    "One run in a trend.",
-    omit={"name"},
-    changed={
-        "run": str,
-        "title": str,
-        "started_at": str,
-        "interval": tuple[float, float] | None,
-    },
-)
-_FILE: Final = _Record(FileEntry, "A file or directory.")
+_STEP: Final = _Record(TrendStep, title=str, started_at=str, interval=tuple[float, float] | None)
+_FILE: Final = _Record(FileEntry)
 
 JobResponse: Final = _JOB.model
 CaseResponse: Final = _CASE.model

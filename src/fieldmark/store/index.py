@@ -22,9 +22,8 @@ from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, is_locked
 from fieldmark.store.notes import NOTES, RunNotes
 from fieldmark.store.writer import MANIFEST, RESULTS, SUMMARY
-from fieldmark.values.json_text import strict_json
+from fieldmark.values.json_text import read_document, strict_json
 from fieldmark.values.records import ARRAY, from_json, to_json
-from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import (
     Manifest,
     RunEntry,

@@ -15,9 +15,8 @@ from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.writer import MANIFEST, RESULTS
-from fieldmark.values.json_text import pretty_json
+from fieldmark.values.json_text import pretty_json, read_document
 from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, from_json, to_json
-from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import GENERATED_ID, run_title
 
 __all__ = [

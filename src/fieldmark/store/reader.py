@@ -15,12 +15,11 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, SUMMARY
-from fieldmark.values.json_text import read_json, strict_json
+from fieldmark.values.json_text import read_document, read_json, strict_json
 from fieldmark.values.records import from_json
 from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import PLAIN_START, CaseDecoder, case_from_json, segment_of
-from fieldmark.wire.json_fields import read_document
 from fieldmark.wire.manifest import Manifest, RunStatus
 from fieldmark.wire.summary import summary_from_json
 

@@ -11,8 +11,7 @@ from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.lock import directory_lock
 from fieldmark.store.writer import MANIFEST
-from fieldmark.values.json_text import strict_json
-from fieldmark.wire.json_fields import read_document
+from fieldmark.values.json_text import read_document, strict_json
 from fieldmark.wire.review import Review, review_from_json
 
 __all__ = ["REVIEWS", "append_review", "read_reviews"]

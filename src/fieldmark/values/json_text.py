@@ -9,19 +9,22 @@ from typing import Final, cast
 
 import orjson
 
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.strict_json import may_exceed_64_bits, parse_strict
 
 __all__ = [
     "finite_json",
     "name_non_finite",
     "pretty_json",
+    "read_document",
     "read_json",
     "strict_json",
     "unname_non_finite",
     "without_non_finite",
 ]
 
+_MAX_DEPTH: Final = 100
+"""No file of a run is nested as deeply, and deeper ones could not be processed recursively."""
 _NAMES: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
@@ -57,6 +60,23 @@ def finite_json(value: object) -> bytes:
     b'["NaN","-Infinity",null]'
     """
     return strict_json(name_non_finite(value))
+
+
+def read_document(content: bytes) -> JsonObject:
+    """Parse the content of a file of a run; raise `ValueError` if it is not a JSON object."""
+    try:
+        document = read_json(content)
+    except ValueError as error:
+        raise ValueError(f"invalid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ValueError("expected a JSON object")  # noqa: TRY004 - data
+    level: list[JsonValue] = [document]
+    for _ in range(_MAX_DEPTH):
+        items = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [item for each in items for item in each if isinstance(item, dict | list)]  # type: ignore[union-attr]
+        if not level:
+            return document
+    raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")
 
 
 def pretty_json(value: object) -> bytes:

@@ -69,6 +69,7 @@ from fieldmark.values.annotations import (
 
 __all__ = [
     "ARRAY",
+    "EXACT_ARRAY",
     "EXCLUDED",
     "INLINE",
     "OMIT_DEFAULT",
@@ -79,12 +80,15 @@ __all__ = [
     "RecordField",
     "computed_field",
     "from_json",
+    "is_record",
     "json_schema",
     "record_fields",
     "to_json",
     "within",
 ]
 
+_EXACT: Final = 1 << 53
+"""JSON parsers may round larger integers."""
 _MAX_INTEGER: Final = 1 << 63
 """Larger numbers are no counts, and other programs could not read them."""
 _Record = TypeVar("_Record")
@@ -101,6 +105,7 @@ class _Marker(Enum):
     OPTIONAL = "optional"
     EXCLUDED = "excluded"
     ARRAY = "array"
+    EXACT_ARRAY = "exact array"
 
 
 OMIT_DEFAULT: Final = _Marker.OMIT_DEFAULT
@@ -111,6 +116,8 @@ EXCLUDED: Final = _Marker.EXCLUDED
 """The field is neither written nor read."""
 ARRAY: Final = _Marker.ARRAY
 """The record is the array of its values, and so are the records in it."""
+EXACT_ARRAY: Final = _Marker.EXACT_ARRAY
+"""The same, for integers of any size: those that parsers may round are hexadecimal strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,25 +208,25 @@ class RecordField(NamedTuple):
 
 
 @cache
-def record_fields(record: type, *, arrays: bool = False) -> tuple[RecordField, ...]:
-    """Return the fields that are written, in order; `arrays` if records in them are arrays."""
+def record_fields(record: type, *, array: _Marker | None = None) -> tuple[RecordField, ...]:
+    """Return the fields that are written, in order; `array` says how, if the record is one."""
     hints = _hints(record)
     defaults = _defaults(record)
     found = [
-        _field(name, hints[name], default, arrays=arrays)
+        _field(name, hints[name], default, array=array)
         for name, default in defaults.items()
         if EXCLUDED not in metadata_of(hints[name])
     ]
     for name, getter in _getters(record):
         computed: _Computed = getter.__dict__["computed_field"]
-        field = _field(name, _hints(getter)["return"], NO_DEFAULT, arrays=arrays)
+        field = _field(name, _hints(getter)["return"], NO_DEFAULT, array=array)
         field = field._replace(key=computed.key or field.key, computed=True)
         names = [each.name for each in found]
         found.insert(names.index(computed.after) + 1 if computed.after else len(names), field)
     return tuple(found)
 
 
-def _field(name: str, hint: object, default: object, *, arrays: bool) -> RecordField:
+def _field(name: str, hint: object, default: object, *, array: _Marker | None) -> RecordField:
     metadata = metadata_of(hint)
     if default is NO_DEFAULT and Missing in arms_of(hint):
         default = MISSING
@@ -232,8 +239,8 @@ def _field(name: str, hint: object, default: object, *, arrays: bool) -> RecordF
         omit_default=OMIT_DEFAULT in metadata,
         optional=OMIT_DEFAULT in metadata or OPTIONAL in metadata or default is MISSING,
         inline=next((each for each in metadata if isinstance(each, Inline)), None),
-        write=_writer(hint, arrays=arrays),
-        read=_reader(hint, arrays=arrays),
+        write=_writer(hint, array=array),
+        read=_reader(hint, array=array),
     )
 
 
@@ -265,7 +272,12 @@ def _hints(record: object) -> dict[str, object]:
     return get_type_hints(record, localns=local, include_extras=True)
 
 
-def _is_record(annotation: object) -> bool:
+def _array_of(annotation: object) -> _Marker | None:
+    return next((each for each in metadata_of(annotation) if each in (ARRAY, EXACT_ARRAY)), None)
+
+
+def is_record(annotation: object) -> bool:
+    """Whether a type is a dataclass or a named tuple."""
     return isinstance(annotation, type) and (
         is_dataclass(annotation) or hasattr(annotation, "_fields")
     )
@@ -325,48 +337,59 @@ def _object_writer(kind: type) -> Callable[[object], JsonObject]:
     return write
 
 
-def _write_array(kind: type, record: object) -> list[JsonValue]:
-    values = ((each.write, getattr(record, each.name)) for each in record_fields(kind, arrays=True))
+def _write_array(kind: type, array: _Marker, record: object) -> list[JsonValue]:
+    values = ((each.write, getattr(record, each.name)) for each in record_fields(kind, array=array))
     return [value if write is None else write(value) for write, value in values]
 
 
-def _write_by_type(value: object) -> JsonValue:
+def _write_by_type(array: _Marker | None, value: object) -> JsonValue:
     """Write a value of one of several types."""
-    write = _writer(type(value), arrays=False)
+    write = _writer(type(value), array=array)
     return cast("JsonValue", value) if write is None else write(value)
 
 
-def _writer(annotation: object, *, arrays: bool) -> _Writer | None:
+def _write_exact(value: object) -> JsonValue:
+    number = cast("int", value)
+    return hex(number) if abs(number) >= _EXACT else number
+
+
+def _writer(annotation: object, *, array: _Marker | None) -> _Writer | None:
     """Return what writes the values of a type, or `None` if they are JSON already."""
-    arrays = arrays or ARRAY in metadata_of(annotation)
+    array = _array_of(annotation) or array
     kinds = _types_of(annotation)
     if len(kinds) != 1:
-        plain = all(_writer(kind, arrays=arrays) is None for kind in kinds)
-        return None if plain else _write_by_type
-    write = _writer_of(without_metadata(kinds[0]), arrays=arrays or ARRAY in metadata_of(kinds[0]))
+        plain = all(_writer(kind, array=array) is None for kind in kinds)
+        return None if plain else partial(_write_by_type, array)
+    write = _writer_of(without_metadata(kinds[0]), array=_array_of(kinds[0]) or array)
     if write is None or NoneType not in arms_of(annotation):
         return write
     return lambda value: None if value is None else write(value)
 
 
-def _writer_of(kind: object, *, arrays: bool) -> _Writer | None:
+def _writer_of(kind: object, *, array: _Marker | None) -> _Writer | None:
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin in (object, str):
         return None
-    if _is_record(kind):
-        return partial(_write_array if arrays else _write_object, origin)
+    if origin is int and array is EXACT_ARRAY:
+        return _write_exact
+    if is_record(kind):
+        return (
+            partial(_write_object, origin)
+            if array is None
+            else partial(_write_array, origin, array)
+        )
     if issubclass(origin, Enum):
         return lambda member: cast("Enum", member).value
     if not issubclass(origin, Iterable):
         return None
     if issubclass(origin, Mapping):
-        write = _writer(inner[1], arrays=arrays) if inner else None
+        write = _writer(inner[1], array=array) if inner else None
         if write is None:
             return None if origin is dict else cast("_Writer", dict)
         return lambda value: {
             str(key): write(item) for key, item in cast("Mapping[str, object]", value).items()
         }
-    writers = [_writer(each, arrays=arrays) for each in inner if each is not ...]
+    writers = [_writer(each, array=array) for each in inner if each is not ...]
     if not any(writers):
         return cast("_Writer", list)
     if len(writers) == 1:
@@ -424,7 +447,7 @@ def _read_object(kind: type, value: JsonValue, **known: object) -> object:
 
 def _inlined(kind: type, field: RecordField, value: JsonObject) -> JsonObject:
     """Return the keys of a value that belong to an inlined record or mapping."""
-    records = [cast("type", each) for each in _types_of(field.annotation) if _is_record(each)]
+    records = [cast("type", each) for each in _types_of(field.annotation) if is_record(each)]
     if records:
         # Another inlined record may be in this one.
         keys = {each.key for kind in records for each in record_fields(kind) if not each.optional}
@@ -445,8 +468,8 @@ def _check_format(document: JsonObject, version: int) -> None:
     )
 
 
-def _read_array(kind: type, value: JsonValue) -> object:
-    shape = record_fields(kind, arrays=True)
+def _read_array(kind: type, array: _Marker, value: JsonValue) -> object:
+    shape = record_fields(kind, array=array)
     if not isinstance(value, list) or len(value) != len(shape):
         raise InvalidRecord(f"must be an array of {len(shape)} values")
     values: dict[str, object] = {}
@@ -458,14 +481,11 @@ def _read_array(kind: type, value: JsonValue) -> object:
     return kind(**values)
 
 
-def _reader(annotation: object, *, arrays: bool) -> _Reader:
+def _reader(annotation: object, *, array: _Marker | None) -> _Reader:
     """Return what reads the values of a type."""
-    arrays = arrays or ARRAY in metadata_of(annotation)
+    array = _array_of(annotation) or array
     kinds, nullable = _types_of(annotation), NoneType in arms_of(annotation)
-    readers = [
-        _reader_of(without_metadata(kind), arrays=arrays or ARRAY in metadata_of(kind))
-        for kind in kinds
-    ]
+    readers = [_reader_of(without_metadata(kind), array=_array_of(kind) or array) for kind in kinds]
     constrained = bool(constraints_of(annotation))
     if len(readers) == 1 and not nullable and not constrained:
         return readers[0]
@@ -491,20 +511,24 @@ def _reader(annotation: object, *, arrays: bool) -> _Reader:
     return read
 
 
-def _reader_of(kind: object, *, arrays: bool) -> _Reader:
+def _reader_of(kind: object, *, array: _Marker | None) -> _Reader:
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin is object:
         return lambda value: value
+    if origin is int and array is EXACT_ARRAY:
+        return _read_exact
     if origin in _SCALARS:
         return _SCALARS[origin]
-    if _is_record(kind):
-        return partial(_read_array if arrays else _read_object, origin)
+    if is_record(kind):
+        return (
+            partial(_read_object, origin) if array is None else partial(_read_array, origin, array)
+        )
     if issubclass(origin, Enum):
         return partial(_read_member, origin)
     if issubclass(origin, Mapping):
-        return partial(_read_mapping, _reader(inner[1] if inner else object, arrays=arrays))
+        return partial(_read_mapping, _reader(inner[1] if inner else object, array=array))
     items = inner[: inner.index(...)] if ... in inner else inner
-    readers = [_reader(each, arrays=arrays) for each in items] or [_reader_of(object, arrays=False)]
+    readers = [_reader(each, array=array) for each in items] or [_reader_of(object, array=None)]
     length = len(items) if origin is tuple and ... not in inner else None
     make = origin if issubclass(origin, tuple | list | set | frozenset) else tuple
     return partial(_read_items, make, readers, length, _items_noun(items, length))
@@ -578,6 +602,15 @@ def _read_integer(value: JsonValue) -> int:
     return value
 
 
+def _read_exact(value: JsonValue) -> int:
+    if isinstance(value, str):
+        try:
+            return int(value, 16)
+        except ValueError:
+            raise InvalidRecord("must be a hexadecimal integer") from None
+    return _read_integer(value)
+
+
 def _read_number(value: JsonValue) -> float:
     """Return a finite number, as an integer if it is written so."""
     if type(value) is float and math.isfinite(value):
@@ -620,8 +653,8 @@ def json_schema(annotation: object) -> JsonObject:
     >>> json_schema(tuple[float | None, ...])
     {'type': 'array', 'items': {'type': ['number', 'null']}}
     """
-    arrays = ARRAY in metadata_of(annotation)
-    schemas = [_schema_of(without_metadata(each), arrays=arrays) for each in _types_of(annotation)]
+    array = _array_of(annotation)
+    schemas = [_schema_of(without_metadata(each), array=array) for each in _types_of(annotation)]
     schema: JsonObject = schemas[0] if len(schemas) == 1 else {"anyOf": [*schemas]}
     if NoneType in arms_of(annotation):
         if isinstance(schema.get("type"), str):
@@ -636,7 +669,7 @@ def json_schema(annotation: object) -> JsonObject:
     return {**schema, "description": description} if description else schema
 
 
-def _schema_of(kind: object, *, arrays: bool) -> JsonObject:
+def _schema_of(kind: object, *, array: _Marker | None) -> JsonObject:
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin is object:
         return {}
@@ -644,7 +677,7 @@ def _schema_of(kind: object, *, arrays: bool) -> JsonObject:
         return {"type": _JSON_TYPES[origin]}
     if issubclass(origin, Enum):
         return {"enum": [each.value for each in origin]}
-    if _is_record(kind) and not arrays:
+    if is_record(kind) and array is None:
         return _record_schema(origin)
     if issubclass(origin, Mapping):
         items = json_schema(inner[1]) if inner else {}

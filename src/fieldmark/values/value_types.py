@@ -45,6 +45,7 @@ __all__ = [
 _LISTS: Final = (tuple, frozenset, list, Sequence)
 _MAPPINGS: Final = (dict, Mapping)
 _NUMBERS: Final = (int, float, Decimal)
+_SCALARS: Final = (str, bool, int, float, Decimal)
 _MAX_SHOWN_LENGTH: Final = 40
 _MAX_SHOWN_BITS: Final = 3 * _MAX_SHOWN_LENGTH
 
@@ -122,17 +123,17 @@ def read_value(annotation: object, value: object) -> object:
     result = _convert(without_metadata(annotation), value)
     if problem := _problem(annotation, result):
         raise InvalidValueError(problem)
-    if isinstance(result, float) and not isfinite(result):
-        raise InvalidValueError(_OUT_OF_RANGE)
     return result
 
 
 def _problem(annotation: object, result: object) -> str:
-    """Return the first constraint of the type itself that a converted value violates."""
+    """Return the first constraint that a converted value violates, or an empty string."""
     if result is None:
         return ""
-    problems = (constraint.problem(result) for constraint in constraints_of(annotation))
-    return next(filter(None, problems), "")
+    for constraint in constraints_of(annotation):
+        if problem := constraint.problem(result):
+            return problem
+    return _OUT_OF_RANGE if isinstance(result, float) and not isfinite(result) else ""
 
 
 def _convert(annotation: object, value: object) -> object:
@@ -168,7 +169,7 @@ def _convert(annotation: object, value: object) -> object:
 
 
 def _convert_scalar(annotation: object, value: object) -> object:
-    if not isinstance(value, (str, bool, *_NUMBERS)):
+    if not isinstance(value, _SCALARS):
         # Numbers of numpy, for example.
         if isinstance(value, Integral):
             value = int(value)

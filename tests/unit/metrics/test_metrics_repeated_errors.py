@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors, repeated_in_case
+from fieldmark.report.repeated_error_text import repeated_error_text
 
 ITEMS = [
     {"text": "Bolts", "quantity": 3, "price": 12.5, "date": "2024-03-02"},
@@ -28,7 +29,7 @@ def found(expected, candidate, **options):
     """The repeated errors of one case."""
     (case,) = fm.score([(expected, candidate)], **options).cases
     read = MistakeReader().read(case.outcomes, case.attributes, case.case)
-    return [each.text for each in repeated_in_case(read)]
+    return [repeated_error_text(each) for each in repeated_in_case(read)]
 
 
 def swapped(date):
@@ -91,7 +92,7 @@ def test_values_of_a_run_count_if_they_are_most_of_the_wrong_values():
     for case in fm.score(pairs).cases:
         run.add(case.outcomes, case.attributes, case.case)
         again.add_mistakes(reader.read(case.outcomes, case.attributes, case.case))
-    assert [each.text for each in run.errors()] == ["a: 5 of 10 values × 10"]
+    assert [repeated_error_text(each) for each in run.errors()] == ["a: 5 of 10 values × 10"]
     assert again.errors() == run.errors()
 
 

@@ -84,6 +84,7 @@ def test_a_value_is_read_as_its_type(annotation, value, read):
         pytest.param(float, "0.8", "expected a number, got '0.8'", id="string-as-number"),
         pytest.param(float, math.inf, "number out of range", id="infinity"),
         pytest.param(float, 10**400, "number out of range", id="too-large"),
+        pytest.param(tuple[float, ...], [1, math.inf], "[1]: number out of range", id="infinity-in-a-list"),
         pytest.param(str, 1, "expected a string, got 1", id="number-as-string"),
         pytest.param(Share, 1.1, "must be a number from 0 to 1, got 1.1", id="above-a-range"),
         pytest.param(Share | None, -1, "must be a number from 0 to 1, got -1", id="optional-share"),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import orjson
 
@@ -24,6 +24,8 @@ from fieldmark.report.html.metric_tabs import case_metrics
 from fieldmark.report.html.regions import drawn_regions
 from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.repeated_error_text import repeated_error_text
+from fieldmark.values.records import Key
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
@@ -58,13 +60,13 @@ class ReportLimits:
 class CaseLine(NamedTuple):
     """A case in a list; long names are truncated."""
 
-    id: str
+    id: Annotated[str, Key("case_id")]
     score: float | None
     verdict: str | None
     status: str
     input: str
     tags: tuple[str, ...]
-    mistakes: ErrorCounts
+    mistakes: Annotated[ErrorCounts, Key("errors_by_type")]
     vacuous: bool = False
 
     @classmethod
@@ -141,7 +143,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
         "reasoning": truncate(case.evaluation),
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
-        "repeated": [{"text": each.text} for each in repeated_errors(case)],
+        "repeated": [{"text": repeated_error_text(error)} for error in repeated_errors(case)],
         "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {

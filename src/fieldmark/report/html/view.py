@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
@@ -20,7 +20,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome, Presence, fact
 from fieldmark.report.html.case_facts import CaseFacts, types_by_count
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.comparison import comparison_view, listed_changes
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metric_tabs import run_quality
@@ -39,11 +38,9 @@ from fieldmark.report.html.metrics import (
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.html.value_tables import ValueTables
+from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.report.tables import cost_facts
-
-if TYPE_CHECKING:
-    from fieldmark.api.diff import DiffResult
 
 __all__ = ["PageEmbedder", "RunView", "most_mistakes_first", "view_of"]
 
@@ -65,9 +62,22 @@ class RunView:
     before: list[tuple[int, bytes]] = field(default_factory=list)
 
 
+class RunComparison(Protocol):
+    """The comparison of a run with an earlier one."""
+
+    @property
+    def listed_ids(self) -> Collection[str]:
+        """The ids of the changed cases that are listed."""
+        ...
+
+    def view(self, ranks: Mapping[str, int]) -> JsonObject:
+        """Return metrics, attributes and changed cases; `ranks` are those of cases."""
+        ...
+
+
 def view_of(
     run: ShownRun,
-    diff: DiffResult | None = None,
+    comparison: RunComparison | None = None,
     *,
     before: ShownRun | None = None,
     earlier: Sequence[EarlierRun] = (),
@@ -139,7 +149,11 @@ def view_of(
         "detection": [each.to_json() for each in detection_tables(summary)],
         "slices": slice_lines(summary),
         "repeated": [
-            {"text": each.text, "attributes": list(each.attributes), "kind": each.kind.value}
+            {
+                "text": repeated_error_text(each),
+                "attributes": list(each.attributes),
+                "kind": each.kind.value,
+            }
             for each in repeated.errors()
         ],
         "confidence": confidence_view(summary),
@@ -148,12 +162,12 @@ def view_of(
         "explain": None if convention is None else _explain(run, convention),
         "advice": _advice_lines(facts.clusters.largest()),
         "reviews": list(run.reviews),
-        "comparison": None if diff is None else comparison_view(diff, ranks),
+        "comparison": None if comparison is None else comparison.view(ranks),
     }
     view |= {name: part for name, part in optional.items() if part}
     compared: list[tuple[int, bytes]] = []
-    if diff is not None and before is not None:
-        changed = {change.case_id for _, change in listed_changes(diff)}
+    if comparison is not None and before is not None:
+        changed = comparison.listed_ids
         wanted = {case_id: rank for case_id, rank in ranks.items() if case_id in changed}
         compared = _compared_documents(before, wanted, {rank for rank, _ in opened}, limits)
     return RunView(run=view, opened=opened, before=compared)

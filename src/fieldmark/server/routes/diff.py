@@ -9,10 +9,10 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
+from fieldmark.api.comparison_view import change_lines, change_tables
 from fieldmark.api.diff import DiffResult
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.comparison import change_lines, change_tables
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.case_filter import SelectedCases

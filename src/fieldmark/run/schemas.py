@@ -11,7 +11,6 @@ from typing import Final
 
 from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
-from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.config.evaluators import ENTRY_KEYS, evaluator_keys
 from fieldmark.config.functions import FUNCTION_SCHEMA
 from fieldmark.config.keys import KeyTable
@@ -32,6 +31,7 @@ from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
+from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.values.value_types import any_of, enum_schema, spellings
 
 __all__ = ["SCHEMAS", "file_name", "schema_of"]
