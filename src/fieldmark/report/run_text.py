@@ -211,7 +211,7 @@ def _noted_table(
     summary: Summary, titles: tuple[str, ...], rows: Mapping[str, tuple[str, ...]]
 ) -> ScoreTable:
     """Return rows by metric in the order of the run, each with a note such as "vacuous"."""
-    notes = {name: flag_text(summary.flags, name) for name in rows}
+    notes = {name: flag_text(summary.flags.get(name, ())) for name in rows}
     has_notes = any(notes.values())
     ordered = sorted(rows, key=[*summary.metrics, *rows].index)
     shown = [(*rows[name], *([notes[name]] if has_notes else [])) for name in ordered]
