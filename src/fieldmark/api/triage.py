@@ -194,10 +194,6 @@ def _with_target(
 # --- triage ---------------------------------------------------------------------------------------
 
 
-ThresholdsLike: TypeAlias = ThresholdSet | str | Path
-"""Thresholds, or the path of a threshold file."""
-
-
 class Triage(StrEnum):
     """Whether a value or a document needs a person."""
 
