@@ -19,6 +19,8 @@ from fieldmark.values.annotations import (
     Distinct,
     Length,
     NonNegativeInt,
+    NotBlank,
+    Pattern,
     PositiveFloat,
     Range,
     Share,
@@ -32,6 +34,7 @@ class Color(StrEnum):
 
 
 Scale = Annotated[tuple[Annotated[float, Range(gt=0)], ...], Length(ge=2, le=2, noun="number")]
+Version = Annotated[str, Pattern("[0-9A-Za-z.-]+", "must be a version")]
 Fields = Annotated[
     tuple[Annotated[str, Length(ge=1)], ...], Length(ge=1, noun="field"), Distinct(noun="field")
 ]
@@ -111,6 +114,9 @@ def test_a_value_is_read_as_its_type(annotation, value, read):
         pytest.param(
             Mapping[str, int], {"a": "b"}, "expected an integer, got 'b'", id="value-of-an-object"
         ),
+        pytest.param(Annotated[str, NotBlank()], " ", "must not be blank", id="blank"),
+        pytest.param(Annotated[str, NotBlank()] | None, " ", "must not be blank", id="optional-blank"),
+        pytest.param(Version, "1.0 beta", "must be a version", id="another-pattern"),
         pytest.param(Path, 1, "expected a path, got 1", id="number-as-path"),
         pytest.param(Callable[..., object], 1, "must be a function, got 1", id="not-a-function"),
         pytest.param(
@@ -160,6 +166,8 @@ def test_schema_of_a_type(annotation, schema):
         pytest.param(Scale, [[1, 2], [1], [1, 0], [1, 2, 3], None, "a"], id="scale"),
         pytest.param(Fields, [["a"], "a", [], [""], ["a", "a"], [1]], id="fields"),
         pytest.param(Color, ["red", "dark-blue", "blue", 1], id="words"),
+        pytest.param(Annotated[str, NotBlank()], ["a", " a ", "", " ", 1], id="not-blank"),
+        pytest.param(Version, ["1.0", "1.0-b", "", "1 0", "1.0\n"], id="pattern"),
         pytest.param(Mapping[str, Share], [{}, {"a": 1}, {"a": 2}, []], id="object"),
     ],
 )
