@@ -129,6 +129,10 @@ class ThresholdSet(ShownRecord):
         return from_json(cls, value)
 
 
+ThresholdsLike: TypeAlias = ThresholdSet | str | Path
+"""Thresholds, or the path of a threshold file."""
+
+
 @checked
 def thresholds(
     run: RunLike, precision: float = 0.99, *, by_attribute: bool = False
@@ -188,10 +192,6 @@ def _with_target(
 
 
 # --- triage ---------------------------------------------------------------------------------------
-
-
-ThresholdsLike: TypeAlias = ThresholdSet | str | Path
-"""Thresholds, or the path of a threshold file."""
 
 
 class Triage(StrEnum):

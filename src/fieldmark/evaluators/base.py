@@ -16,7 +16,7 @@ from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.annotations import NonNegativeFloat
+from fieldmark.values.annotations import Description, NonNegativeFloat
 from fieldmark.values.records import EXCLUDED, INLINE, OMIT_DEFAULT, OPTIONAL
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.strict_json import first_repeated
@@ -73,16 +73,22 @@ class Score:
     behind the score, if fields were compared.
     """
 
-    score: float | None
+    score: Annotated[float | None, Description("The score, or null if the evaluation failed.")]
     verdict: Verdict | None
     status: Status = Status.OK
-    vacuous: Annotated[bool, OPTIONAL] = False
+    vacuous: Annotated[
+        bool, Description("Whether the score is vacuous: nothing was compared."), OPTIONAL
+    ] = False
     hits: Annotated[tuple[str, ...], OPTIONAL] = ()
     misses: Annotated[tuple[str, ...], OPTIONAL] = ()
-    skipped: Annotated[tuple[str, ...], OPTIONAL] = ()
+    skipped: Annotated[tuple[str, ...], Description("Fields that were not scored."), OPTIONAL] = ()
     reasoning: Annotated[str, OPTIONAL] = ""
-    details: Annotated[JsonObject, OPTIONAL] = field(default_factory=dict)
-    warnings: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    details: Annotated[
+        JsonObject, Description("Additional details of the evaluator."), OPTIONAL
+    ] = field(default_factory=dict)
+    warnings: Annotated[
+        tuple[str, ...], Description("Reasons to doubt the score."), OMIT_DEFAULT
+    ] = ()
     stats: Annotated[CaseStats | None, EXCLUDED] = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -166,7 +172,7 @@ class EvaluatorResult:
 
     name: str
     type: str
-    weight: float
+    weight: NonNegativeFloat
     score: Annotated[Score, INLINE]
     paths_only: Annotated[bool, EXCLUDED] = False
 

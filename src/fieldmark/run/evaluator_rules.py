@@ -153,14 +153,20 @@ class _EvaluatorRules:
                 known_name, known = found.setdefault(path_key(rule.path), (name, rule))
                 if _comparison(known) != _comparison(rule):
                     place = f"{rule.location}: " if str(rule.location) else ""
-                    self._warn(f"{place}{known_name}", name, f"compare {rule.path!r} differently")
+                    problem = f"compare {rule.path!r} differently"
+                    self._warn(known_name, name, problem, place=place)
         return replace(base, fields=tuple(rule for _, rule in found.values()))
 
     def _warn(
-        self, first: str, other: str, problem: str, metrics: str = "the metrics per attribute"
+        self,
+        first: str,
+        other: str,
+        problem: str,
+        metrics: str = "the metrics per attribute",
+        *,
+        place: str = "",
     ) -> None:
-        used = first.rpartition(": ")[2]
-        self.warnings.append(f"{first} and {other} {problem}; {metrics} use {used}")
+        self.warnings.append(f"{place}{first} and {other} {problem}; {metrics} use {first}")
 
 
 def _formula(evaluator: FieldEvaluator) -> object:

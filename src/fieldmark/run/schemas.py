@@ -25,14 +25,12 @@ from fieldmark.config.rules_file import FIELD_KEYS, SAFETY, SHARED_KEYS, rules_s
 from fieldmark.config.scoring import CONVENTION_KEYS, GATE_KEYS
 from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS, strategy_types
 from fieldmark.config.targets import TARGET_WORDS, target_keys
-from fieldmark.evaluators.base import Status
-from fieldmark.metrics.quality import QualityCounts
-from fieldmark.model.case import CaseInput, Verdict
-from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS
+from fieldmark.values.records import json_schema
 from fieldmark.values.value_types import any_of, enum_schema, spellings
+from fieldmark.wire.cases import ResultRow
 
 __all__ = ["SCHEMAS", "file_name", "schema_of"]
 
@@ -304,123 +302,10 @@ def _one_evaluator(name: str) -> JsonObject:
 
 # --- results --------------------------------------------------------------------------------------
 
-_STRINGS: Final[JsonObject] = {"type": "array", "items": {"type": "string"}}
-_INTEGERS: Final[JsonObject] = {"type": "array", "items": {"type": "integer"}}
-_LISTS: Final[JsonObject] = {"type": "array", "items": {"type": "array"}}
-_RATE: Final[JsonObject] = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-_ERROR_TYPES: Final = ("omission", "hallucination", "format_error", "wrong_value")
-
 
 def _result_row() -> JsonObject:
-    """Describe a row of `results.jsonl`; later versions may add keys."""
-    evaluator_result: JsonObject = {
-        "type": "object",
-        "required": ["name", "type", "score", "weight", "verdict", "status"],
-        "properties": {
-            "name": {"type": "string"},
-            "type": {"type": "string"},
-            "weight": {"type": "number", "minimum": 0},
-            **_score_properties(),
-            "vacuous": _described(
-                {"type": "boolean"}, "Whether the score is vacuous: nothing was compared."
-            ),
-            "hits": _STRINGS,
-            "misses": _STRINGS,
-            "skipped": _described(_STRINGS, "Fields that were not scored."),
-            "reasoning": {"type": "string"},
-            "details": _described({"type": "object"}, "Additional details of the evaluator."),
-            "warnings": _described(_STRINGS, "Reasons to doubt the score."),
-        },
-    }
-    return {
-        "title": "A row of the results of a fieldmark run",
-        "type": "object",
-        "required": ["case_id", "score", "verdict", "status"],
-        "properties": {
-            "case_id": _described({"type": "string"}, "The id of the case."),
-            **_score_properties(),
-            "hits": _described(_STRINGS, "Fields that match."),
-            "misses": _described(_STRINGS, "Mistakes, with the reason."),
-            "reasoning": {"type": "string"},
-            "evaluator_results": {"type": "array", "items": evaluator_result},
-            "counts": _described(
-                _integers(Counts._fields), "Counts of fields under the convention."
-            ),
-            "errors_by_type": _integers(_ERROR_TYPES),
-            "quality": _described(
-                _integers(QualityCounts._fields),
-                "Counts of keys for the response quality score.",
-            ),
-            "cells": _described(
-                _INTEGERS,
-                "One integer per field: attribute number << 7 | outcome and presences.",
-            ),
-            "comparisons": _described(
-                _LISTS, "[position, similarity, score, reason, flags, note] of fields with details."
-            ),
-            "items": _described(
-                _LISTS,
-                "[position, list, expected index, candidate index, similarity] of aligned items; "
-                "entries of a map have keys instead of indexes.",
-            ),
-            "confidence": _described(
-                _LISTS,
-                "[position, confidence or null] of the values of the prediction, in a run with "
-                "confidences.",
-            ),
-            "totals": _described(
-                _INTEGERS,
-                "[hits, misses, skipped, errors]: counts of fields, or of evaluator entries.",
-            ),
-            "vacuous": _described({"const": True}, "The score is vacuous: nothing was compared."),
-            "safety": _described(_RATE, "The score of a safety judge."),
-            "rqs": _described(_RATE, "The response quality score of an evaluator."),
-            "rates": _described(
-                {"type": "array", "items": {"type": ["number", "null"]}},
-                "[precision, recall, F1] of the evaluator extraction_metrics.",
-            ),
-            "segment": _described(
-                _INTEGERS,
-                "[number, rows]: the number of the segment and its number of rows.",
-            ),
-            "input": _described(
-                _enum(CaseInput), "How the case was read, if a document is missing or invalid."
-            ),
-            "note": {"type": "string"},
-            "parsed_from": _described(
-                {"enum": ["fence", "text", "repaired"]},
-                "Where the JSON was found in the model output, or that it was repaired.",
-            ),
-            "tags": _STRINGS,
-            "metadata": _described({"type": "object"}, "The metadata of the case."),
-            "usage": _described(
-                {"type": "object"},
-                "The model that produced the prediction, its tokens, cost and response time.",
-            ),
-            "fallback": _described(
-                {"const": True}, "A list was too long for the requested aligner."
-            ),
-            "expected": _described({}, "The ground truth."),
-            "candidate": _described({}, "The prediction."),
-        },
-    }
-
-
-def _score_properties() -> JsonObject:
-    verdicts: list[JsonValue] = [*(verdict.value for verdict in Verdict), None]
-    return {
-        "score": _described(_RATE, "The score, or null if the evaluation failed."),
-        "verdict": {"enum": verdicts},
-        "status": _enum(Status),
-    }
-
-
-def _enum(members: type[Status | CaseInput]) -> JsonObject:
-    return {"enum": [member.value for member in members]}
-
-
-def _integers(names: tuple[str, ...]) -> JsonObject:
-    return {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+    title = "A row of the results of a fieldmark run"
+    return {"title": title, **json_schema(ResultRow)}
 
 
 SCHEMAS: Final[Mapping[str, Callable[[], JsonObject]]] = {

@@ -46,6 +46,7 @@ from functools import cache, partial
 from operator import attrgetter
 from types import NoneType
 from typing import (
+    Annotated,
     Final,
     NamedTuple,
     TypeAlias,
@@ -360,13 +361,15 @@ def _writer(annotation: object, *, array: _Marker | None) -> _Writer | None:
     if len(kinds) != 1:
         plain = all(_writer(kind, array=array) is None for kind in kinds)
         return None if plain else partial(_write_by_type, array)
-    write = _writer_of(without_metadata(kinds[0]), array=_array_of(kinds[0]) or array)
+    write = _writer_of(kinds[0], array=array)
     if write is None or NoneType not in arms_of(annotation):
         return write
     return lambda value: None if value is None else write(value)
 
 
 def _writer_of(kind: object, *, array: _Marker | None) -> _Writer | None:
+    if get_origin(kind) is Annotated:
+        return _writer(kind, array=array)
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin in (object, str):
         return None
@@ -485,7 +488,7 @@ def _reader(annotation: object, *, array: _Marker | None) -> _Reader:
     """Return what reads the values of a type."""
     array = _array_of(annotation) or array
     kinds, nullable = _types_of(annotation), NoneType in arms_of(annotation)
-    readers = [_reader_of(without_metadata(kind), array=_array_of(kind) or array) for kind in kinds]
+    readers = [_reader_of(kind, array=array) for kind in kinds]
     constrained = bool(constraints_of(annotation))
     if len(readers) == 1 and not nullable and not constrained:
         return readers[0]
@@ -512,6 +515,8 @@ def _reader(annotation: object, *, array: _Marker | None) -> _Reader:
 
 
 def _reader_of(kind: object, *, array: _Marker | None) -> _Reader:
+    if get_origin(kind) is Annotated:
+        return _reader(kind, array=array)
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin is object:
         return lambda value: value
@@ -654,7 +659,7 @@ def json_schema(annotation: object) -> JsonObject:
     {'type': 'array', 'items': {'type': ['number', 'null']}}
     """
     array = _array_of(annotation)
-    schemas = [_schema_of(without_metadata(each), array=array) for each in _types_of(annotation)]
+    schemas = [_schema_of(each, array=array) for each in _types_of(annotation)]
     schema: JsonObject = schemas[0] if len(schemas) == 1 else {"anyOf": [*schemas]}
     if NoneType in arms_of(annotation):
         if isinstance(schema.get("type"), str):
@@ -670,6 +675,8 @@ def json_schema(annotation: object) -> JsonObject:
 
 
 def _schema_of(kind: object, *, array: _Marker | None) -> JsonObject:
+    if get_origin(kind) is Annotated:
+        return json_schema(kind)
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if not isinstance(origin, type) or origin is object:
         return {}

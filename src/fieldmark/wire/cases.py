@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeGuard, cast
 
 import orjson
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
-from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score
+from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score, Status
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
@@ -23,6 +24,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, unparsed
 from fieldmark.model.outcome import Outcome, Reason, fact_of
 from fieldmark.model.outcomes import ItemMark, Outcomes
+from fieldmark.values.annotations import Choices, Description, Range
 from fieldmark.values.json_text import finite_json, read_json, strict_json
 from fieldmark.values.records import from_json, to_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
@@ -35,6 +37,7 @@ __all__ = [
     "PLAIN_START",
     "CaseDecoder",
     "CaseEncoder",
+    "ResultRow",
     "case_from_json",
     "case_of_row",
     "divide_row",
@@ -61,6 +64,102 @@ _COMMON: Final = (CaseInput.OK, "", "", (), None)
 """The input, note, source, tags and context of most cases."""
 _QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
 """A remark after a path that may quote a value, such as an error."""
+
+
+_Share: TypeAlias = Annotated[float | None, Range(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRow:
+    """A row of `results.jsonl`; later versions may add keys.
+
+    Rows are written and read by the million, so `CaseEncoder` and `CaseDecoder` do it without
+    creating these records. The tests compare both.
+    """
+
+    case_id: Annotated[str, Description("The id of the case.")]
+    segment: Annotated[
+        tuple[int, ...] | Missing,
+        Description("[number, rows]: the number of the segment and its number of rows."),
+    ] = MISSING
+    score: Annotated[_Share, Description("The score, or null if the evaluation failed.")]
+    verdict: Verdict | None
+    status: Status
+    counts: Annotated[Counts | Missing, Description("Counts of fields under the convention.")] = (
+        MISSING
+    )
+    errors_by_type: ErrorCounts | Missing = MISSING
+    quality: Annotated[
+        QualityCounts | Missing, Description("Counts of keys for the response quality score.")
+    ] = MISSING
+    totals: Annotated[
+        tuple[int, ...] | Missing,
+        Description("[hits, misses, skipped, errors]: counts of fields, or of evaluator entries."),
+    ] = MISSING
+    vacuous: Annotated[
+        bool | Missing, Description("The score is vacuous: nothing was compared.")
+    ] = MISSING
+    safety: Annotated[_Share | Missing, Description("The score of a safety judge.")] = MISSING
+    rqs: Annotated[_Share | Missing, Description("The response quality score of an evaluator.")] = (
+        MISSING
+    )
+    rates: Annotated[
+        tuple[float | None, ...] | Missing,
+        Description("[precision, recall, F1] of the evaluator extraction_metrics."),
+    ] = MISSING
+    cells: Annotated[
+        tuple[int, ...] | Missing,
+        Description("One integer per field: attribute number << 7 | outcome and presences."),
+    ] = MISSING
+    input: Annotated[
+        CaseInput | Missing,
+        Description("How the case was read, if a document is missing or invalid."),
+    ] = MISSING
+    note: str | Missing = MISSING
+    parsed_from: Annotated[
+        str | Missing,
+        Choices(lambda: ("fence", "text", "repaired")),
+        Description("Where the JSON was found in the model output, or that it was repaired."),
+    ] = MISSING
+    tags: tuple[str, ...] | Missing = MISSING
+    metadata: Annotated[JsonObject | Missing, Description("The metadata of the case.")] = MISSING
+    usage: Annotated[
+        JsonObject | Missing,
+        Description("The model that produced the prediction, its tokens, cost and response time."),
+    ] = MISSING
+    comparisons: Annotated[
+        tuple[tuple[JsonValue, ...], ...] | Missing,
+        Description("[position, similarity, score, reason, flags, note] of fields with details."),
+    ] = MISSING
+    items: Annotated[
+        tuple[tuple[JsonValue, ...], ...] | Missing,
+        Description(
+            "[position, list, expected index, candidate index, similarity] of aligned items; "
+            "entries of a map have keys instead of indexes."
+        ),
+    ] = MISSING
+    fallback: Annotated[
+        bool | Missing, Description("A list was too long for the requested aligner.")
+    ] = MISSING
+    confidence: Annotated[
+        tuple[tuple[JsonValue, ...], ...] | Missing,
+        Description(
+            "[position, confidence or null] of the values of the prediction, in a run with "
+            "confidences."
+        ),
+    ] = MISSING
+    expected: Annotated[JsonValue | Missing, Description("The ground truth.")] = MISSING
+    candidate: Annotated[JsonValue | Missing, Description("The prediction.")] = MISSING
+    non_finite: Annotated[
+        tuple[int, ...] | Missing,
+        Description("The positions of fields whose value in the prediction was no finite number."),
+    ] = MISSING
+    hits: Annotated[tuple[str, ...] | Missing, Description("Fields that match.")] = MISSING
+    misses: Annotated[tuple[str, ...] | Missing, Description("Mistakes, with the reason.")] = (
+        MISSING
+    )
+    reasoning: str | Missing = MISSING
+    evaluator_results: tuple[EvaluatorResult, ...] | Missing = MISSING
 
 
 class CaseEncoder:

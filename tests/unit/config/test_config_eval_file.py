@@ -326,7 +326,7 @@ TARGETS = (
         pytest.param(f"{{{CASES}, gates: {{min: {{mean_score: high}}}}}}", ["1:44: mean_score: expected a number, got 'high'"], id="string-as-limit"),
         pytest.param(f"{{{CASES}, gates: {{min: {{macro_f1_by_atribute: 0.9}}}}}}", ["1:32: unknown metric 'macro_f1_by_atribute'; did you mean 'macro_f1_by_attribute'?"], id="misspelled-metric"),
         pytest.param(f"{{{CASES}, evaluators: [{{name: header, type: line_items}}], gates: {{max: {{evaluators.hader.errors: 0}}}}}}", ["1:80: unknown metric 'evaluators.hader.errors'; did you mean 'evaluators.header.errors'?"], id="misspelled-evaluator"),
-        pytest.param(f"{{{CASES}, gates: {{max_errors: -1}}}}", ["1:38: max_errors: must be at least 0, got -1"], id="negative-max-errors"),
+        pytest.param(f"{{{CASES}, gates: {{max_errors: -1}}}}", ["1:38: max_errors: must be a number of at least 0, got -1"], id="negative-max-errors"),
         pytest.param(f"{{{CASES}, concurrency: 0}}", ["1:31: concurrency: must be an integer of at least 1, got 0"], id="zero-concurrency"),
         pytest.param(f"{{{CASES}, metadata: x}}", ["1:28: metadata: expected an object, got 'x'"], id="metadata"),
     ],

@@ -20,7 +20,8 @@ from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Rules
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor
-from fieldmark.values.json_text import read_json
+from fieldmark.values.json_text import read_json, strict_json
+from fieldmark.values.records import from_json, to_json
 from fieldmark.wire.attributes import (
     AttributeTreeReader,
     AttributeTreeWriter,
@@ -28,7 +29,7 @@ from fieldmark.wire.attributes import (
     StoredAttributes,
     path_steps,
 )
-from fieldmark.wire.cases import CaseDecoder, CaseEncoder, case_from_json
+from fieldmark.wire.cases import CaseDecoder, CaseEncoder, ResultRow, case_from_json
 from json_strategies import documents
 from published.command_line import strict
 
@@ -39,11 +40,16 @@ class Written:
     """Encodes cases and parses the lines strictly."""
 
     def __init__(self, *, values=True):
+        self.values = values
         self.processor = CaseProcessor(compile_plan(CONFUSION.rules_for(Rules())), CONFUSION)
         self.encoder = CaseEncoder(RowNumbers(self.processor.plan.table), values=values)
 
     def line(self, result):
         (line,) = self.encoder.encode(0, [result])
+        declared = from_json(ResultRow, read_json(line))
+        if self.values:
+            # Rows have their own writer, which agrees with the declaration of a row.
+            assert strict_json(to_json(declared)) + b"\n" == line
         return line
 
     def row(self, case):
