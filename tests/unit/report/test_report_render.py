@@ -18,6 +18,7 @@ from fieldmark.report.document import (
     Heading,
     Items,
     Line,
+    SideBySide,
     Table,
     Tone,
     document_to_json,
@@ -223,3 +224,41 @@ def test_styles_in_a_terminal():
     console.print(RichDocument(Document(Line("bad", Tone.BAD), table(*ROWS))))
     assert "\x1b[1;31mbad\x1b[0m" in console.file.getvalue()
     assert "\x1b[1mName\x1b[0m" in console.file.getvalue()
+
+
+SMALL = Table(columns=[Column("A", "a"), Column("", "b", Format.COUNT)], rows=[{"a": "x", "b": 5}])
+LONGER = Table(columns=[Column("B", "b")], rows=[{"b": "one"}, {"b": "two"}])
+
+
+def test_small_tables_are_side_by_side_if_they_fit():
+    document = Document(Line("above"), SideBySide([SMALL, LONGER]), Line("below"))
+    assert document_text(document).splitlines() == [
+        "above",
+        "",
+        "A       B",
+        "x  5    one",
+        "        two",
+        "",
+        "below",
+    ]
+    assert document_text(document, width=8).splitlines() == [
+        "above", "", "A", "x  5", "", "B", "one", "two", "", "below",
+    ]  # fmt: skip
+    assert document_markdown(document).count("|---|") == 2
+    assert [each["name"] for each in document_to_json(document)[1]["tables"]] == ["", ""]
+
+
+def test_columns_can_be_cut_or_not_shown_in_narrow_terminals():
+    columns = (NAME, Column("Text", "text", cuts=True), Column("Wide", "wide", min_terminal=60))
+    row = {"name": "a", "text": "some words that are too long", "wide": "w"}
+    document = Document(Table(columns=columns, rows=[row]))
+    assert document_text(document, width=20) == "Name  Text\na     some words th…\n"
+    assert "Wide" in document_text(document, width=60)
+    assert "too long | w |" in document_markdown(document)
+
+
+def test_notes_are_directly_above_their_table():
+    assert document_text(Document(note("why"), table(*ROWS))).splitlines()[:2] == [
+        "· why",
+        "Name  Score",
+    ]
