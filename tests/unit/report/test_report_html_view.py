@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import fieldmark as fm
+from fieldmark.api.comparison_view import ComparisonView
 from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RateIntervals, RateVariations, RunIntervals
@@ -192,7 +193,7 @@ class TestTwoRuns:
             run(old, "old", old_truth)
             shown = run(new, "new", new_truth)
             diff = fm.diff(tmp_path / "old", tmp_path / "new", force=True)
-            return view_of(shown, diff).run["comparison"]
+            return view_of(shown, ComparisonView(diff)).run["comparison"]
 
         return compare
 
@@ -233,8 +234,8 @@ class TestTwoRuns:
         assert (cases["unchanged"], cases["only_before"], cases["only_after"]) == (18, 1, 1)
 
     def test_long_lists_say_how_many_changes_there_are(self, compared, monkeypatch):
-        monkeypatch.setattr("fieldmark.report.html.comparison._MAX_CASES", 2)
-        monkeypatch.setattr("fieldmark.report.html.comparison._MAX_FIELDS", 1)
+        monkeypatch.setattr("fieldmark.api.comparison_view._MAX_CASES", 2)
+        monkeypatch.setattr("fieldmark.api.comparison_view._MAX_FIELDS", 1)
         view = compared(worse_by(0), worse_by(5, 5))
         changes = view["changes"]
         assert (len(changes), view["changed"], view["cases"]["worse"]) == (2, 5, 5)
