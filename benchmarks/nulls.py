@@ -31,7 +31,7 @@ from fieldmark.metrics.difference import (
     paired_metrics,
 )
 from fieldmark.metrics.significance import ALPHA
-from fieldmark.metrics.summary import summarize
+from fieldmark.metrics.summary import Resampling, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -127,7 +127,7 @@ def metrics_of(cases: int, seed: str) -> tuple[dict[str, float], dict[str, tuple
         tally.add(block, stats)
         sample.add(str(case), block, stats)
     summary = summarize(tally, DEFAULT_CONVENTION)
-    found = run_intervals(sample, summary, DEFAULT_CONVENTION.counting, resamples=400)
+    found = run_intervals(sample, summary, DEFAULT_CONVENTION.counting, Resampling(resamples=400))
     metrics = {
         "mean_score": summary.mean_score or 0.0,
         "micro_f1": summary.micro.f1 or 0.0,

@@ -23,11 +23,11 @@ from urllib.error import HTTPError, URLError
 from fieldmark.api.diff import diff
 from fieldmark.api.report import write_report
 from fieldmark.api.runs import annotate, remove_run, runs
-from fieldmark.config.eval_file import load_eval
 from fieldmark.errors import FieldmarkError
 from fieldmark.report.render import document_markdown
+from fieldmark.run.eval_file import load_eval
 from fieldmark.run.gates import resolve_baseline
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from fieldmark.values.escape import for_markdown, visible
 
 MAX_COMMENT: Final = 65_000
@@ -163,10 +163,10 @@ def find_baseline(name: str, out: Path, evaluation: str) -> tuple[Path | None, s
         return None, ""
     try:
         spec = load_eval(evaluation).name if evaluation else ""
-        options = resolve_baseline(RunOptions(baseline=name, out=out, file=evaluation), spec)
+        options = resolve_baseline(complete_options(baseline=name, out=out, file=evaluation), spec)
     except FieldmarkError as error:
         return None, str(error)
-    return Path(str(options.baseline)), ""
+    return Path(str(options["baseline"])), ""
 
 
 def write_reports(out: Path, reports: Path, baseline: Path | None) -> Iterator[str]:

@@ -19,17 +19,19 @@ import click
 
 import fieldmark
 from fieldmark import errors, registry
+from fieldmark.api.arguments import options_of
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpCommand
 from fieldmark.cli.main import ERROR_CODES, GROUPS, load_command
 from fieldmark.config.option_types import option_schemas, required_options, summary_of
 from fieldmark.config.rules_file import FIELD_KEYS
-from fieldmark.config.schemas import schema_of
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions
 from fieldmark.registry import Plugin
+from fieldmark.run.schemas import schema_of
 from fieldmark.server.api_errors import ErrorCode
 from fieldmark.server.app import create_api
 from fieldmark.server.options import ServerOptions
+from fieldmark.values.declared_options import declared_options
 from fieldmark.values.json_text import pretty_json
 
 __all__ = ["GENERATED"]
@@ -337,9 +339,28 @@ def _operation(name: str, operation: _Schema, schemas: _Schema) -> str:
 
 
 def _python(kind: Callable[[object], bool]) -> str:
-    """List public names for mkdocstrings, which renders their documentation."""
-    public = [name for name in fieldmark.__all__ if not name.startswith("__")]
-    return _page(*(f"::: fieldmark.{name}" for name in public if kind(getattr(fieldmark, name))))
+    """List public names for mkdocstrings, which renders their documentation, and their options."""
+    public = {name: getattr(fieldmark, name) for name in fieldmark.__all__ if name[0] != "_"}
+    return _page(
+        *(
+            part
+            for name, value in public.items()
+            if kind(value)
+            for part in (f"::: fieldmark.{name}", _option_table(value))
+        )
+    )
+
+
+def _option_table(value: object) -> str:
+    """Return a table of the options of a function, or of `Inputs`."""
+    options = options_of(value) if inspect.isfunction(value) else {}
+    if value is fieldmark.Inputs:
+        options = declared_options(fieldmark.Inputs)
+    rows = [
+        (_code(name), _text(option.meaning), _text(option.shown_default))
+        for name, option in options.items()
+    ]
+    return _table(("argument", "meaning", "default"), rows)
 
 
 def _is_result(value: object) -> bool:

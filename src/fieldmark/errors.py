@@ -16,8 +16,9 @@ Problems in the compared documents are results, never exceptions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple, Self
 
 __all__ = [
     "ConfigError",
@@ -28,6 +29,9 @@ __all__ = [
     "Location",
     "MissingExtra",
     "OptionError",
+    "OptionHint",
+    "OptionPhrase",
+    "OptionText",
     "Problem",
     "RunLockedError",
     "RunStopped",
@@ -50,13 +54,78 @@ class Location(NamedTuple):
         return ":".join(parts)
 
 
+class OptionPhrase(Enum):
+    """What a message says about an option."""
+
+    SET_KEY = "set the key"
+    SET_KEY_TO = "set the key to a value"
+    SET_BOTH_KEYS = "set the keys of both sides"
+    WITH_EMPTY_KEY = "with an empty key"
+    WITH_FLAG = "with a flag"
+
+
+class OptionHint(NamedTuple):
+    """A part of a message that names an option, which each interface does in its own way."""
+
+    phrase: OptionPhrase
+    option: str = ""
+    value: str = ""
+
+    def named(self, phrases: Mapping[OptionPhrase, str]) -> str:
+        """Return the words of an interface, which has a template for each phrase."""
+        return phrases[self.phrase].format(option=self.option, value=self.value)
+
+
+_IN_PYTHON: Final[Mapping[OptionPhrase, str]] = {
+    OptionPhrase.SET_KEY: "set the {option} key",
+    OptionPhrase.SET_KEY_TO: "set the {option} key to {value!r}",
+    OptionPhrase.SET_BOTH_KEYS: "set the expected and candidate keys",
+    OptionPhrase.WITH_EMPTY_KEY: "with an empty {option} key",
+    OptionPhrase.WITH_FLAG: "{option}=True",
+}
+
+
+class OptionText(str):
+    """A message that names options.
+
+    It is shown and stored as the text with the options of Python. An interface with other options
+    asks for its own text, so that none searches for options in sentences.
+
+    >>> text = OptionText("show both anyway with ", OptionHint(OptionPhrase.WITH_FLAG, "force"))
+    >>> text == "show both anyway with force=True"
+    True
+    >>> text.named({OptionPhrase.WITH_FLAG: "--{option}"})
+    'show both anyway with --force'
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[str | OptionHint, ...]
+
+    def __new__(cls, *parts: str | OptionHint) -> Self:
+        """Join the parts, which can be such messages themselves."""
+        flat: list[str | OptionHint] = []
+        for part in parts:
+            flat += part.parts if isinstance(part, OptionText) else (part,)
+        texts = (each if isinstance(each, str) else each.named(_IN_PYTHON) for each in flat)
+        message = super().__new__(cls, "".join(texts))
+        message.parts = tuple(flat)
+        return message
+
+    def named(self, phrases: Mapping[OptionPhrase, str]) -> str:
+        """Return the text with the options of an interface."""
+        return "".join(
+            each if isinstance(each, str) else each.named(phrases) for each in self.parts
+        )
+
+
 def with_hint(message: str, hint: str) -> str:
     """Append a hint to a message.
 
     >>> with_hint("unknown key 'treshold'", "did you mean 'threshold'?")
     "unknown key 'treshold'; did you mean 'threshold'?"
     """
-    return f"{message}; {hint}" if hint else message
+    return OptionText(message, "; ", hint) if hint else message
 
 
 class Problem(NamedTuple):
@@ -104,10 +173,12 @@ class ConfigError(FieldmarkError):
 class OptionError(FieldmarkError):
     """An option of a strategy has an invalid value."""
 
-    def __init__(self, option: str, message: str) -> None:
+    def __init__(self, option: str, problem: str, hint: str = "") -> None:
         self.option = option
-        self.message = message
-        super().__init__(f"{option}: {message}")
+        self.problem = problem
+        self.hint = hint
+        self.message = with_hint(problem, hint)
+        super().__init__(f"{option}: {self.message}")
 
 
 class DataError(FieldmarkError):
@@ -117,7 +188,7 @@ class DataError(FieldmarkError):
         self.message = message
         self.location = location
         where = str(location)
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(OptionText(f"{where}: ", message) if where else message)
 
 
 class LimitError(DataError):

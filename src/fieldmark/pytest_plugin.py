@@ -5,15 +5,15 @@ pytest loads this module whenever it starts, so everything else is imported when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack, cast
 
 import pytest
 
 if TYPE_CHECKING:
-    from fieldmark.model.json import JsonObject, JsonValue
-    from fieldmark.run.settings import RulesLike
+    from fieldmark.model.json import JsonObject
+    from fieldmark.run.run_options import CompareOptions
     from fieldmark.store.reader import StoredRun
     from fieldmark.wire.case_result import CaseResult
     from fieldmark.wire.known_outcomes import KnownOutcomes
@@ -245,23 +245,12 @@ def _assert_extraction(request: pytest.FixtureRequest) -> Callable[..., CaseResu
     def assert_extraction(
         candidate: object,
         expected: object,
-        *,
-        rules: RulesLike = None,
-        convention: str | None = None,
-        options: Mapping[str, JsonValue] | None = None,
-        allow_code: bool = False,
+        **options: Unpack[CompareOptions],
     ) -> CaseResult:
         from fieldmark.api.compare import compare
 
         __tracebackhide__ = True
-        case = compare(
-            expected,
-            candidate,
-            rules=rules,
-            convention=convention,
-            options=options,
-            allow_code=allow_code,
-        )
+        case = compare(expected, candidate, **options)
         if failure := test.failure(case):
             raise AssertionError(failure)
         return case
@@ -289,7 +278,7 @@ class EvalFile(pytest.File):
         """Read the cases; nothing is run."""
         from fieldmark.api.evaluate import eval_cases
         from fieldmark.config.context import Code
-        from fieldmark.config.eval_file import load_eval
+        from fieldmark.run.eval_file import load_eval
         from fieldmark.run.eval_setup import one_per_target
         from fieldmark.values.escape import visible
 

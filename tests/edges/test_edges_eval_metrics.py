@@ -10,11 +10,11 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import NONCE, serving, status
 from fieldmark.compare.semantic import Semantic
-from fieldmark.config.eval_file import load_eval
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.python import PythonProvider
 from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.rule import Rule, Rules
+from fieldmark.run.eval_file import load_eval
 from fieldmark.run.evaluator_rules import eval_settings
 from fieldmark.store.reader import open_run
 

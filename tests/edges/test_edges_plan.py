@@ -13,7 +13,7 @@ from compressed_files import in_members
 from fieldmark.api.planned import merge_plan, plan_run, work_on
 from fieldmark.data.inputs import Inputs
 from fieldmark.run.case_processor import SEGMENT
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from partitioned_runs import content, rows, written
 from published.command_line import fieldmark
 
@@ -32,7 +32,7 @@ def original(tmp_path_factory):
     path = tmp_path_factory.mktemp("plan")
     written(path, list(rows(5 * SEGMENT + 17, seed=4)))
     (path / "rules.json").write_text(json.dumps(RULES))
-    options = RunOptions(
+    options = complete_options(
         truth=path / "truth.jsonl", candidate=path / "found.jsonl", rules=path / "rules.json"
     )
     plan_run(options, path / "plan", 3)
@@ -76,7 +76,7 @@ def test_missing_results_are_named(plan, tmp_path):
 
 
 def test_result_of_another_plan_is_refused(original, plan, tmp_path):
-    options = RunOptions(truth=original / "truth.jsonl", candidate=original / "found.jsonl")
+    options = complete_options(truth=original / "truth.jsonl", candidate=original / "found.jsonl")
     plan_run(options, tmp_path / "other", 3)
     for each in (plan / "results").iterdir():
         shutil.copy(each, tmp_path / "other" / "results")
@@ -153,7 +153,7 @@ def test_changed_inputs_and_rules_are_refused(original, tmp_path):
     for name in ("truth.jsonl", "found.jsonl", "rules.json"):
         shutil.copy(original / name, folder)
     inputs = {"truth": folder / "truth.jsonl", "candidate": folder / "found.jsonl"}
-    plan_run(RunOptions(**inputs, rules=folder / "rules.json"), folder / "plan", 2)
+    plan_run(complete_options(**inputs, rules=folder / "rules.json"), folder / "plan", 2)
     text = (folder / "rules.json").read_text()
     (folder / "rules.json").write_text(text.replace("0.3", "0.4"))
     with pytest.raises(fm.ConfigError, match="the rules have changed since the run was planned"):
@@ -189,13 +189,13 @@ def test_run_that_cannot_be_planned_is_an_error(inputs, message, tmp_path, monke
     )
     (tmp_path / "blank.jsonl").write_text(row + " " * (17 << 20) + "\n")
     with pytest.raises(fm.ConfigError, match=message):
-        plan_run(RunOptions(**inputs), tmp_path / "plan", 9)
+        plan_run(complete_options(**inputs), tmp_path / "plan", 9)
     assert not (tmp_path / "plan").exists()
 
 
 def test_missing_predictions_need_a_plan_by_id(tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=2, missing=0.1)))
-    options = RunOptions(truth=inputs[0], candidate=inputs[1])
+    options = complete_options(truth=inputs[0], candidate=inputs[1])
     plan_run(options, tmp_path / "plan", 2)
     message = "not in the order of the ground truth; plan with --by-id"
     for number in range(2):
@@ -216,7 +216,7 @@ def test_compressed_files_are_planned(tmp_path):
         raw = path.read_bytes()
         path.with_suffix(".jsonl.gz").write_bytes(in_members(raw, [100, 9_000, 70_000], "gz"))
     compressed = [path.with_suffix(".jsonl.gz") for path in inputs]
-    options = RunOptions(truth=compressed[0], candidate=compressed[1])
+    options = complete_options(truth=compressed[0], candidate=compressed[1])
     plan_run(options, tmp_path / "plan", 3, by_id=True)
     for number in range(3):
         work_on(tmp_path / "plan", number)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.data.inputs import Preset
-from fieldmark.registry import Plugin
+from unit.server.live_server import live
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 BROKEN = {
@@ -110,10 +109,6 @@ def broken(path, tmp_path_factory, command):
     return command
 
 
-def test_built_in_readers_are_those_of_http_and_help():
-    assert [each.value for each in Preset] == [*registry._BUILT_IN[Plugin.READERS]]
-
-
 def test_plugins_are_listed_with_their_package(example):
     done = example("plugins", "--installed", "--format", "json")
     assert (done.code, done.err) == (0, "")
@@ -159,6 +154,35 @@ def test_readers_of_a_plug_in(example, score, folder):
     assert json.loads(example(*words, "two-columns").out)["micro"]["f1"] == 1.0
     assert "did you mean 'two_columns'?" in example(*words, "two_colums").err
     assert "reads files with the suffix .kv" in example(*words, "key_values").err
+
+
+def test_reader_of_a_plug_in_in_eval_files(example, folder):
+    export = {"results": [{"gold": {"total": 1}, "model": {"total": 1}}]}
+    (folder / "export.json").write_text(json.dumps(export), "utf-8")
+    file = folder / "columns.eval.yaml"
+    file.write_text("cases: {path: export.json, from: two-columns}\n", "utf-8")
+    done = example("eval", file, "--no-save", "--format", "json")
+    assert json.loads(done.out)["micro"]["f1"] == 1.0
+    cases = json.loads(example("schema", "eval").out)["properties"]["cases"]["anyOf"]
+    assert "two_columns" in cases[2]["properties"]["from"]["enum"]
+    file.write_text("cases: {path: export.json, from: two_colums}\n", "utf-8")
+    assert "did you mean 'two_columns'?" in example("validate", file).err
+
+
+def test_reader_of_a_plug_in_over_http(example, tmp_path):
+    export = {"results": [{"gold": {"total": 1}, "model": {"total": 1}}]}
+    body = {"truth": {"text": json.dumps(export), "name": "export.json"}}
+    with live(tmp_path) as server:
+
+        def post(reader):
+            batch = {**body, "inputs": {"preset": reader}}
+            return server.client.post("/api/batch", json=batch)
+
+        done = server.wait_for_job(post("two_columns").json()["id"])
+        assert done["result"]["summary"]["micro"]["f1"] == 1.0
+        refused = post("two_colums")
+        assert refused.status_code == 422
+        assert "did you mean 'two_columns'?" in refused.text
 
 
 def test_evaluator_and_target_of_a_plug_in(example, folder):

@@ -20,7 +20,7 @@ from fieldmark.api.report import write_report
 from fieldmark.data import remote_files
 from fieldmark.data.remote_files import RemoteDirectory
 from fieldmark.run import remote_runs
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, fieldmark_here
 from s3_server import s3_server
@@ -66,7 +66,7 @@ def evaluate(out, **options):
 def merge(out, **options):
     plan = Path(os.environ["FIELDMARK_CACHE"]).parent / f"plan-of-{Path(out).name}"
     if not plan.exists():
-        plan_run(RunOptions(truth="truth.jsonl", candidate="found.jsonl"), plan, 1)
+        plan_run(complete_options(truth="truth.jsonl", candidate="found.jsonl"), plan, 1)
         work_on(plan, 0)
     return merge_plan(plan, out, **options)
 

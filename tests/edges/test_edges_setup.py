@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -76,6 +78,16 @@ def test_doctor_names_what_is_missing_and_how_to_install_it(command, monkeypatch
         "fix": 'pip install "fieldmark[tables]"',
     }
     assert "extra dev" not in checks
+
+
+def test_doctor_in_all_formats(command):
+    names = [
+        check["name"] for check in json.loads(command("doctor", "--format", "json").out)["checks"]
+    ]
+    rows = csv.DictReader(io.StringIO(command("doctor", "--format", "csv").out))
+    assert [row["name"] for row in rows] == names
+    assert "| ok | python |" in command("doctor", "--format", "markdown").out
+    assert command("doctor", "--quiet").out == ""
 
 
 def test_doctor_checks_where_runs_are_written(command, folder):

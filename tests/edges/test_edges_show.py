@@ -88,8 +88,8 @@ def test_the_list_in_all_formats(run, command):
     rows = list(csv.DictReader(io.StringIO(command("show", run, "--format", "csv").out)))
     assert [row["case_id"] for row in rows] == ["c", "b", "a"]
     table = command("show", run, "--format", "markdown").out
-    assert "| Case | Score | Verdict | missing | extra | wrong type | wrong value |" in table
-    assert "| `c` | 0.000 | `fail` | 2 | 0 | 0 | 0 |" in table
+    assert "| Case | Score | Verdict | Mistakes | Tags |" in table
+    assert "| c | 0.000 | fail | no prediction, 2 missing |  |" in table
 
 
 def test_a_case_in_all_formats(run, command):
@@ -99,7 +99,7 @@ def test_a_case_in_all_formats(run, command):
     assert [row["outcome"] for row in rows] == ["wrong_value", "match"]
     table = command("show", run, "b", "--format", "markdown", "--only-mistakes").out
     assert "| Field | Expected | Predicted | Outcome |" in table
-    assert "| `total` | `2` | `3` | wrong value |" in table
+    assert "| total | 2 | 3 | wrong value |" in table
     assert "vendor" not in table
 
 

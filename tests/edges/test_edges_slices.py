@@ -194,7 +194,7 @@ def test_table_lists_the_weakest_slice_first_and_marks_small_ones(folder, comman
     table = done.out[start:].splitlines()
     assert table[1].startswith("Acme ")
     assert next(line for line in table if line.startswith("Dour ")).rstrip().endswith("few cases")
-    assert "mean ± standard deviation of 4 slices" in table[5]
+    assert "mean ± standard deviation of 4 slices" in table[6]
     markdown = command(
         "score", "truth.jsonl", "candidate.jsonl", "--no-save", "--by", "vendor",
         "--format", "markdown",

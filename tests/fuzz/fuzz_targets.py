@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fieldmark.api.triage import ThresholdSet, triage
-from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import load_file
 from fieldmark.config.rules_file import load_rules
 from fieldmark.data.inputs import Parse, Role
@@ -25,6 +24,7 @@ from fieldmark.evaluators.json_schema import JsonSchema
 from fieldmark.judges.judge_protocol import InvalidResponseError, parse_response
 from fieldmark.judges.llm.chat import parse_grades, response_text
 from fieldmark.judges.llm.client import UnusableResponseError
+from fieldmark.run.eval_file import load_eval
 from fieldmark.values.confidence import ConfidenceOptions, ConfidenceReader
 from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.json_text import finite_json, read_document

@@ -37,7 +37,7 @@ from fieldmark.metrics.patterns import BY_NAME, pattern_of
 from fieldmark.metrics.quality import QualityCounts, QualityMetrics, bucket_table
 from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
-from fieldmark.metrics.summary import summarize
+from fieldmark.metrics.summary import Resampling, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -154,7 +154,7 @@ def test_intervals_contain_their_metrics_and_stay_in_bounds(run, convention):
         side = counted.side(fields)
         sample.add(str(number), side.block, side.stats)
     summary = counted.summary()
-    found = run_intervals(sample, summary, convention.counting, resamples=20)
+    found = run_intervals(sample, summary, convention.counting, Resampling(resamples=20))
     for path, variations in found.attributes.items():
         for rate, (interval, deviation) in variations._asdict().items():
             if interval is not None:

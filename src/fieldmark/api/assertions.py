@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, Unpack
 
+from fieldmark.api.arguments import checked
 from fieldmark.api.compare import compare
 from fieldmark.model.case import Verdict
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING
 from fieldmark.report.exports.common import is_mistake, json_text, mistakes_of
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.tables import input_text, number, outcome_text, score_text
-from fieldmark.run.settings import RulesLike
+from fieldmark.run.run_options import CompareOptions
 from fieldmark.values.escape import visible
 from fieldmark.values.presence import is_present
 from fieldmark.values.text import plural
@@ -29,14 +30,11 @@ _MAX_COLUMN: Final = 48
 _TITLES: Final = ("field", "outcome", "expected", "found")
 
 
+@checked
 def assert_extraction(
     candidate: object,
     expected: object,
-    *,
-    rules: RulesLike = None,
-    convention: str | None = None,
-    options: Mapping[str, JsonValue] | None = None,
-    allow_code: bool = False,
+    **options: Unpack[CompareOptions],
 ) -> CaseResult:
     """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
 
@@ -51,14 +49,7 @@ def assert_extraction(
       total  wrong value  10        12
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    case = compare(
-        expected,
-        candidate,
-        rules=rules,
-        convention=convention,
-        options=options,
-        allow_code=allow_code,
-    )
+    case = compare(expected, candidate, **options)
     if failure := failure_of(case):
         raise AssertionError(failure)
     return case

@@ -452,7 +452,7 @@ def _judge(
         raise ConfigError.of("evaluator requires evaluation, an eval file")
     if rules is None and match is None:
         return None
-    settled = resolve_settings(rules, match=match, allow_code=allow_code).rules
+    settled = resolve_settings(rules=rules, match=match, allow_code=allow_code).rules
     if path is None:
         return settled.default
     for rule in settled.fields:
@@ -469,7 +469,7 @@ def _evaluator(
     evaluation: str | Path, name: str | None, *, allow_code: bool
 ) -> ConfiguredEvaluator:
     from fieldmark.config.context import Code
-    from fieldmark.config.eval_file import load_eval
+    from fieldmark.run.eval_file import load_eval
 
     spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
     known = [each.name for each in spec.members]

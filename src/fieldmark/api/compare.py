@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Unpack
 
 from fieldmark.api.arguments import checked
 from fieldmark.data.json_parser import JsonDialect, Role
@@ -11,11 +12,12 @@ from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.data.python_objects import ensure_json
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor
 from fieldmark.run.provider_set import ProviderSet
-from fieldmark.run.settings import RulesLike, Settings, resolve_settings
+from fieldmark.run.run_options import CompareOptions
+from fieldmark.run.settings import Settings, resolve_settings
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["check_ready", "compare", "compare_case", "read_cases"]
@@ -25,11 +27,7 @@ __all__ = ["check_ready", "compare", "compare_case", "read_cases"]
 def compare(
     expected: object,
     candidate: object,
-    *,
-    rules: RulesLike = None,
-    convention: str | None = None,
-    options: Mapping[str, JsonValue] | None = None,
-    allow_code: bool = False,
+    **options: Unpack[CompareOptions],
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
@@ -37,17 +35,14 @@ def compare(
     contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also in a
     code fence, is parsed. Text that cannot be parsed has no fields if the expected value is an
     object or a list; if it is a string, the candidate is a string too. The default convention is
-    that of the rules, otherwise `confusion`. With `allow_code`, a rules file may name Python
-    functions, which are then imported and run.
+    that of the rules, otherwise `confusion`.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
     ...     "total": {"match": "numeric_tolerance", "tolerance": 0.05}}).score
     1.0
     """
-    settings = resolve_settings(
-        rules, convention=convention, options=options, allow_code=allow_code
-    )
+    settings = resolve_settings(**options)
     check_ready(settings)
     (case,) = read_cases(expected, {"candidate": candidate})
     return compare_case(settings, case)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Unpack
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.compare import check_ready, compare_case, read_cases
@@ -16,7 +17,8 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.model.rule import Scope
-from fieldmark.run.settings import RulesLike, resolve_settings
+from fieldmark.run.run_options import CompareOptions
+from fieldmark.run.settings import resolve_settings
 from fieldmark.values.equality import equal
 from fieldmark.wire.case_result import CaseResult
 
@@ -59,11 +61,7 @@ class ManyResult:
 def compare_many(
     expected: object,
     candidates: Iterable[object],
-    *,
-    rules: RulesLike = None,
-    convention: str | None = None,
-    options: Mapping[str, JsonValue] | None = None,
-    allow_code: bool = False,
+    **options: Unpack[CompareOptions],
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.
 
@@ -75,9 +73,7 @@ def compare_many(
     >>> ranked.ranking.order, ranked.consistency
     ((1, 2, 0), 0.3333333333333333)
     """
-    settings = resolve_settings(
-        rules, convention=convention, options=options, allow_code=allow_code
-    )
+    settings = resolve_settings(**options)
     check_ready(settings)
     documents = ensure_documents(candidates, "candidates", "a list of documents")
     named = {f"candidates[{place}]": each for place, each in enumerate(documents)}

@@ -40,8 +40,9 @@ from fieldmark.report.document import (
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.run.error_boundary import safe_rules
-from fieldmark.run.options import InputsLike, RunOptions, read_inputs, run_directories
 from fieldmark.run.result import RunResult
+from fieldmark.run.resume import run_directories
+from fieldmark.run.run_options import InputsLike, RunOptions, complete_options, read_inputs
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.json_text import strict_json
@@ -251,7 +252,7 @@ def consensus(
         raise ConfigError.of("at least one candidate is required")
     check_files(truth, named)
     read = read_inputs(inputs)
-    options = RunOptions(
+    options = complete_options(
         truth=truth,
         rules=rules,
         convention=convention,
@@ -260,9 +261,7 @@ def consensus(
         inputs=read,
         allow_code=allow_code,
     )
-    settings = resolve_settings(
-        rules, convention=convention, match=match, align=align, allow_code=allow_code
-    )
+    settings = resolve_settings(**options)
     vote = MajorityVote(safe_rules(settings.rules))
     votes = _Votes(tuple(named))
     with ExitStack() as stack:
@@ -449,20 +448,20 @@ def _ranked(
         places = dict(zip(names, run_directories(directory, names), strict=True))
 
         def scored(name: str, options: RunOptions) -> RunResult:
-            return score_with(replace(options, out=places[name], intervals=False))
+            return score_with({**options, "out": places[name], "intervals": False})
 
         runs = {
-            name: scored(name, replace(options, candidate=given))
+            name: scored(name, {**options, "candidate": given})
             for name, given in candidates.items()
         }
         first = runs[names[0]]
         truth = [{"id": case.id, "expected": case.expected} for case in first.cases]
         # The documents are read already, so the options for reading do not apply.
-        own = replace(options, truth=truth, inputs=Inputs())
+        own: RunOptions = {**options, "truth": truth, "inputs": Inputs()}
         best = dict(_best_documents([runs[name] for name in candidates]))
         for name, documents in ((MAJORITY, vote), (BEST_OF, best)):
             rows = [{"id": each, "candidate": document} for each, document in documents.items()]
-            runs[name] = scored(name, replace(own, candidate=rows))
+            runs[name] = scored(name, {**own, "candidate": rows})
         ranking = rank(runs, metric=metric, seed=seed)
         unread = first.summary.cases.invalid_truth
     warnings = [*ranking.warnings]

@@ -24,7 +24,15 @@ from fieldmark.api.recount import (
     paired_cases,
     stored_run,
 )
-from fieldmark.errors import ConfigError, DataError, OptionError, Problem
+from fieldmark.errors import (
+    ConfigError,
+    DataError,
+    OptionError,
+    OptionHint,
+    OptionPhrase,
+    OptionText,
+    Problem,
+)
 from fieldmark.metrics.difference import (
     CaseChange,
     CaseInRun,
@@ -77,21 +85,22 @@ from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["DiffResult", "FieldValues", "RunName", "case_in_run", "diff"]
 
+_FORCE: Final = OptionHint(OptionPhrase.WITH_FLAG, "force")
+_RESCORE: Final = OptionHint(OptionPhrase.WITH_FLAG, "rescore")
+_SHOW_BOTH: Final = OptionText(", or show both anyway with ", _FORCE)
 _HINTS: Final[Mapping[str, str]] = {
-    "status": "let it finish, or compare the completed cases with force=True",
-    "rules": "score both with the same rules, or show both anyway with force=True",
-    "conventions": (
-        "apply the convention of the first to the second with rescore=True, "
-        "or show both anyway with force=True"
+    "status": OptionText("let it finish, or compare the completed cases with ", _FORCE),
+    "rules": OptionText("score both with the same rules", _SHOW_BOTH),
+    "conventions": OptionText(
+        "apply the convention of the first to the second with ", _RESCORE, _SHOW_BOTH
     ),
-    "weights": (
-        "apply the weights of the first to the second with rescore=True, "
-        "or show both anyway with force=True"
+    "weights": OptionText(
+        "apply the weights of the first to the second with ", _RESCORE, _SHOW_BOTH
     ),
-    "ground truth": (
-        "compare runs on the same ground truth, or only the shared cases with force=True"
+    "ground truth": OptionText(
+        "compare runs on the same ground truth, or only the shared cases with ", _FORCE
     ),
-    "evaluators": "evaluate both with the same file, or show both anyway with force=True",
+    "evaluators": OptionText("evaluate both with the same file", _SHOW_BOTH),
 }
 """What can differ between two runs, and what to do about it."""
 _NOT_COMPARABLE: Final = frozenset({"rules", "conventions", "weights", "evaluators"})

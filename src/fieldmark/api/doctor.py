@@ -18,13 +18,13 @@ from fieldmark.api.arguments import checked
 from fieldmark.api.evaluate import check_ready_eval
 from fieldmark.api.plugins import plugins
 from fieldmark.config.context import Code
-from fieldmark.config.eval_file import load_eval
 from fieldmark.errors import FieldmarkError
 from fieldmark.judges.process_tree import unavailable_limits
 from fieldmark.model.json import JsonObject
 from fieldmark.model.kernel import COMPILED
 from fieldmark.report.document import Cell, Column, Data, Document, Table, Tone
 from fieldmark.report.shown_record import ShownRecord
+from fieldmark.run.eval_file import load_eval
 from fieldmark.run.eval_setup import one_per_target
 from fieldmark.store.index import ROOT
 from fieldmark.values.records import to_json

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, Unpack
 
-from fieldmark.api.arguments import checked, strings
+from fieldmark.api.arguments import checked
 from fieldmark.config.context import Code, Context
-from fieldmark.config.eval_file import load_eval, read_eval
-from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
 from fieldmark.run.detection import with_regions
+from fieldmark.run.eval_file import EvalSpec, load_eval, read_eval
 from fieldmark.run.eval_setup import (
     CaseSelection,
     check_ready,
@@ -36,9 +35,15 @@ from fieldmark.run.evaluator_rules import eval_settings
 from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.run.gates import RunGates, resolve_baseline
 from fieldmark.run.manifest import make_manifest
-from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import EvalResult
+from fieldmark.run.run_options import (
+    EvalOptions,
+    RunOptions,
+    complete_options,
+    resampling,
+    stored_options,
+)
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 from fieldmark.values.plain_json import is_table
 
@@ -51,7 +56,7 @@ __all__ = [
     "with_baseline",
 ]
 
-EvalSource: TypeAlias = "str | Path | Mapping[str, object] | EvalSpec"
+EvalSource: TypeAlias = str | Path | Mapping[str, object] | EvalSpec
 """An eval file or its contents, whose cases may be a data frame."""
 
 _SIDES: Final = ("expected", "candidate")
@@ -66,44 +71,19 @@ _SLOW_SEGMENT: Final = 32
 def evaluate(
     source: EvalSource,
     *,
-    target: str = "",
-    only: Iterable[str] = (),
-    cases: Iterable[str] = (),
-    concurrency: int | None = None,
-    engine: str = "processes",
-    workers: int | str | None = None,
-    results: str = "jsonl",
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
-    out: str | Path | None = None,
-    values: bool = True,
-    resume: bool = False,
-    accept_changes: bool = False,
-    offline: bool = False,
-    intervals: bool | None = None,
-    baseline: str | Path | None = None,
-    max_drop: Mapping[str, float] | None = None,
-    by: Iterable[str] = (),
-    pages: str | Path | None = None,
-    max_errors: int | None = None,
     preflight: bool = True,
-    allow_code: bool = False,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
+    **options: Unpack[EvalOptions],
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `target` is the name of one of several targets. `only` selects cases by tag, `cases` by id (with
-    wildcards). `at_least` and `at_most` add gates to those of the file. `out` is a new directory
-    for the run, or with `resume` the directory of an interrupted run. With `offline`, only cached
-    responses of models are used. With `intervals`, and for saved runs, metrics have confidence
-    intervals. `max_drop` limits how much worse a metric may be than in the run `baseline`, which is
-    named as for `diff`. `by` groups the cases into slices, and `pages` is the directory with page
-    images, as for `score`. With `preflight`, every
-    judge, model and target is checked before the first case; `check_ready_eval` does the same
-    beforehand. Large files are processed by `workers` processes or by another `engine`, as for
-    `score`, unless evaluators call programs or models. With `allow_code`, rules may name Python
-    functions, which are then imported and run.
+    `at_least` and `at_most` add gates to those of the file. `out` is a new directory for the run,
+    or with `resume` the directory of an interrupted run. With `preflight`, every judge, model and
+    target is checked before the first case; `check_ready_eval` does the same beforehand. Large
+    files are processed by `workers` processes or by another `engine`, as for `score`, unless
+    evaluators call programs or models. `observers` are called with the results of each segment,
+    `progress` with the cases processed, the bytes read, and the total bytes if known.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -113,33 +93,10 @@ def evaluate(
     >>> run.mean_score
     1.0
     """
-    spec = _spec(source, Code.ALLOW if allow_code else Code.REFUSE)
-    options = RunOptions(
-        file=spec.location.file,
-        target=target,
-        only=strings(only),
-        cases=strings(cases),
-        concurrency=concurrency,
-        engine=engine,
-        workers=workers,
-        results=results,
-        at_least=at_least or {},
-        at_most=at_most or {},
-        out=out,
-        values=values,
-        resume=resume,
-        accept_changes=accept_changes,
-        offline=offline,
-        intervals=intervals,
-        baseline=baseline,
-        max_drop=max_drop or {},
-        by=strings(by),
-        pages=pages,
-        max_errors=max_errors,
-        allow_code=allow_code,
-    )
+    spec = _spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
+    given: EvalOptions = {**spec.options, **options}
     return evaluate_with(
-        options,
+        complete_options(file=spec.location.file, **given),
         spec,
         preflight=preflight,
         observers=observers,
@@ -161,18 +118,19 @@ def evaluate_with(
 
     The run of one of several targets has its name as a tag.
     """
-    spec = for_target(spec, options.target)
-    if options.max_errors is not None:
-        spec = replace(spec, max_errors=options.max_errors)
-    selection = CaseSelection(options.only, options.cases)
+    target, max_errors = options["target"], options["max_errors"]
+    spec = for_target(spec, target)
+    if max_errors is not None:
+        spec = replace(spec, max_errors=max_errors)
+    selection = CaseSelection(options["only"], options["cases"])
     prepared = _prepare(spec, options, selection, preflight=preflight)
     run = run_session(
         prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
     )
-    if options.target and run.path is not None and not run.url:
+    if target and run.path is not None and not run.url:
         from fieldmark.api.runs import annotate  # rarely needed
 
-        annotate(run.path, add=[options.target])
+        annotate(run.path, add=[target])
     return EvalResult(
         run.summary,
         run.notes,
@@ -202,8 +160,8 @@ def eval_cases(spec: EvalSpec) -> Iterator[Case]:
 def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:
     """Return the options with the directory of the baseline, which must be comparable."""
     options = resolve_baseline(options, spec.name)
-    if options.baseline is not None:
-        selection = CaseSelection(options.only, options.cases)
+    if options["baseline"] is not None:
+        selection = CaseSelection(options["only"], options["cases"])
         _prepare(spec, options, selection, preflight=False).stream.close()
     return options
 
@@ -214,7 +172,7 @@ def _prepare(
     """Resolve and check an evaluation before the first case is run."""
     options = resolve_baseline(options, spec.name)
     gates = RunGates.of(options, spec.gates)
-    spec = with_optional_truth(for_run(spec, offline=options.offline))
+    spec = with_optional_truth(for_run(spec, offline=options["offline"]))
     inputs = eval_inputs(spec)
     settings = with_regions(eval_settings(spec), inputs)
     gates.check_names(settings, lambda: _empty_summaries(spec))
@@ -226,20 +184,20 @@ def _prepare(
     evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
     slow = spec.target is not None or has_judges(evaluators) or spec.safety is not None
     size = _SLOW_SEGMENT if slow else _SEGMENT
-    saved, manifest = options.out is not None or options.resume, None
-    if saved or options.baseline is not None:
+    saved, manifest = options["out"] is not None or options["resume"], None
+    if saved or options["baseline"] is not None:
         manifest = make_manifest(
             "eval",
             settings,
             providers,
             limits=inputs.limits,
             sources=eval_sources(spec),
-            options=options.stored("eval"),
+            options=stored_options(options, "eval"),
             segment_size=size,
             name=spec.name,
             evaluators=fingerprints(spec),
             target=None if spec.target is None else target_identity(spec.target),
-            pages=options.pages,
+            pages=options["pages"],
         )
         gates.check_data(manifest)
     check_selection(spec, selection)
@@ -259,10 +217,11 @@ def _prepare(
         providers=providers,
         segment_size=size,
         max_errors=spec.max_errors,
+        resampling=resampling(options),
         manifest=manifest if saved else None,
         evaluators=spec.evaluators,
         own_evaluators=own,
-        concurrency=options.concurrency or spec.concurrency,
+        concurrency=options["concurrency"],
         target=spec.target,
         selection=selection,
         location=spec.location,

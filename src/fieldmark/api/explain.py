@@ -249,7 +249,7 @@ class RunRules:
         if stored is None:
             return
         try:
-            settings = resolve_settings(cast("dict[str, object]", stored))
+            settings = resolve_settings(rules=cast("dict[str, object]", stored))
         except ConfigError:
             return
         # Only the rules of the run have its hash: those with a model are stored without it.

@@ -21,14 +21,14 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan.infer import RuleInferrer
 from fieldmark.plan.proposals import InferredRule
-from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.disk import write_atomic
 from fieldmark.values.text import plural
 
 __all__ = ["ProposedRules", "SchemaSource", "infer", "propose_rules", "rules_from"]
 
-SchemaSource: TypeAlias = "type | Mapping[str, object] | str | Path"
+SchemaSource: TypeAlias = type | Mapping[str, object] | str | Path
 """A pydantic model or another class, a JSON Schema, or the path of a file with one."""
 _SUFFIXES: Final = frozenset((".json", ".yaml", ".yml"))
 _KEYWORDS: Final = (b"$schema", b"properties", b"$defs")

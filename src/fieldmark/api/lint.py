@@ -21,7 +21,7 @@ from fieldmark.model.outcome import Presence
 from fieldmark.plan.value_kinds import Reader, ValueKind, key_words, kind_of_value, readers_of
 from fieldmark.report.document import Column, Data, Document, Heading, Line, Row, Table, Tone
 from fieldmark.report.shown_record import ShownRecord
-from fieldmark.run.options import InputsLike, read_inputs
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.numbers import Number, NumberFormat, as_number, numbers_in, read_amount

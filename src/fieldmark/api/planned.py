@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.score import prepare_score
+from fieldmark.api.score import prepare_score, score_sources
 from fieldmark.data.partitions import Partition, PartitionOpener, partition, why_indivisible
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.outcomes import Attribute
 from fieldmark.plan import compile_plan
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.manifest import hash_inputs
-from fieldmark.run.options import JSONL, RunOptions
 from fieldmark.run.part_files import (
     RunPlan,
     read_plan,
@@ -25,6 +24,14 @@ from fieldmark.run.part_files import (
 )
 from fieldmark.run.partition_worker import PartitionResult, WorkerJob, open_worker
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import (
+    JSONL,
+    RunOptions,
+    complete_options,
+    restored_options,
+    slice_keys,
+    stored_options,
+)
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.values.records import to_json
 from fieldmark.wire.attributes import RowNumbers
@@ -43,7 +50,7 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
     Rows are assumed to be in the same order, which is checked by each partition. With `by_id`, the
     ids are read: predictions must be in the order of the ground truth, but some may be missing.
     """
-    stored = options.stored("score")
+    stored = stored_options(options, "score")
     if stored is None:
         message = "the inputs must be files, or URLs without credentials and queries"
         raise ConfigError.of(f"the run cannot be planned: {message}")
@@ -67,14 +74,13 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
         seeds = _first_seeds(prepared, found.opener, parts[0][1])
     finally:
         stream.close()
-    sources = [each for each in (options.truth, options.candidate) if each is not None]
     plan = RunPlan(
         path=path,
         partitions=partitions,
         segment_size=prepared.segment_size,
         options={**stored, "by_id": by_id},
         names=tuple(names),
-        inputs=tuple(hash_inputs(sources)),
+        inputs=tuple(hash_inputs(score_sources(options))),
         convention=to_json(settings.applied),
         seeds=seeds,
     )
@@ -88,7 +94,7 @@ def work_on(path: Path, number: int) -> bool:
     task = plan.partition(number)
     if result_exists(plan, number):
         return False
-    options = RunOptions.from_stored(plan.options)
+    options = complete_options(**restored_options(plan.options))
     prepared = _prepare(plan, options)
     stream, settings = prepared.stream, prepared.settings
     found = partition(stream, plan.segment_size)
@@ -100,9 +106,9 @@ def work_on(path: Path, number: int) -> bool:
         opener=found.opener,
         settings=settings,
         seeds=plan.seeds,
-        values=options.values,
+        values=options["values"],
         sampled=True,
-        by=options.slice_keys,
+        by=slice_keys(options),
     )
     with relaxed_gc(), open_worker(job) as worker:
 
@@ -128,9 +134,13 @@ def merge_plan(
         named = ", ".join(map(str, missing[:_NAMED]))
         message = f"{len(missing)} of {plan.partitions} partitions have no result: {named}{more}"
         raise ConfigError.of(f"{path}: {message}", hint="run `fieldmark work` for each of them")
-    options = replace(
-        RunOptions.from_stored(plan.options), out=out, intervals=True, results=results
-    )
+    changed: RunOptions = {
+        **restored_options(plan.options),
+        "out": out,
+        "intervals": True,
+        "results": results,
+    }
+    options = complete_options(**changed)
     prepared = _prepare(plan, options)
     parts = _results(plan, prepared, options)
     return run_session(replace(prepared, parts=parts), options, progress=progress)

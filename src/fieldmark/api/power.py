@@ -160,5 +160,6 @@ def _deviation(metric: str, intervals: RunIntervals) -> float | None:
     found = _RATE.match(metric)
     if found is not None:
         rates = intervals.attributes.get(found["path"])
-        return None if rates is None else getattr(rates, found["rate"]).deviation
+        deviation: float | None = None if rates is None else getattr(rates.deviation, found["rate"])
+        return deviation
     return intervals.deviations.get(metric.removeprefix("quality.").replace("micro.", "micro_"))

@@ -21,7 +21,7 @@ from fieldmark.report.document import Data, Document, Items, Line, Row, warning
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number, outcome_text
 from fieldmark.run.case_processor import GroupTotals
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from fieldmark.run.session import Progress, run_session
 from fieldmark.run.settings import RulesLike
 from fieldmark.run.stored_cases import StoredPairs
@@ -163,6 +163,7 @@ class PreviewResult(ShownRecord):
                     for name, (before, after) in self.metrics.items()
                 ]
             ),
+            *([Line("attributes with changes:")] if attributes else ()),
             Items(lines=attributes, more=len(self.attributes) - len(attributes), noun="attribute"),
             *([Line("changed fields:"), Items(lines=examples)] if examples else ()),
             *(
@@ -203,10 +204,14 @@ def preview_rules(
         raise ConfigError.of(f"limit must be at least 1, got {limit}")
     stored = stored_run(run)
     numbers = _sample(stored, limit)
-    run_options = RunOptions(
-        convention=convention, options=options or {}, offline=True, allow_code=allow_code
+    run_options = complete_options(
+        rules=rules,
+        convention=convention,
+        options=options,
+        offline=True,
+        allow_code=allow_code,
     )
-    prepared, stream = prepare_rules(stored, rules, run_options, numbers=numbers, keep=True)
+    prepared, stream = prepare_rules(stored, run_options, numbers=numbers, keep=True)
     changes = _Changes(stream)
     result = run_session(prepared, run_options, progress=progress, observers=[changes.add])
     before, after = changes.summary_before(stored), result.summary

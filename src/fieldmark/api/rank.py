@@ -21,7 +21,7 @@ from fieldmark.api.recount import (
     paired_cases,
     stored_run,
 )
-from fieldmark.errors import ConfigError, Problem
+from fieldmark.errors import ConfigError, OptionHint, OptionPhrase, OptionText, Problem
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.metrics.difference import (
     CaseInRun,
@@ -75,15 +75,19 @@ from fieldmark.wire.manifest import GENERATED_ID
 
 __all__ = ["RankResult", "RankedRun", "RunsLike", "input_name", "named_together", "rank"]
 
-RunsLike: TypeAlias = "Sequence[RunLike] | Mapping[str, RunLike]"
+RunsLike: TypeAlias = Sequence[RunLike] | Mapping[str, RunLike]
 """Several runs, which a mapping gives other names."""
 
+_FORCE: Final = OptionHint(OptionPhrase.WITH_FLAG, "force")
+_RESCORE: Final = OptionHint(OptionPhrase.WITH_FLAG, "rescore")
 _HINTS: Final[Mapping[str, str]] = {
-    "status": "let it finish, or rank the completed cases with force=True",
+    "status": OptionText("let it finish, or rank the completed cases with ", _FORCE),
     "rules": "score all of them with the same rules",
-    "conventions": "apply the convention of the first to all of them with rescore=True",
-    "weights": "apply the weights of the first to all of them with rescore=True",
-    "ground truth": "rank runs on the same ground truth, or only the shared cases with force=True",
+    "conventions": OptionText("apply the convention of the first to all of them with ", _RESCORE),
+    "weights": OptionText("apply the weights of the first to all of them with ", _RESCORE),
+    "ground truth": OptionText(
+        "rank runs on the same ground truth, or only the shared cases with ", _FORCE
+    ),
     "evaluators": "evaluate all of them with the same file",
 }
 _OVERRIDABLE: Final = frozenset({"status", "ground truth"})
@@ -402,7 +406,7 @@ def rank(
             path=str(stored[place].path),
             value=values[place],
             interval=ranked.intervals[position],
-            note=flag_text(summary.flags, metric),
+            note=flag_text(summary.flags.get(metric, ())),
             best=position in best,
             left_out=gathered.only[place],
             wins=sum(each.best == (position,) for each in attributes),

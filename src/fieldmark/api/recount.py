@@ -21,6 +21,7 @@ from fieldmark.metrics.summary import (
     QUALITY_EVALUATOR,
     SAFETY_JUDGE,
     AppliedConvention,
+    Resampling,
     RunIntervals,
     Summary,
     summarize,
@@ -33,6 +34,7 @@ from fieldmark.model.kernel import unparsed
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.remote_runs import local_copy
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import resampling, restored_options
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.values.equality import equal
 from fieldmark.wire.attributes import StoredAttributes
@@ -45,12 +47,13 @@ __all__ = [
     "attribute_weights",
     "has_same_expected",
     "paired_cases",
+    "resampling_of",
     "stored_intervals",
     "stored_rules",
     "stored_run",
 ]
 
-RunLike: TypeAlias = "RunResult | StoredRun | str | Path"
+RunLike: TypeAlias = RunResult | StoredRun | str | Path
 """A run directory, or the result of a saved run."""
 
 AttributeWeights: TypeAlias = Mapping[str, tuple[float, bool]]
@@ -255,4 +258,13 @@ def stored_intervals(run: StoredRun) -> RunIntervals:
     for case in recounted.cases():
         recounted.add(case)
         sample.add(case.id, case.outcomes, case.stats)
-    return run_intervals(sample, recounted.summary(), recounted.convention.counting)
+    return run_intervals(
+        sample, recounted.summary(), recounted.convention.counting, resampling_of(run)
+    )
+
+
+def resampling_of(run: StoredRun) -> Resampling:
+    """Return how the cases of a run were resampled, or are if it has no intervals."""
+    if run.summary is not None and run.summary.intervals is not None:
+        return run.summary.intervals.resampling
+    return resampling(restored_options(run.manifest.options or {}))

@@ -10,8 +10,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from fieldmark.api.arguments import checked, strings
-from fieldmark.api.recount import RecountedRun, RunLike, stored_run
+from fieldmark.api.arguments import checked
+from fieldmark.api.recount import RecountedRun, RunLike, resampling_of, stored_run
 from fieldmark.data.files import is_url, open_file, redacted_url
 from fieldmark.data.inputs import Coverage, Inputs
 from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
@@ -32,11 +32,18 @@ from fieldmark.run.case_processor import RunTotals
 from fieldmark.run.engines import run_partitions
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, Task
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.resume import new_run_directory
+from fieldmark.run.run_options import (
+    PROCESSES,
+    RunOptions,
+    complete_options,
+    slice_keys,
+    strings,
+    worker_count,
+)
 from fieldmark.run.session import PARALLEL_BYTES, PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.stored_cases import StoredPairs, check_rescorable
@@ -99,33 +106,23 @@ def rescore(
     0
     """
     stored = stored_run(run)
-    if rules is not None:
-        return _rescore_with_rules(
-            stored,
-            rules,
-            RunOptions(
-                convention=convention,
-                options=options or {},
-                at_least=at_least or {},
-                at_most=at_most or {},
-                by=_slices(stored, by),
-                max_errors=max_errors,
-                out=out,
-                engine=engine,
-                workers=workers,
-                offline=offline,
-                allow_code=allow_code,
-            ),
-            progress,
-        )
-    target = _target(stored, convention, options or {})
-    run_options = RunOptions(
-        at_least=at_least or {},
-        at_most=at_most or {},
+    run_options = complete_options(
+        rules=rules,
+        convention=convention,
+        options=options,
+        at_least=at_least,
+        at_most=at_most,
+        by=_slices(stored, by),
+        max_errors=max_errors,
+        out=out,
         engine=engine,
         workers=workers,
-        by=_slices(stored, by),
+        offline=offline,
+        allow_code=allow_code,
     )
+    if rules is not None:
+        return _rescore_with_rules(stored, run_options, progress)
+    target = _target(stored, convention, options or {})
     gates = _with_gates_of_run(RunGates.of(run_options), stored.summary, run_options)
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
@@ -137,7 +134,7 @@ def rescore(
             path=str(Path(stored.name).absolute()),
             bytes=stored.results_bytes,
             keep_rows=directory is not None,
-            by=run_options.slice_keys,
+            by=slice_keys(run_options),
         )
         totals = job.totals(recounted.table)
         files = () if directory is None else directory.files
@@ -152,13 +149,17 @@ def rescore(
         recounted.tally, recounted.confidence = totals.tally, totals.confidence
         summary = _summary(recounted, applied)
         if totals.sample is not None:
-            intervals = run_intervals(totals.sample, summary, target.counting)
+            intervals = run_intervals(
+                totals.sample, summary, target.counting, resampling_of(stored)
+            )
             summary = replace(summary, intervals=intervals)
         if totals.slices is not None:
             slices = totals.slices.summaries(summary, target)
             unused = totals.slices.warnings(list(summary.attributes))
             warnings = dict.fromkeys([*summary.warnings, *unused])
-            summary = replace(summary, by=run_options.by, slices=slices, warnings=tuple(warnings))
+            summary = replace(
+                summary, by=strings(run_options["by"]), slices=slices, warnings=tuple(warnings)
+            )
         summary = gates.checked(summary, max_errors=max_errors)
         if directory is not None:
             directory.finish(summary, lists=stored.manifest.lists)
@@ -177,13 +178,12 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
     """Add the gates of a run to those of its rescored run, unless the options give other ones."""
-    given = options.at_least or options.at_most
+    given = options["at_least"] or options["at_most"]
     return gates if given or before is None else gates.or_those_of(before.gates)
 
 
 def prepare_rules(
     stored: StoredRun,
-    rules: RulesLike,
     options: RunOptions,
     *,
     numbers: frozenset[int] | None = None,
@@ -195,13 +195,7 @@ def prepare_rules(
     """
     check_rescorable(stored)
     summary = stored.complete_summary
-    settings = resolve_settings(
-        rules,
-        convention=options.convention,
-        options=options.options,
-        allow_code=options.allow_code,
-        default=stored.convention,
-    )
+    settings = resolve_settings(default=stored.convention, **options)
     stream = StoredPairs(stored, numbers=numbers, keep_results=keep)
     if stream.format_in is not None:
         from fieldmark.run.detection import with_regions
@@ -210,8 +204,8 @@ def prepare_rules(
     safety = settings.safety or cast("SafetyJudge | None", stream.safety)
     settings = replace(
         settings,
-        rules=for_run(settings.rules, offline=options.offline),
-        safety=for_run(safety, offline=options.offline),
+        rules=for_run(settings.rules, offline=options["offline"]),
+        safety=for_run(safety, offline=options["offline"]),
         confidence=_confidence(stored, settings.confidence),
     )
     providers = ProviderSet(settings.rules, settings.safety)
@@ -238,8 +232,9 @@ def prepare_rules(
         gates=gates,
         providers=providers,
         segment_size=stored.manifest.segment_size,
-        max_errors=options.max_errors or 0,
-        manifest=None if options.out is None else manifest,
+        max_errors=options["max_errors"] or 0,
+        resampling=resampling_of(stored),
+        manifest=None if options["out"] is None else manifest,
     )
     if summary.confidence is None and settings.confidence is not None:
         raise ConfigError.of(
@@ -250,10 +245,10 @@ def prepare_rules(
 
 
 def _rescore_with_rules(
-    stored: StoredRun, rules: RulesLike, options: RunOptions, progress: Progress | None
+    stored: StoredRun, options: RunOptions, progress: Progress | None
 ) -> RunResult:
     """Compare the stored documents of a run again, by the pipeline of every run."""
-    prepared, _ = prepare_rules(stored, rules, options)
+    prepared, _ = prepare_rules(stored, options)
     result = run_session(prepared, options, progress=progress, keep_cases=True)
     note = f"{stored.path.name} compared again with other rules"
     return replace(result, notes=(note, *result.notes))
@@ -378,8 +373,8 @@ def _results(
     job: _RescoreJob, options: RunOptions, files: Sequence[int]
 ) -> Iterator[PartitionResult]:
     """Yield the results of all segments; this process does the first one, workers the rest."""
-    small = options.worker_count == 1 or job.bytes < PARALLEL_BYTES
-    alone = options.engine == PROCESSES and small
+    small = worker_count(options) == 1 or job.bytes < PARALLEL_BYTES
+    alone = options["engine"] == PROCESSES and small
     todo = job.partitions()
     with relaxed_gc():
         local = _RescoreWorker(job)

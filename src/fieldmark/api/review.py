@@ -40,6 +40,7 @@ from fieldmark.run.corrected_truth import (
     truth_fields,
 )
 from fieldmark.run.provider_set import ProviderSet, for_run
+from fieldmark.run.run_options import RunOptions, restored_options
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.run.stored_cases import compared_case
 from fieldmark.store.disk import write_atomic
@@ -770,22 +771,17 @@ def _settings(
     given = rules if rules is not None else cast("RulesLike", options.get("rules"))
 
     def with_options(own: RulesLike) -> Settings:
-        match, align, scope, depth = (
-            cast("str | None", options.get(name)) for name in ("match", "align", "scope", "depth")
-        )
-        return resolve_settings(
-            own,
-            convention=str(options.get("convention") or manifest.convention.name),
-            options=cast("Mapping[str, JsonValue]", options.get("options") or {}),
-            match=match,
-            align=align,
-            scope=scope,
-            depth=depth,
-            allow_code=allow_code,
-        )
+        given: RunOptions = {
+            **restored_options(options),
+            "rules": own,
+            "convention": str(options.get("convention") or manifest.convention.name),
+            "allow_code": allow_code,
+            "confidence": None,
+        }
+        return resolve_settings(**given)
 
     def alone(own: RulesLike) -> Settings:
-        return resolve_settings(own, default=stored.convention, allow_code=allow_code)
+        return resolve_settings(rules=own, default=stored.convention, allow_code=allow_code)
 
     ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
     if rules is None and (own_rules := stored_rules(stored)) is not None:

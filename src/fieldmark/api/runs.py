@@ -541,8 +541,8 @@ def _metric_rows(run: RunDetails) -> Iterator[Row]:
             continue
         low, high = intervals.get(name, (None, None))
         # A note says why a metric means less than it seems to; that of RQS includes safety.
-        safety = flag_text(summary.flags, "safety") if name == "rqs" else ""
-        notes = flag_text(summary.flags, name), f"safety {safety}" if safety else ""
+        safety = flag_text(summary.flags.get("safety", ())) if name == "rqs" else ""
+        notes = flag_text(summary.flags.get(name, ())), f"safety {safety}" if safety else ""
         yield {
             "metric": name,
             "value": _metric(summary, name),

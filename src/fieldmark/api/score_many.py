@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.rank import RankResult, input_name, rank
@@ -15,12 +15,12 @@ from fieldmark.api.score import score_with
 from fieldmark.data.files import STDIN, is_url
 from fieldmark.data.inputs import InputLike
 from fieldmark.errors import ConfigError, Problem
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.run.gates import resolve_baseline
-from fieldmark.run.options import InputsLike, RunOptions, read_inputs, run_directories
 from fieldmark.run.result import RunResult
+from fieldmark.run.resume import run_directories
+from fieldmark.run.run_options import RunOptions, ScoreOptions, complete_options
 from fieldmark.run.session import Progress
-from fieldmark.run.settings import RulesLike
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +34,7 @@ __all__ = [
     "score_many_with",
 ]
 
-CandidatesLike: TypeAlias = "Mapping[str, InputLike] | Sequence[str | Path]"
+CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
 """The predictions of several models by name, or files, whose names are those of the models."""
 
 _AT_LEAST: Final = 2
@@ -69,24 +69,7 @@ def score_many(
     candidates: CandidatesLike,
     *,
     metric: str | None = None,
-    rules: RulesLike = None,
-    convention: str | None = None,
-    options: Mapping[str, JsonValue] | None = None,
-    match: str | None = None,
-    align: str | None = None,
-    scope: str | None = None,
-    depth: str | None = None,
-    inputs: InputsLike = None,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
-    max_errors: int | None = None,
-    out: str | Path | None = None,
-    values: bool = True,
-    pages: str | Path | None = None,
-    intervals: bool | None = None,
-    workers: int | str = 1,
-    allow_code: bool = False,
-    seed: int = 0,
+    **options: Unpack[ScoreOptions],
 ) -> ScoredRuns:
     """Score the predictions of several models, one run for each, and rank them by `metric`.
 
@@ -104,27 +87,10 @@ def score_many(
     >>> scored.runs["careless"].micro.tp
     1
     """
-    run_options = RunOptions(
-        truth=truth,
-        rules=rules,
-        convention=convention,
-        options=options or {},
-        match=match,
-        align=align,
-        scope=scope,
-        depth=depth,
-        inputs=read_inputs(inputs),
-        at_least=at_least or {},
-        at_most=at_most or {},
-        max_errors=max_errors,
-        out=out,
-        values=values,
-        pages=pages,
-        intervals=intervals,
-        workers=workers,
-        allow_code=allow_code,
-    )
-    return score_many_with(run_options, named_candidates(candidates), metric=metric, seed=seed)
+    if options.get("resume"):
+        raise ConfigError.of("resume: several runs cannot be resumed")
+    run_options = complete_options(truth=truth, **options)
+    return score_many_with(run_options, named_candidates(candidates), metric=metric)
 
 
 def named_candidates(candidates: CandidatesLike) -> dict[str, InputLike]:
@@ -155,7 +121,6 @@ def score_many_with(
     *,
     directories: Sequence[str | Path] | None = None,
     metric: str | None = None,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> ScoredRuns:
     """Score several predictions with the same options; each run has its own directory.
@@ -166,17 +131,17 @@ def score_many_with(
         raise ConfigError.of(
             f"a ranking needs the predictions of at least two models, got {len(candidates)}"
         )
-    check_files(options.truth, candidates)
+    check_files(options["truth"], candidates)
     # Before the first run, so that `latest` is none of these runs.
     options = resolve_baseline(options)
-    with _parent(options.out) as parent:
+    with _parent(options["out"]) as parent:
         found = directories or run_directories(parent, list(candidates))
         runs = {
-            name: score_with(replace(options, candidate=given, out=directory), progress=progress)
+            name: score_with({**options, "candidate": given, "out": directory}, progress=progress)
             for (name, given), directory in zip(candidates.items(), found, strict=True)
         }
-        ranking = rank(runs, metric=metric, seed=seed)
-    if directories is None and options.out is None:
+        ranking = rank(runs, metric=metric, seed=options["seed"])
+    if directories is None and options["out"] is None:
         runs = {name: replace(run, path=None) for name, run in runs.items()}
         kept = tuple(replace(run, path="") for run in ranking.runs)
         ranking = replace(ranking, runs=kept)

@@ -27,8 +27,8 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
 from fieldmark.report.shown_record import ShownRecord
-from fieldmark.run.options import InputsLike, read_inputs
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import InputsLike, read_inputs
 from fieldmark.run.yaml_inputs import with_yaml
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.annotations import Range
@@ -53,8 +53,6 @@ __all__ = [
     "triage",
 ]
 
-ThresholdsLike: TypeAlias = "ThresholdSet | str | Path"
-"""Thresholds, or the path of a threshold file."""
 _LONGEST_FILE = 64 << 20
 
 
@@ -129,6 +127,10 @@ class ThresholdSet(ShownRecord):
     def from_dict(cls, value: JsonValue) -> ThresholdSet:
         """Parse a threshold file; an invalid one raises `ValueError`."""
         return from_json(cls, value)
+
+
+ThresholdsLike: TypeAlias = ThresholdSet | str | Path
+"""Thresholds, or the path of a threshold file."""
 
 
 @checked

@@ -28,8 +28,6 @@ CONFIGURABLE: Final = (
     "demo",
 )  # fmt: skip
 """The commands whose options can have defaults: those that read data and compute results."""
-_REFUSED: Final = frozenset({"accept-changes", "allow-code", "engine", "force", "help", "resume"})
-"""Options that are decided on the command line, each time."""
 _FILES: Final = frozenset({"DIR", "FILE"})
 """The metavars of options that name a file."""
 
@@ -169,7 +167,9 @@ class Defaults(Mapping[str, Mapping[str, object]]):
         for settings, is_own in ((shared, False), (cast("dict[str, object]", table), True)):
             for key, value in settings.items():
                 name = _spelled(key)
-                if name in _REFUSED:
+                if name == "help" or not _is_configurable(
+                    options.get(name) or self._known.get(name)
+                ):
                     message = f"{key} can only be given on the command line"
                     raise _error(self.file, message)
                 if name not in options:
@@ -206,12 +206,17 @@ class Defaults(Mapping[str, Mapping[str, object]]):
             raise _error(self.file, f"{key}: {text!r} is outside of the directory of the file")
         return os.path.relpath(path)
 
-    def _unknown(self, shown: str, known: Mapping[str, object], key: str = "") -> ConfigError:
+    def _unknown(self, shown: str, known: Mapping[str, click.Option], key: str = "") -> ConfigError:
         from fieldmark.values.text import did_you_mean
 
-        names = [name for name in known if name not in _REFUSED]
+        names = [name for name, option in known.items() if _is_configurable(option)]
         hint = did_you_mean(_spelled(key or shown), [*names, *([] if key else CONFIGURABLE)])
         return _error(self.file, f"unknown option {shown!r}", hint)
+
+
+def _is_configurable(option: click.Option | None) -> bool:
+    """Whether an option can have a default, or is decided on the command line, each time."""
+    return bool(getattr(option, "configurable", True))
 
 
 def _spelled(key: str) -> str:

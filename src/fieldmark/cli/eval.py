@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -16,20 +15,15 @@ from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
+    CASES,
     OUTPUT,
-    RUN,
-    Integer,
     RunArguments,
     bind_run_options,
-    by_option,
     check_baseline,
     check_resume,
     check_save,
-    gate_options,
-    out_option,
-    pages_option,
+    declared,
     run_options,
-    save_options,
 )
 from fieldmark.cli.output import (
     OutputFormat,
@@ -41,8 +35,6 @@ from fieldmark.cli.output import (
 )
 from fieldmark.cli.progress import show_progress
 from fieldmark.config.context import Code
-from fieldmark.config.eval_file import load_eval
-from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.document import Document
@@ -50,9 +42,11 @@ from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.render import document_text
 from fieldmark.report.run_document import targets_table
 from fieldmark.report.tables import failure_text, gate_text
+from fieldmark.run.eval_file import EvalSpec, load_eval
 from fieldmark.run.eval_setup import for_target, one_per_target
-from fieldmark.run.options import RunOptions, run_directories
 from fieldmark.run.result import EvalResult
+from fieldmark.run.resume import run_directories
+from fieldmark.run.run_options import EvalOptions, RunOptions, complete_options
 from fieldmark.run.session import Observer
 from fieldmark.store.writer import new_run_id
 from fieldmark.values.escape import visible
@@ -61,7 +55,10 @@ from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["command"]
 
-_CASES = "Cases"
+
+class _Arguments(RunArguments, total=False):
+    targets: tuple[str, ...]
+    junit: Path | None
 
 
 @make_command(
@@ -75,63 +72,43 @@ _CASES = "Cases"
     exit_codes=tuple(MEANINGS),
 )
 @click.argument("files", metavar="FILES...", nargs=-1, type=click.Path())
-@option("--only", group=_CASES, multiple=True, metavar="TAG", help="Run cases with this tag.")
-@option(
-    "--case",
-    "cases",
-    group=_CASES,
-    multiple=True,
-    metavar="ID",
-    help="Run cases with this id; * and ? are wildcards.",
-)
+@declared(EvalOptions)
 @option(
     "--target",
     "targets",
-    group=_CASES,
+    group=CASES,
     multiple=True,
     metavar="NAME",
     help="Run this one of the targets of the file.",
-)
-@by_option
-@pages_option
-@gate_options
-@out_option(
-    "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
-)
-@save_options
-@option(
-    "--concurrency",
-    group=RUN,
-    type=Integer(min=1),
-    metavar="N",
-    help="Cases to judge concurrently.  [default: from the eval file, or 4]",
 )
 @option(
     "--junit",
     group=OUTPUT,
     type=click.Path(path_type=Path),
     metavar="FILE",
+    with_resume=True,
     help="Write the results as JUnit XML.",
 )
 @run_options
-def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
+def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
     All files are checked before the first case is run. A file with several targets makes one run
     for each of them. An eval file can run programs, so treat it like a script; `fieldmark validate`
     checks a file without running anything.
     """
-    check_resume(given["resume"])
+    check_resume(given["resumed"])
     check_baseline(given["baseline"], given["max_drop"])
     check_save(given["out"], save=given["save"])
     code = Code.ALLOW if given["allow_code"] else Code.REFUSE
     one_at_a_time = given["junit"] is not None or given["output"].format is OutputFormat.JSON
     if one_at_a_time and len(files) > 1:
         raise click.UsageError("--junit and --format json accept only one eval file")
-    if given["resume"] is not None:
-        options = bind_run_options("eval", given)
-        spec = for_target(load_eval(options.file, code=code), options.target)
-        return run_exit_code(_run(spec, options, given))
+    if given["resumed"] is not None:
+        resumed = bind_run_options("eval", given)
+        spec = for_target(load_eval(resumed["file"], code=code), resumed["target"])
+        resumed = {**spec.options, **resumed}
+        return run_exit_code(_run(spec, complete_options(**resumed), given))
     if not files:
         raise click.UsageError(
             "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
@@ -145,8 +122,8 @@ def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
         if len(specs) > 1 and given["output"].shows_table:
             write_stdout(f"{visible(spec.name)}\n")
         runs.append(_run(spec, options, given))
-        if options.target:
-            by_file.setdefault(spec.location.file, {})[options.target] = runs[-1]
+        if target := options["target"]:
+            by_file.setdefault(spec.location.file, {})[target] = runs[-1]
     for targets in by_file.values():
         if len(targets) > 1:
             _print_targets(targets, given["output"])
@@ -188,7 +165,7 @@ def _load_specs(
 
 
 def _options_by_file(
-    specs: Sequence[tuple[EvalSpec, str]], given: RunArguments
+    specs: Sequence[tuple[EvalSpec, str]], given: _Arguments
 ) -> list[tuple[EvalSpec, RunOptions]]:
     """Return the options of the run of each file and target.
 
@@ -199,8 +176,14 @@ def _options_by_file(
     problems: list[Problem] = []
     for (spec, target), out in zip(specs, _directories(specs, given), strict=True):
         try:
-            options = replace(shared, file=spec.location.file, target=target, out=out)
-            found.append((spec, with_baseline(options, spec)))
+            options: RunOptions = {
+                **spec.options,
+                **shared,
+                "file": spec.location.file,
+                "target": target,
+                "out": out,
+            }
+            found.append((spec, with_baseline(complete_options(**options), spec)))
         except ConfigError as error:
             problems += error.problems
     if problems:
@@ -208,7 +191,7 @@ def _options_by_file(
     return found
 
 
-def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> EvalResult:
+def _run(spec: EvalSpec, options: RunOptions, given: _Arguments) -> EvalResult:
     """Run one file with one target, and print its results and its verdict."""
     output, values = given["output"], given["values"]
     annotations = junit = None
@@ -223,7 +206,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> EvalResult
         with show_progress(output) as progress:
             # The file of a new run is already checked.
             run = evaluate_with(
-                options, spec, preflight=options.resume, observers=observers, progress=progress
+                options, spec, preflight=options["resume"], observers=observers, progress=progress
             )
         if junit is not None:
             junit.add_evaluators(run.summary)
@@ -242,7 +225,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> EvalResult
 
 
 def _directories(
-    specs: Sequence[tuple[EvalSpec, str]], given: RunArguments
+    specs: Sequence[tuple[EvalSpec, str]], given: _Arguments
 ) -> list[str | Path | None]:
     """Return a directory for the run of each file, or of each target of a single file.
 

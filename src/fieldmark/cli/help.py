@@ -46,14 +46,33 @@ def _help_width() -> int:
 
 
 class GroupedOption(click.Option):
-    """An option that help lists under the heading `group`."""
+    """An option that help lists under the heading `group`, after those with a smaller `place`.
 
-    def __init__(self, *args: Any, group: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - passed to click
+    `describe` returns its help when it is needed. A `with_resume` option can be given when a run is
+    resumed; an option that is not `configurable` cannot have a default in `fieldmark.toml`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - passed to click
+        group: str = "",
+        place: int = 0,
+        describe: Callable[[], str] | None = None,
+        with_resume: bool = False,
+        configurable: bool = True,
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.group = group
+        self.place = place
+        self.describe = describe
+        self.with_resume = with_resume
+        self.configurable = configurable
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the option and its help; a default stays on one line."""
+        if self.describe is not None:
+            self.help = self.describe()
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -120,11 +139,21 @@ class HelpCommand(click.Command):
 
             print_message(f"{', '.join(named)} from {getattr(ctx.parent.default_map, 'file', '')}")
 
+    def shown_options(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options by group, and in each group by their place."""
+        options = [each for each in self.get_params(ctx) if not isinstance(each, click.Argument)]
+        groups = [*dict.fromkeys(getattr(each, "group", "") for each in options)]
+
+        def key(option: click.Parameter) -> tuple[int, int]:
+            return groups.index(getattr(option, "group", "")), getattr(option, "place", 0)
+
+        return sorted(options, key=key)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by group; `--help` and other options without a group come last."""
         groups: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+        for param in self.shown_options(ctx):
+            record = param.get_help_record(ctx)
             if record is not None:
                 groups.setdefault(getattr(param, "group", ""), []).append(record)
         if len(groups) > 1:

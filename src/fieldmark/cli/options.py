@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, cast
 
 import click
 import orjson
@@ -16,24 +17,19 @@ from fieldmark import registry
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN, is_url
-from fieldmark.data.inputs import (
-    CandidateJson,
-    Duplicates,
-    InputFormat,
-    Inputs,
-    Parse,
-    RowsAre,
-)
+from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, OptionError, with_hint
+from fieldmark.metrics.gates import GateKind, parse_gate
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin
-
-if TYPE_CHECKING:
-    from fieldmark.metrics.gates import GateKind
-    from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import RunOptions, ScoreOptions, options_of_run
+from fieldmark.store.writer import new_run_id
+from fieldmark.values.annotations import Choices, Range
+from fieldmark.values.declared_options import DeclaredOption, OptionGroup, declared_options
 
 __all__ = [
+    "CASES",
     "COMPARISON",
     "GATES",
     "INPUT",
@@ -52,7 +48,8 @@ __all__ = [
     "check_save",
     "check_single_stdin",
     "combine",
-    "confidence_options",
+    "declared",
+    "declared_option",
     "engine_options",
     "force_option",
     "format_option",
@@ -69,7 +66,6 @@ __all__ = [
     "results_option",
     "root_option",
     "run_options",
-    "save_options",
     "seed_option",
     "set_option",
     "top_option",
@@ -78,13 +74,15 @@ __all__ = [
 
 _Command: TypeAlias = Callable[..., object]
 
-_AUTO: Final = "auto"
-COMPARISON: Final = "Comparison"
-INPUT: Final = "Input"
-GATES: Final = "Gates"
-RUN: Final = "Run"
-OUTPUT: Final = "Output"
+CASES: Final = OptionGroup.CASES
+COMPARISON: Final = OptionGroup.COMPARISON
+INPUT: Final = OptionGroup.INPUT
+GATES: Final = OptionGroup.GATES
+RUN: Final = OptionGroup.RUN
+OUTPUT: Final = OptionGroup.OUTPUT
 """The headings of options in help."""
+_PATHS: Final = frozenset({"DIR", "FILE"})
+"""The metavars of paths."""
 
 
 class SuggestingChoice(click.Choice[str]):
@@ -141,19 +139,6 @@ class Integer(click.IntRange):
             self.fail(f"expected an integer {limits}, got {str(value)!r}", param, ctx)
 
 
-class _WorkerCount(Integer):
-    """A number of workers, or `auto`."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 - click's signature
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401 - click's signature
-        """Return the number, or `auto`."""
-        return value if value == _AUTO else super().convert(value, param, ctx)
-
-
 class Number(click.types.FloatParamType):
     """A floating-point number."""
 
@@ -168,6 +153,54 @@ class Number(click.types.FloatParamType):
             return float(super().convert(value, param, ctx))
         except click.BadParameter:
             self.fail(f"expected a number, got {str(value)!r}", param, ctx)
+
+
+class _DeclaredChoice(click.ParamType[str]):
+    """A choice of names that are asked for when they are needed: of plug-ins, for example."""
+
+    name = "choice"
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the name if it is one of the choices."""
+        name = self._choices.canonical(str(value)) or value
+        return SuggestingChoice(self._choices.names()).convert(name, param, ctx)
+
+
+class _PathOrUrl(click.Path):
+    """A path, or a URL, which must stay a string."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401 - click's signature
+        """Return the value as a path, unless it is a URL."""
+        return value if is_url(value) else Path(str(super().convert(value, param, ctx)))
+
+
+class _IntegerOrWord(click.ParamType[int | str]):
+    """An integer, or a word in its place."""
+
+    name = "integer"
+
+    def __init__(self, option: DeclaredOption) -> None:
+        self._option = option
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Return the integer or the word."""
+        text = str(value)
+        read = int(text) if text.removeprefix("-").isdecimal() else text
+        if problem := self._option.problem(read):
+            self.fail(problem, param, ctx)
+        return read
 
 
 def combine(*options: CommandDecorator) -> CommandDecorator:
@@ -196,230 +229,11 @@ def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -
     return decorate
 
 
-def _choices(values: Iterable[str]) -> str:
-    *others, last = values
-    return f"{', '.join(others)} or {last}"
-
-
-def top_option(help_text: str = "Attributes to show; 0 shows all.") -> CommandDecorator:
-    """Return the option `--top`."""
-    return option(
-        "--top",
-        group=OUTPUT,
-        type=Integer(min=0),
-        default=25,
-        show_default=True,
-        metavar="N",
-        help=help_text,
-        callback=lambda _ctx, _param, value: value or None,
-    )
-
-
-def format_option(
-    formats: Sequence[str], convert: Callable[[str], object] = str
-) -> CommandDecorator:
-    """Return the option `--format`; the first format is the default."""
-    return option(
-        "--format",
-        group=OUTPUT,
-        type=SuggestingChoice(formats),
-        default=formats[0],
-        show_default=True,
-        metavar="FORMAT",
-        help=f"Output format: {_choices(formats)}.",
-        callback=lambda _ctx, _param, value: convert(value),
-    )
-
-
-output_options: Final = combine(
-    format_option([form.value for form in OutputFormat], OutputFormat),
-    option(
-        "--quiet",
-        "-q",
-        group=OUTPUT,
-        is_flag=True,
-        help="Print no table, notes or progress.",
-    ),
-    option(
-        "--no-color",
-        "color",
-        group=OUTPUT,
-        flag_value=False,
-        default=True,
-        help="Disable colors, like NO_COLOR=1.",
-    ),
-    _gather(OutputOptions._fields, "output", OutputOptions),
-)
-"""The options of commands that print a table, with `--top`, as one argument `output`."""
-
-input_options: Final = combine(
-    option(
-        "--format-in",
-        group=INPUT,
-        type=SuggestingChoice([form.value for form in InputFormat]),
-        metavar="FORMAT",
-        help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
-    ),
-    option(
-        "--from",
-        "preset",
-        group=INPUT,
-        type=RegisteredChoice(Plugin.READERS),
-        metavar="TOOL",
-        help=f"Read exports of a tool: {_choices(registry.built_in(Plugin.READERS))}.",
-    ),
-    option(
-        "--id",
-        "id_key",
-        group=INPUT,
-        metavar="KEY[,KEY]",
-        help="Key of the id in each row; a key can be a path such as sample.id.",
-    ),
-    option(
-        "--expected",
-        "expected_key",
-        group=INPUT,
-        metavar="KEY",
-        help="Key of the ground truth in each row.",
-    ),
-    option(
-        "--candidate",
-        "candidate_key",
-        group=INPUT,
-        metavar="KEY",
-        help="Key of the prediction in each row.",
-    ),
-    option(
-        "--rows",
-        group=INPUT,
-        type=SuggestingChoice([rows.value for rows in RowsAre]),
-        metavar="LAYOUT",
-        help=f"Layout of .json files: {_choices([rows.value for rows in RowsAre])}."
-        "  [default: detect]",
-    ),
-    option(
-        "--group-by",
-        group=INPUT,
-        metavar="KEY[,KEY]",
-        help="Columns of CSV, Excel and Parquet files with one row per line item; rows with the "
-        "same value are one document.",
-    ),
-    option(
-        "--sheet",
-        group=INPUT,
-        metavar="NAME",
-        help="Sheet of Excel workbooks.  [default: the first]",
-    ),
-    option(
-        "--parse",
-        group=INPUT,
-        type=SuggestingChoice([parse.value for parse in Parse]),
-        default=Parse.LENIENT.value,
-        show_default=True,
-        metavar="MODE",
-        help="Parsing of model output: lenient (extract JSON from text) or strict.",
-    ),
-    option(
-        "--candidate-json",
-        group=INPUT,
-        type=SuggestingChoice([each.value for each in CandidateJson]),
-        default=CandidateJson.ONLY.value,
-        show_default=True,
-        metavar="WHICH",
-        help="JSON to read from model output: only (exactly one), or last.",
-    ),
-    option(
-        "--repair",
-        group=INPUT,
-        is_flag=True,
-        help="Repair model output that is almost JSON; such predictions are counted and marked.",
-    ),
-    option(
-        "--duplicates",
-        group=INPUT,
-        type=SuggestingChoice([duplicates.value for duplicates in Duplicates]),
-        default=Duplicates.REFUSE.value,
-        show_default=True,
-        metavar="POLICY",
-        help="Duplicate keys in objects: refuse, or last (use the last value).",
-    ),
-    _gather((field.name for field in fields(Inputs)), "inputs", Inputs),
-)
-"""The options that define how rows are read, as one argument `inputs`."""
-
-
-class RunArguments(TypedDict, total=False):
-    """The arguments of commands that create a run; each command has some of them.
-
-    An argument with the name of a run option is its value.
-    """
-
-    truth: str | None
-    candidate: str | None
-    rules: Path | None
-    convention: str | None
-    options: Mapping[str, JsonValue]
-    match: str | None
-    align: str | None
-    scope: str | None
-    depth: str | None
-    inputs: Inputs
-    engine: str
-    workers: int | str
-    results: str
-    targets: tuple[str, ...]
-    only: tuple[str, ...]
-    cases: tuple[str, ...]
-    concurrency: int | None
-    junit: Path | None
-    at_least: Mapping[str, float]
-    at_most: Mapping[str, float]
-    max_errors: int | None
-    out: str | Path | None
-    save: bool
-    values: bool
-    offline: bool
-    baseline: str | None
-    max_drop: Mapping[str, float]
-    by: tuple[str, ...]
-    pages: Path | None
-    find_slices: bool
-    resume: str | Path | None
-    accept_changes: bool
-    allow_code: bool
-    confidence: bool | Mapping[str, JsonValue] | None
-    output: OutputOptions
-
-
-def bind_run_options(command: str, given: RunArguments) -> RunOptions:
-    """Return the options of a new run, or those of a run to resume."""
-    from fieldmark.run.options import RunOptions, options_of_run
-    from fieldmark.store.writer import new_run_id
-
-    if given["resume"] is not None:
-        stored = options_of_run(given["resume"], command)
-        limit = given["max_errors"]
-        return stored.resumed(
-            given["resume"],
-            accept_changes=given["accept_changes"],
-            offline=given["offline"],
-            engine=given["engine"],
-            workers=given["workers"],
-            results=given["results"],
-            concurrency=given.get("concurrency"),
-            max_errors=stored.max_errors if limit is None else limit,
-            allow_code=given["allow_code"],
-        )
-    bound = {field.name for field in fields(RunOptions)} - {"resume", "accept_changes", "out"}
-    values = {name: value for name, value in given.items() if name in bound}
-    out = given["out"] or (Path("runs") / new_run_id() if given["save"] else None)
-    return RunOptions(**values, out=out, intervals=True)  # type: ignore[arg-type]
+# --- values that are texts ------------------------------------------------------------------------
 
 
 def parse_limits(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
     """Parse strings of the form `METRIC=LIMIT`, at most one per metric."""
-    from fieldmark.metrics.gates import parse_gate
-
     limits: dict[str, float] = {}
     for text in texts:
         try:
@@ -430,117 +244,6 @@ def parse_limits(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
             raise ConfigError.of(f"--{kind}: duplicate limit for {gate.name}")
         limits[gate.name] = gate.limit
     return limits
-
-
-def _limits_option(kind: str, name: str, help_text: str) -> CommandDecorator:
-    def parse(_ctx: object, _param: object, texts: Sequence[str]) -> Mapping[str, float]:
-        from fieldmark.metrics.gates import GateKind
-
-        return parse_limits(texts, GateKind(kind))
-
-    return option(
-        f"--{kind}",
-        name,
-        group=GATES,
-        multiple=True,
-        metavar="METRIC=LIMIT",
-        help=help_text,
-        callback=parse,
-    )
-
-
-limit_options: Final = combine(
-    _limits_option("min", "at_least", "Fail if a metric is below a limit."),
-    _limits_option("max", "at_most", "Fail if a metric is above a limit."),
-)
-"""The options that set limits on metrics."""
-
-offline_option: Final[CommandDecorator] = option(
-    "--offline",
-    group=RUN,
-    is_flag=True,
-    help="Use only cached responses of models.",
-)
-
-by_option: Final[CommandDecorator] = option(
-    "--by",
-    group=COMPARISON,
-    multiple=True,
-    metavar="KEY",
-    help="Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the expected "
-    "document such as vendor.country; repeatable.",
-)
-
-pages_option: Final[CommandDecorator] = option(
-    "--pages",
-    group=INPUT,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Directory with page images or PDF files, named in metadata.pages of a row or after the "
-    "case id; `fieldmark serve --pages` shows them beside the fields.",
-)
-
-seed_option: Final[CommandDecorator] = option(
-    "--seed",
-    group=RUN,
-    type=Integer(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of random choices.",
-)
-
-
-def _confidence_argument(
-    *, confidence: bool, confidence_key: str | None, precision: Sequence[float]
-) -> bool | Mapping[str, JsonValue] | None:
-    """Return whether confidences are read, and the options for it that are given."""
-    given: dict[str, JsonValue] = {}
-    if confidence_key is not None:
-        given["key"] = confidence_key
-    if precision:
-        given["precision"] = list(precision)
-    return given or confidence or None
-
-
-confidence_options: Final = combine(
-    option(
-        "--confidence",
-        group=COMPARISON,
-        is_flag=True,
-        help="Read the confidences of predictions, and report how well they tell correct from "
-        "wrong values.",
-    ),
-    option(
-        "--confidence-key",
-        group=COMPARISON,
-        metavar="KEY",
-        help="Key of the confidences in each row; implies --confidence.  [default: confidence]",
-    ),
-    option(
-        "--precision",
-        group=COMPARISON,
-        type=Number(),
-        multiple=True,
-        metavar="NUMBER",
-        help="Precision that a threshold on the confidence must reach; implies --confidence."
-        "  [default: 0.99]",
-    ),
-    _gather(("confidence", "confidence_key", "precision"), "confidence", _confidence_argument),
-)
-"""The options for reading confidences, as one argument `confidence`."""
-
-gate_options: Final = combine(
-    limit_options,
-    option(
-        "--max-errors",
-        group=GATES,
-        type=Integer(min=0),
-        metavar="N",
-        help="Allow N cases with evaluation errors.  [default: 0]",
-    ),
-)
-"""The options that set limits on the metrics of a run."""
 
 
 def parse_settings(texts: Sequence[str]) -> Mapping[str, JsonValue]:
@@ -555,44 +258,6 @@ def parse_settings(texts: Sequence[str]) -> Mapping[str, JsonValue]:
         except orjson.JSONDecodeError:
             settings[name] = value
     return settings
-
-
-def set_option(example: str) -> CommandDecorator:
-    """Return the option `--set` for the options of the convention."""
-    return option(
-        "--set",
-        "options",
-        group=COMPARISON,
-        multiple=True,
-        metavar="NAME=VALUE",
-        help=f"Set an option of the convention, such as {example}.",
-        callback=lambda _ctx, _param, texts: parse_settings(texts),
-    )
-
-
-class _PathOrUrl(click.ParamType[str | Path]):
-    """A path, or a URL, which must stay a string."""
-
-    name = "path"
-
-    def convert(self, value: object, *_: object) -> str | Path:
-        """Return the value as a path, unless it is a URL."""
-        return value if is_url(value) else Path(str(value))
-
-
-def out_option(
-    help_text: str, metavar: str = "DIR", group: str = OUTPUT, *, urls: bool = False
-) -> CommandDecorator:
-    """Return the option `--out` for the directory, file or URL to write."""
-    kind = _PathOrUrl() if urls else click.Path(path_type=Path)
-    return option("--out", group=group, type=kind, metavar=metavar, help=help_text)
-
-
-def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
-    """Return the option `--no-values`."""
-    return option(
-        "--no-values", "values", group=group, flag_value=False, default=True, help=help_text
-    )
 
 
 def _parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
@@ -615,20 +280,232 @@ def _parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def max_drop_option(help_text: str) -> CommandDecorator:
-    """Return the option `--max-drop`."""
-    return option(
-        "--max-drop",
-        group=GATES,
-        multiple=True,
-        metavar="[METRIC=]LIMIT",
-        help=help_text,
-        callback=lambda _ctx, _param, texts: _parse_max_drops(texts),
+_READERS_OF_TEXTS: Final[Mapping[str, Callable[[object, object, Sequence[str]], object]]] = {
+    "options": lambda _ctx, _param, texts: parse_settings(texts),
+    "at_least": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MIN),
+    "at_most": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MAX),
+    "max_drop": lambda _ctx, _param, texts: _parse_max_drops(texts),
+}
+"""What reads the values of options that are given by name, such as `METRIC=LIMIT`."""
+
+
+# --- declared options -----------------------------------------------------------------------------
+
+
+def _flag(option: DeclaredOption) -> str:
+    """Return the name of an option on the command line."""
+    name = (option.opt.flag or option.alias).replace("_", "-")
+    return f"--no-{name}" if option.default is True else f"--{name}"
+
+
+def _describe(option: DeclaredOption) -> str:
+    """Return the help of an option, in which names of other options are their flags."""
+    known = declared_options(RunOptions)
+
+    def spelled(name: re.Match[str]) -> str:
+        other = known.get(name[1])
+        return name[0] if other is None or other.opt.group is None else _flag(other)
+
+    opt = option.opt
+    note = opt.cli_default_note or ("" if opt.cli_default is not None else opt.default_note)
+    text = re.sub(r"`(\w+)`", spelled, opt.off_help if option.default is True else option.help)
+    return f"{text}  [default: {note}]" if note else text
+
+
+def _attributes(option: DeclaredOption) -> dict[str, Any]:
+    """Return what click is told of the value of an option."""
+    if option.default is True:
+        return {"flag_value": False, "default": True}
+    if bool in option.types:
+        return {"is_flag": True}
+    opt, types = option.opt, option.types
+    attributes: dict[str, Any] = {"metavar": opt.metavar}
+    if option.is_list or option.is_mapping:
+        attributes["multiple"] = True
+        if option.name in _READERS_OF_TEXTS:
+            attributes["callback"] = _READERS_OF_TEXTS[option.name]
+        return attributes
+    default = option.default if opt.cli_default is None else opt.cli_default
+    # click shows the members of an enum in capitals.
+    default = str(default) if isinstance(default, str) else default
+    attributes |= {"default": default, "show_default": not opt.cli_default_note}
+    limits = next((each for each in option.constraints if isinstance(each, Range)), Range())
+    if option.choices is not None:
+        attributes["type"] = _DeclaredChoice(option.choices)
+    elif opt.metavar in _PATHS:
+        attributes["type"] = _PathOrUrl()
+    elif types == (int,):
+        ends = [None if end is None else int(end) for end in (limits.ge, limits.le)]
+        attributes["type"] = Integer(min=ends[0], max=ends[1])
+    elif int in types:
+        attributes["type"] = _IntegerOrWord(option)
+    return attributes
+
+
+def declared_option(kind: type, name: str, *flags: str, **changes: Any) -> CommandDecorator:  # noqa: ANN401 - passed to click
+    """Return an option as it is declared, with changes."""
+    declared = declared_options(kind)[name]
+    opt = declared.opt
+    attributes: dict[str, Any] = {
+        "group": opt.group,
+        "with_resume": opt.with_resume,
+        "configurable": opt.configurable,
+        **({} if "help" in changes else {"describe": functools.partial(_describe, declared)}),
+        **_attributes(declared),
+        **changes,
+    }
+    return option(_flag(declared), *flags, name, **attributes)
+
+
+_NESTED: Final[dict[str, CommandDecorator]] = {}
+"""The options that several options of the command line stand for."""
+
+
+def declared(kind: type, names: Container[str] | None = None) -> CommandDecorator:
+    """Return the options that a class declares for the command line, or some of them, by group."""
+    options = [
+        each
+        for each in declared_options(kind).values()
+        if (each.name in _NESTED or each.opt.group) and (names is None or each.name in names)
+    ]
+    options.sort(key=lambda each: [*OptionGroup].index(each.opt.group or OptionGroup.INPUT))
+    return combine(
+        *(
+            _NESTED.get(each.name) or declared_option(kind, each.name, place=each.opt.place)
+            for each in options
+        )
     )
 
 
+# --- options of several commands ------------------------------------------------------------------
+
+
+def top_option(help_text: str = "") -> CommandDecorator:
+    """Return the option `--top`."""
+    changes = {"help": help_text} if help_text else {}
+    return declared_option(
+        OutputOptions, "top", callback=lambda _ctx, _param, value: value or None, **changes
+    )
+
+
+def format_option(
+    formats: Sequence[str], convert: Callable[[str], object] = str
+) -> CommandDecorator:
+    """Return the option `--format`; the first format is the default."""
+    *others, last = formats
+    return declared_option(
+        OutputOptions,
+        "format",
+        type=SuggestingChoice(formats),
+        default=formats[0],
+        help=f"Output format: {', '.join(others)} or {last}.",
+        callback=lambda _ctx, _param, value: convert(value),
+    )
+
+
+output_options: Final = combine(
+    format_option([form.value for form in OutputFormat], OutputFormat),
+    declared_option(OutputOptions, "quiet", "-q"),
+    declared_option(OutputOptions, "color"),
+    _gather(OutputOptions._fields, "output", OutputOptions),
+)
+"""The options of commands that print a table, with `--top`, as one argument `output`."""
+
+input_options: Final = combine(
+    declared(Inputs), _gather((field.name for field in fields(Inputs)), "inputs", Inputs)
+)
+"""The options that define how rows are read, as one argument `inputs`."""
+
+
+def _confidence_argument(
+    *, confidence: bool, confidence_key: str | None, precision: Sequence[float]
+) -> bool | Mapping[str, JsonValue] | None:
+    """Return whether confidences are read, and the options for it that are given."""
+    given: dict[str, JsonValue] = {}
+    if confidence_key is not None:
+        given["key"] = confidence_key
+    if precision:
+        given["precision"] = list(precision)
+    return given or confidence or None
+
+
+confidence_options: Final = combine(
+    declared_option(ScoreOptions, "confidence", place=1, is_flag=True),
+    option(
+        "--confidence-key",
+        group=COMPARISON,
+        place=1,
+        metavar="KEY",
+        help="Key of the confidences in each row; implies --confidence.  [default: confidence]",
+    ),
+    option(
+        "--precision",
+        group=COMPARISON,
+        place=1,
+        type=Number(),
+        multiple=True,
+        metavar="NUMBER",
+        help="Precision that a threshold on the confidence must reach; implies --confidence."
+        "  [default: 0.99]",
+    ),
+    _gather(("confidence", "confidence_key", "precision"), "confidence", _confidence_argument),
+)
+"""The options for reading confidences, as one argument `confidence`."""
+
+_NESTED["inputs"] = input_options
+_NESTED["confidence"] = confidence_options
+
+by_option: Final = declared_option(RunOptions, "by")
+pages_option: Final = declared_option(RunOptions, "pages")
+offline_option: Final = declared_option(RunOptions, "offline")
+allow_code_option: Final = declared_option(RunOptions, "allow_code")
+results_option: Final = declared_option(RunOptions, "results")
+limit_options: Final = combine(
+    declared_option(RunOptions, "at_least"), declared_option(RunOptions, "at_most")
+)
+"""The options that set limits on metrics."""
+gate_options: Final = combine(limit_options, declared_option(RunOptions, "max_errors"))
+"""The options that set limits on the metrics of a run."""
+engine_options: Final = combine(
+    declared_option(RunOptions, "workers"), declared_option(RunOptions, "engine")
+)
+"""What processes large inputs."""
+
+
+def set_option(example: str) -> CommandDecorator:
+    """Return the option `--set` for the options of the convention."""
+    return declared_option(
+        RunOptions, "options", help=f"Set an option of the convention, such as {example}."
+    )
+
+
+def max_drop_option(help_text: str) -> CommandDecorator:
+    """Return the option `--max-drop`."""
+    return declared_option(RunOptions, "max_drop", help=help_text)
+
+
+def out_option(
+    help_text: str, metavar: str = "DIR", group: str = OUTPUT, *, urls: bool = False
+) -> CommandDecorator:
+    """Return the option `--out` for the directory, file or URL to write."""
+    kind = _PathOrUrl() if urls else click.Path(path_type=Path)
+    return option("--out", group=group, type=kind, metavar=metavar, help=help_text)
+
+
+def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
+    """Return the option `--no-values`."""
+    return declared_option(RunOptions, "values", group=group, help=help_text)
+
+
+seed_option: Final = declared_option(RunOptions, "seed")
+
+
 force_option: Final[CommandDecorator] = option(
-    "--force", group=OUTPUT, is_flag=True, help="Let --out overwrite an existing file."
+    "--force",
+    group=OUTPUT,
+    is_flag=True,
+    configurable=False,
+    help="Let --out overwrite an existing file.",
 )
 
 root_option: Final[CommandDecorator] = option(
@@ -641,109 +518,81 @@ root_option: Final[CommandDecorator] = option(
     help="Directory with the runs.",
 )
 
-save_options: Final = combine(
+
+# --- commands that make a run ---------------------------------------------------------------------
+
+
+class RunArguments(RunOptions, total=False):
+    """The arguments of commands that make a run: its options, and those of the command alone."""
+
+    save: bool
+    resumed: str | Path | None
+    output: OutputOptions
+
+
+run_options: Final = combine(
     option(
         "--no-save",
         "save",
         group=RUN,
+        place=-3,
         flag_value=False,
         default=True,
         help="Do not save the run.",
     ),
-    values_option("Save paths and scores without values.", RUN),
-)
-"""Whether a run is saved, and whether values are saved with it."""
-
-allow_code_option: Final[CommandDecorator] = option(
-    "--allow-code",
-    group=COMPARISON,
-    is_flag=True,
-    help="Import and run the Python functions that rules name, such as house_rules:same_name.",
-)
-
-results_option: Final[CommandDecorator] = option(
-    "--results",
-    group=RUN,
-    type=SuggestingChoice(["jsonl", "parquet"]),
-    default="jsonl",
-    show_default=True,
-    metavar="FORMAT",
-    help="Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
-)
-
-engine_options: Final = combine(
-    option(
-        "--workers",
-        group=RUN,
-        type=_WorkerCount(min=1),
-        default=_AUTO,
-        show_default=True,
-        metavar="N",
-        help="Worker processes for large files; auto starts one per core.",
-    ),
-    option(
-        "--engine",
-        group=RUN,
-        default="processes",
-        show_default=True,
-        metavar="ENGINE",
-        help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local one), "
-        "or ray://HOST:PORT.",
-    ),
-)
-"""What processes large inputs."""
-
-run_options: Final = combine(
-    allow_code_option,
-    engine_options,
-    results_option,
     option(
         "--resume",
+        "resumed",
         group=RUN,
+        place=1,
         type=_PathOrUrl(),
         metavar="RUN",
+        with_resume=True,
+        configurable=False,
         help="Resume an interrupted run, with its stored inputs and options.",
-    ),
-    option(
-        "--accept-changes",
-        group=RUN,
-        is_flag=True,
-        help="Resume even if inputs have changed.",
-    ),
-    offline_option,
-    option(
-        "--baseline",
-        group=GATES,
-        metavar="RUN",
-        help="Run to compare with: a directory, an id or the start of an id, a tag, or `latest`, "
-        "the newest complete run (of the same eval file); requires --max-drop.",
-    ),
-    max_drop_option(
-        "Fail if a metric, by default the mean score, is worse than in the baseline by more than "
-        "LIMIT."
     ),
     top_option(),
     output_options,
 )
-"""How a run is executed, resumed, compared with a baseline and printed."""
-
-_RESUME_PARAMETERS: Final = frozenset({
-    "resume", "accept_changes", "offline", "engine", "workers", "concurrency", "max_errors",
-    "results", "junit", "allow_code", "top", "format", "quiet", "color",
-})  # fmt: skip
-"""The parameters that are not stored with a run and can be given with `--resume`."""
+"""How a run is saved, resumed and printed."""
 
 
-def check_resume(resume: str | Path | None) -> None:
+def bind_run_options(command: str, given: RunArguments) -> RunOptions:
+    """Return the options of a new run, or those of a run to resume."""
+    context = click.get_current_context()
+    options = {
+        name: given[name]  # type: ignore[literal-required]
+        for name, option in declared_options(RunOptions).items()
+        # An eval file can set the others.
+        if name in given
+        and not (
+            option.opt.in_file and context.get_parameter_source(name) is ParameterSource.DEFAULT
+        )
+    }
+    bound = cast("RunOptions", {**options, "intervals": True})
+    run = given["resumed"]
+    if run is None:
+        out = given["out"] or (Path("runs") / new_run_id() if given["save"] else None)
+        return {**bound, "out": out}
+    changes = {
+        name: value
+        for name, value in options.items()
+        if value is not None and declared_options(RunOptions)[name].opt.with_resume
+    }
+    stored = {**options_of_run(run, command), **changes, "out": run, "resume": True}
+    return cast("RunOptions", stored)
+
+
+def check_resume(run: str | Path | None) -> None:
     """Reject inputs and options that `--resume` would ignore, or that require it."""
-    if resume is None:
+    if run is None:
         reject_options({"accept_changes"}, "requires --resume")
         return
     context = click.get_current_context()
     given = [
         param.opts[0] if isinstance(param, click.Option) else "the inputs"
         for param in context.command.params
-        if param.name not in _RESUME_PARAMETERS
+        if not getattr(param, "with_resume", False)
         and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     ]
     if given:
@@ -753,7 +602,7 @@ def check_resume(resume: str | Path | None) -> None:
         )
 
 
-def check_baseline(baseline: str | None, max_drop: Mapping[str, float]) -> None:
+def check_baseline(baseline: str | Path | None, max_drop: Mapping[str, float] | None) -> None:
     """Reject `--baseline` without `--max-drop`, and the reverse."""
     if not max_drop:
         reject_options({"baseline"}, "requires --max-drop, such as 0.01 or micro.f1=0.02")
@@ -767,7 +616,7 @@ def check_save(out: str | Path | None, *, save: bool) -> None:
         raise click.UsageError("--out and --no-save cannot be combined")
 
 
-def check_single_stdin(truth: str | None, candidate: str | None) -> None:
+def check_single_stdin(truth: object, candidate: object) -> None:
     """Reject reading both sides from standard input."""
     if truth == candidate == STDIN:
         raise ConfigError.of("only one of TRUTH and PREDICTIONS can be '-' (standard input)")

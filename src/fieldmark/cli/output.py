@@ -5,16 +5,15 @@ from __future__ import annotations
 import builtins
 import io
 import os
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from fieldmark.cli.streams import print_message, write_stdout
-from fieldmark.errors import ConfigError, DataError, StorageError
+from fieldmark.errors import ConfigError, DataError, OptionPhrase, OptionText, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Document
 from fieldmark.report.render import (
@@ -26,6 +25,8 @@ from fieldmark.report.render import (
 from fieldmark.report.run_document import run_document
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.text_tables import csv_table, markdown_summary
+from fieldmark.values.annotations import Choices, Range
+from fieldmark.values.declared_options import Opt, OptionGroup
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
 
@@ -54,9 +55,14 @@ __all__ = [
     "write_stdout",
 ]
 
-_FLAG: Final = r"\b(force|rescore)=True\b"
-_SET_KEY: Final = r"set the (id|expected|candidate) key(?: to( '[^']*'))?(?!s)"
-"""How warnings name the options for reading rows; most runs have none, so it is not compiled."""
+_PHRASES: Final[Mapping[OptionPhrase, str]] = {
+    OptionPhrase.SET_KEY: "use --{option}",
+    OptionPhrase.SET_KEY_TO: "use --{option} {value!r}",
+    OptionPhrase.SET_BOTH_KEYS: "name their keys with --expected and --candidate",
+    OptionPhrase.WITH_EMPTY_KEY: 'with --{option} ""',
+    OptionPhrase.WITH_FLAG: "--{option}",
+}
+"""How messages name options of the command line."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables that change the width or colors of tables in a file or a pipe."""
 
@@ -101,10 +107,44 @@ class OutputFormat(StrEnum):
 class OutputOptions(NamedTuple):
     """The options of commands that print a table; `top=None` shows all rows."""
 
-    format: OutputFormat = OutputFormat.TABLE
-    quiet: bool = False
-    color: bool = True
-    top: int | None = None
+    format: Annotated[
+        OutputFormat,
+        Opt(
+            help="Output format: {names}.",
+            group=OptionGroup.OUTPUT,
+            metavar="FORMAT",
+            with_resume=True,
+        ),
+        Choices(OutputFormat),
+    ] = OutputFormat.TABLE
+    quiet: Annotated[
+        bool,
+        Opt(
+            help="Print no table, notes or progress.",
+            group=OptionGroup.OUTPUT,
+            with_resume=True,
+        ),
+    ] = False
+    color: Annotated[
+        bool,
+        Opt(
+            help="Use colors.",
+            off_help="Disable colors, like NO_COLOR=1.",
+            group=OptionGroup.OUTPUT,
+            with_resume=True,
+        ),
+    ] = True
+    top: Annotated[
+        int | None,
+        Opt(
+            help="Attributes to show; 0 shows all.",
+            group=OptionGroup.OUTPUT,
+            metavar="N",
+            cli_default=25,
+            with_resume=True,
+        ),
+        Range(ge=0, noun="an integer"),
+    ] = None
 
     @property
     def shows_table(self) -> bool:
@@ -175,20 +215,9 @@ def _is_plain() -> bool:
     return sys.stdout is None or not sys.stdout.isatty()
 
 
-def with_options(warning: str) -> str:
-    """Return a warning or hint with the options of the command line.
-
-    >>> with_options("no rows paired; set the id key to 'no'")
-    "no rows paired; use --id 'no'"
-    >>> with_options("show both anyway with force=True")
-    'show both anyway with --force'
-    """
-    warning = re.sub(_FLAG, r"--\1", warning)
-    warning = re.sub(_SET_KEY, lambda found: f"use --{found[1]}{found[2] or ''}", warning)
-    warning = warning.replace(
-        "set the expected and candidate keys", "name their keys with --expected and --candidate"
-    )
-    return warning.replace("with an empty id key", 'with --id ""')
+def with_options(message: str) -> str:
+    """Return a message with the options of the command line."""
+    return message.named(_PHRASES) if isinstance(message, OptionText) else message
 
 
 @contextmanager
@@ -197,7 +226,7 @@ def rethrow_with_options() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        error.args = (with_options(str(error)),)
+        error.args = tuple(map(with_options, error.args))
         raise
     except ConfigError as error:
         problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]

@@ -15,16 +15,23 @@ from fieldmark.cli.options import (
     Integer,
     RunArguments,
     bind_run_options,
-    by_option,
-    gate_options,
-    input_options,
+    declared,
     values_option,
 )
 from fieldmark.cli.output import print_message
-from fieldmark.cli.score import comparison_options
+from fieldmark.run.run_options import ScoreOptions, complete_options
+from fieldmark.values.declared_options import declared_options
 from fieldmark.values.text import plural
 
 __all__ = ["command"]
+
+_ELSEWHERE = ("values", "pages", "baseline", "max_drop")
+_OPTIONS = [
+    name
+    for name, option in declared_options(ScoreOptions).items()
+    if option.opt.stored != "never" and name not in _ELSEWHERE
+]
+"""The options that determine the results, except those that need more than the partitions."""
 
 
 @make_command(
@@ -37,10 +44,7 @@ __all__ = ["command"]
 )
 @click.argument("truth", metavar="TRUTH")
 @click.argument("candidate", metavar="[PREDICTIONS]", required=False)
-@comparison_options
-@by_option
-@input_options
-@gate_options
+@declared(ScoreOptions, _OPTIONS)
 @option(
     "--partitions",
     group=RUN,
@@ -72,7 +76,8 @@ def command(*, partitions: int, path: Path, by_id: bool, **given: Unpack[RunArgu
     `fieldmark work` processes one partition, on any machine and in any order, and `fieldmark merge`
     creates the same run as `fieldmark score`.
     """
-    given |= {"resume": None, "out": None, "save": False}
-    plan = plan_run(bind_run_options("score", given), path, partitions, by_id=by_id)
+    given |= {"resumed": None, "out": None, "save": False}
+    options = complete_options(**bind_run_options("score", given))
+    plan = plan_run(options, path, partitions, by_id=by_id)
     print_message(f"{path}: {plural(plan.partitions, 'partition')}, numbered from 0")
     return ExitCode.OK

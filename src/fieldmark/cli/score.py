@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import Unpack
 
 import click
 
@@ -13,24 +13,14 @@ from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
-    RUN,
     RunArguments,
-    SuggestingChoice,
     bind_run_options,
-    by_option,
     check_baseline,
     check_resume,
     check_save,
     check_single_stdin,
-    combine,
-    confidence_options,
-    gate_options,
-    input_options,
-    out_option,
-    pages_option,
+    declared,
     run_options,
-    save_options,
-    set_option,
 )
 from fieldmark.cli.output import (
     in_github_workflow,
@@ -40,61 +30,13 @@ from fieldmark.cli.output import (
     rethrow_with_options,
 )
 from fieldmark.cli.progress import show_progress
-from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.run.run_options import RunOptions, ScoreOptions, complete_options, read_inputs
 
-if TYPE_CHECKING:
-    from fieldmark.run.options import RunOptions
-
-__all__ = ["command", "comparison_options"]
+__all__ = ["command"]
 
 
-comparison_options: Final = combine(
-    option(
-        "--rules",
-        group=COMPARISON,
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Rules file (YAML or JSON) or strategy file.",
-    ),
-    option(
-        "--match",
-        group=COMPARISON,
-        metavar="NAME",
-        help="Comparator for fields without a rule.",
-    ),
-    option(
-        "--align",
-        group=COMPARISON,
-        metavar="NAME",
-        help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
-    ),
-    option(
-        "--scope",
-        group=COMPARISON,
-        type=SuggestingChoice(["union", "truth", "configured"]),
-        metavar="NAME",
-        help="Fields to compare: union (of both sides), truth, or configured (only fields with "
-        "rules).",
-    ),
-    option(
-        "--depth",
-        group=COMPARISON,
-        type=SuggestingChoice(["leaf", "top"]),
-        metavar="NAME",
-        help="Level to compare: leaf, or top (top-level keys as whole values).",
-    ),
-    option(
-        "--convention",
-        group=COMPARISON,
-        type=SuggestingChoice(list(CONVENTIONS)),
-        metavar="NAME",
-        help=f"How outcomes are counted: {', '.join(CONVENTIONS)}."
-        "  [default: that of the rules, otherwise confusion]",
-    ),
-    set_option("rqs_form=complement"),
-    confidence_options,
-)
-"""The options that define how fields are compared and counted."""
+class _Arguments(RunArguments, total=False):
+    find_slices: bool
 
 
 @make_command(
@@ -116,23 +58,16 @@ comparison_options: Final = combine(
 )
 @click.argument("truth", metavar="TRUTH", required=False)
 @click.argument("candidates", metavar="[PREDICTIONS...]", nargs=-1)
-@comparison_options
-@by_option
+@declared(ScoreOptions)
 @option(
     "--find-slices",
     group=COMPARISON,
+    place=3,
     is_flag=True,
     help="Also search for slices whose F1 is significantly lower than that of the other cases.",
 )
-@input_options
-@pages_option
-@gate_options
-@out_option(
-    "Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN, urls=True
-)
-@save_options
 @run_options
-def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
+def command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.
 
     Both are JSONL, JSON, CSV or Parquet files, their URLs (s3://, https://), directories of
@@ -142,15 +77,15 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     and print their ranking, as `fieldmark rank` does.
     """
     truth, given["candidate"] = given["truth"], candidates[0] if candidates else None
-    check_resume(given["resume"])
+    check_resume(given["resumed"])
     check_baseline(given["baseline"], given["max_drop"])
-    if given["resume"] is None and truth is None:
+    if given["resumed"] is None and truth is None:
         raise click.UsageError(
             "TRUTH is required, unless --resume is given; see 'fieldmark score --help'"
         )
     check_single_stdin(truth, given["candidate"])
     check_save(given["out"], save=given["save"])
-    options = bind_run_options("score", given)
+    options = complete_options(**bind_run_options("score", given))
     if len(candidates) > 1:
         if given["find_slices"]:
             raise click.UsageError("--find-slices requires a single file of predictions")
@@ -159,10 +94,10 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     if in_github_workflow():
         from fieldmark.cli.github import GitHubAnnotations
 
-        annotations = GitHubAnnotations(truth or "", values=given["values"])
+        annotations = GitHubAnnotations(str(truth or ""), values=given["values"])
     if given["find_slices"]:
         # Metadata is only read if it is used.
-        options = replace(options, inputs=replace(options.inputs, context=True))
+        options["inputs"] = replace(read_inputs(options["inputs"]), context=True)
     with rethrow_with_options(), show_progress(given["output"]) as progress:
         # Reading the cases of the result, unlike observing them, leaves workers possible.
         keep_cases = given["find_slices"] or annotations is not None
@@ -178,7 +113,7 @@ def command(candidates: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     return run_exit_code(run)
 
 
-def _rank(options: RunOptions, candidates: tuple[str, ...], given: RunArguments) -> int:
+def _rank(options: RunOptions, candidates: tuple[str, ...], given: _Arguments) -> int:
     """Make one run for each of several predictions, and print their ranking."""
     from fieldmark.api.score_many import named_candidates, score_many_with
     from fieldmark.cli.rank import print_ranking
@@ -189,7 +124,7 @@ def _rank(options: RunOptions, candidates: tuple[str, ...], given: RunArguments)
     directories = None
     if given["save"] and given["out"] is None:
         directories = [Path("runs") / new_run_id() for _ in named]
-    options = replace(options, out=given["out"])
+    options = {**options, "out": given["out"]}
     with rethrow_with_options(), show_progress(output) as progress:
         scored = score_many_with(options, named, directories=directories, progress=progress)
     code = print_ranking(scored.ranking, output)

@@ -151,8 +151,7 @@ def read_gates(
                 if not name.startswith(unchecked):
                     check_gate(gates[-1], metrics)
             except OptionError as error:
-                message, _, hint = error.message.partition("; ")
-                context.add(message, limits.key_location(name), hint)
+                context.add(error.problem, limits.key_location(name), error.hint)
     max_errors = MAX_ERRORS.read(given, context)
     return (tuple(gates), max_errors) if len(context.problems) == before else no_gates
 

@@ -11,7 +11,7 @@ from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.rows import RowBlock
-from fieldmark.errors import DataError
+from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.paths import leaves
@@ -69,7 +69,7 @@ def warn_no_common_ids(coverage: Coverage, ids: str) -> list[str]:
     paired = coverage.total - coverage.missing - coverage.invalid_truth
     if paired or not (ids and coverage.missing and coverage.unexpected):
         return []
-    return [f"no rows paired: the two inputs have no id in common {ids}"]
+    return [OptionText("no rows paired: the two inputs have no id in common ", ids)]
 
 
 def describe_ids(truth: InputSide, candidate: InputSide) -> str:
@@ -88,9 +88,13 @@ def describe_ids(truth: InputSide, candidate: InputSide) -> str:
         if _identifies(key, rows[0]) and _identifies(key, rows[1])
     }
     key = max(shared, key=shared.__getitem__, default="")
-    hint = f"set the id key to {key!r}" if shared.get(key) else "check the id key"
-    listed = f"(ground truth: {first[0]}, …; predictions: {first[1]}, …)"
-    return f"{listed}; {hint}, or pair rows by position with an empty id key"
+    set_key = OptionHint(OptionPhrase.SET_KEY_TO, "id", key)
+    return OptionText(
+        f"(ground truth: {first[0]}, …; predictions: {first[1]}, …); ",
+        set_key if shared.get(key) else "check the id key",
+        ", or pair rows by position ",
+        OptionHint(OptionPhrase.WITH_EMPTY_KEY, "id"),
+    )
 
 
 def _sample_ids(side: InputSide) -> list[str]:
@@ -177,10 +181,11 @@ def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list
         keys = _wrapper(own, others, _KEYS_OF_THE_OTHER_SIDE[role])
         if keys:
             name = ".".join(keys)
-            hint = f"set the {_KEY_OPTIONS[role]} key to {name!r} to read them"
+            hint: str | OptionHint = OptionHint(OptionPhrase.SET_KEY_TO, _KEY_OPTIONS[role], name)
             if candidate is None or side.layout.value_key is not None:
-                hint = f"replace each row by its {name!r} to read them"
-            return [f"{_prefix(side)}the {_NOUNS[role]} appear to be in {name!r}; {hint}"]
+                hint = f"replace each row by its {name!r}"
+            found_in = f"{_prefix(side)}the {_NOUNS[role]} appear to be in {name!r}; "
+            return [OptionText(found_in, hint, " to read them")]
     return []
 
 
@@ -189,8 +194,14 @@ def warn_truth_as_predictions(candidate: InputSide, *, same_file: bool) -> list[
     key = candidate.layout.value_key
     if key in EXPECTED_KEYS:
         where = f"{_prefix(candidate)}predictions are read from {key!r}"
-        hint = "set the candidate key if they are in another key"
-        return [f"{where}, which usually contains ground truth; {hint}"]
+        set_key = OptionHint(OptionPhrase.SET_KEY, "candidate")
+        return [
+            OptionText(
+                f"{where}, which usually contains ground truth; ",
+                set_key,
+                " if they are in another key",
+            )
+        ]
     if same_file:
         return [f"{_prefix(candidate)}both inputs are this file, so all documents are equal"]
     return []

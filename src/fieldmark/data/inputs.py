@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.json_parser import Duplicates, Role
 from fieldmark.data.model_text import CandidateJson, Parse
-from fieldmark.errors import OptionError, with_hint
+from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
+from fieldmark.registry import Plugin, canonical, names
+from fieldmark.values.annotations import Choices, Length
+from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
 from fieldmark.values.json_limits import LIMITS, Limits
-from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fieldmark.values.confidence import ConfidenceOptions, ReadConfidences
+    from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
     "LIMITS",
@@ -31,7 +34,6 @@ __all__ = [
     "Limits",
     "Parse",
     "ParsedFile",
-    "Preset",
     "Role",
     "RowsAre",
 ]
@@ -45,12 +47,6 @@ class ArrowTable(Protocol):
         ...
 
 
-InputLike: TypeAlias = (
-    "str | Path | ParsedFile | Mapping[str, object] | ArrowTable | Iterable[object]"
-)
-"""A path, `-` for standard input, an open file, one JSON object, a table, or rows."""
-
-
 class ParsedFile(NamedTuple):
     """A file that was parsed to one JSON value, as YAML files are."""
 
@@ -58,25 +54,16 @@ class ParsedFile(NamedTuple):
     value: JsonValue
 
 
+InputLike: TypeAlias = (
+    str | Path | ParsedFile | Mapping[str, object] | ArrowTable | Iterable[object]
+)
+"""A path, `-` for standard input, an open file, one JSON object, a table, or rows."""
+
+
 class InputFormat(StrEnum):
     """Formats of other tools: `coco` is for object detection."""
 
     COCO = "coco"
-
-
-class Preset(StrEnum):
-    """Tools and services whose exports can be read without a plug-in."""
-
-    LANGSMITH = "langsmith"
-    BRAINTRUST = "braintrust"
-    OPENAI_EVALS = "openai-evals"
-    PROMPTFOO = "promptfoo"
-    INSPECT = "inspect"
-    LABELSTUDIO = "labelstudio"
-    TEXTRACT = "textract"
-    AZURE_DI = "azure-di"
-    GOOGLE_DOCAI = "google-docai"
-    MINDEE = "mindee"
 
 
 class RowsAre(StrEnum):
@@ -91,64 +78,192 @@ class RowsAre(StrEnum):
 class Inputs:
     """Options for reading rows.
 
-    A key that is `None` is detected from the standard names; a key can be a path, and `id_key` can
-    be several keys separated by commas. An empty `id_key` pairs rows by position even if they have
-    ids. `group_by` is the column by which rows of tables are grouped into documents, and `sheet`
-    the sheet of Excel workbooks. A `preset` reads exports of another tool. With `repair`, model
-    output that is almost JSON is repaired. With `context`, cases include the additional data of
-    rows, and with `confidences` the confidences of predictions.
+    A key that is `None` is detected from the standard names. An empty `id_key` pairs rows by
+    position even if they have ids. With `context`, cases include the additional data of rows, and
+    with `confidences` the confidences of predictions.
     """
 
-    id_key: str | None = None
-    expected_key: str | None = None
-    candidate_key: str | None = None
-    rows: RowsAre | str | None = None
-    parse: Parse | str = Parse.LENIENT
-    candidate_json: CandidateJson | str = CandidateJson.ONLY
-    repair: bool = False
-    duplicates: Duplicates | str = Duplicates.REFUSE
+    id_key: Annotated[
+        str | None,
+        Opt(
+            help="Key of the id in each row; a key can be a path such as sample.id.",
+            group=OptionGroup.INPUT,
+            place=1,
+            metavar="KEY[,KEY]",
+            alias="id",
+            stored="always",
+            in_file="cases",
+            http=True,
+            mcp=True,
+        ),
+    ] = None
+    expected_key: Annotated[
+        str | None,
+        Opt(
+            help="Key of the ground truth in each row.",
+            group=OptionGroup.INPUT,
+            place=1,
+            metavar="KEY",
+            alias="expected",
+            stored="always",
+            in_file="cases",
+            http=True,
+            mcp=True,
+        ),
+        Length(ge=1),
+    ] = None
+    candidate_key: Annotated[
+        str | None,
+        Opt(
+            help="Key of the prediction in each row.",
+            group=OptionGroup.INPUT,
+            place=1,
+            metavar="KEY",
+            alias="candidate",
+            stored="always",
+            in_file="cases",
+            http=True,
+            mcp=True,
+        ),
+        Length(ge=1),
+    ] = None
+    rows: Annotated[
+        str | None,
+        Opt(
+            help="Layout of .json files: {names}.",
+            default_note="detect",
+            group=OptionGroup.INPUT,
+            place=1,
+            metavar="LAYOUT",
+            stored="always",
+            in_file="cases",
+            http=True,
+            mcp=True,
+        ),
+        Choices(RowsAre),
+    ] = None
+    parse: Annotated[
+        str,
+        Opt(
+            help="Parsing of model output: lenient (extract JSON from text) or strict.",
+            group=OptionGroup.INPUT,
+            place=3,
+            metavar="MODE",
+            stored="always",
+            in_file="file",
+            http=True,
+        ),
+        Choices(Parse),
+    ] = Parse.LENIENT
+    candidate_json: Annotated[
+        str,
+        Opt(
+            help="JSON to read from model output: only (exactly one), or last.",
+            group=OptionGroup.INPUT,
+            place=3,
+            metavar="WHICH",
+            stored="always",
+            in_file="file",
+            http=True,
+        ),
+        Choices(CandidateJson),
+    ] = CandidateJson.ONLY
+    repair: Annotated[
+        bool,
+        Opt(
+            help="Repair model output that is almost JSON; such predictions are counted and "
+            "marked.",
+            group=OptionGroup.INPUT,
+            place=3,
+            stored="always",
+            in_file="file",
+            http=True,
+        ),
+    ] = False
+    duplicates: Annotated[
+        str,
+        Opt(
+            help="Duplicate keys in objects: refuse, or last (use the last value).",
+            group=OptionGroup.INPUT,
+            place=3,
+            metavar="POLICY",
+            stored="always",
+            in_file="cases",
+            http=True,
+        ),
+        Choices(Duplicates),
+    ] = Duplicates.REFUSE
     context: bool = False
-    format_in: InputFormat | str | None = None
-    preset: Preset | str | None = None
-    sheet: str | None = None
-    group_by: str | None = None
+    format_in: Annotated[
+        str | None,
+        Opt(
+            help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
+            group=OptionGroup.INPUT,
+            metavar="FORMAT",
+            stored="always",
+        ),
+        Choices(InputFormat),
+    ] = None
+    preset: Annotated[
+        str | None,
+        Opt(
+            help="Read exports of a tool: {names}.",
+            group=OptionGroup.INPUT,
+            metavar="TOOL",
+            alias="from",
+            stored="always",
+            in_file="cases",
+            http=True,
+            mcp=True,
+        ),
+        Choices(partial(names, Plugin.READERS), partial(canonical, Plugin.READERS)),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        Opt(
+            help="Sheet of Excel workbooks.",
+            default_note="the first",
+            group=OptionGroup.INPUT,
+            place=2,
+            metavar="NAME",
+            stored="always",
+            in_file="cases",
+            http=True,
+        ),
+        Length(ge=1),
+    ] = None
+    group_by: Annotated[
+        str | None,
+        Opt(
+            help="Columns of CSV, Excel and Parquet files with one row per line item; rows with "
+            "the same value are one document.",
+            group=OptionGroup.INPUT,
+            place=1,
+            metavar="KEY[,KEY]",
+            stored="always",
+            in_file="cases",
+            http=True,
+        ),
+        Length(ge=1),
+    ] = None
     limits: Limits = LIMITS
     confidences: ConfidenceOptions | None = None
 
     def __post_init__(self) -> None:
-        closed: tuple[tuple[str, type[StrEnum]], ...] = (
-            ("rows", RowsAre),
-            ("parse", Parse),
-            ("candidate_json", CandidateJson),
-            ("duplicates", Duplicates),
-            ("format_in", InputFormat),
-        )
-        for option, words in closed:
-            value = getattr(self, option)
-            if value is not None and value not in list(words):
-                raise OptionError(option, f"must be one of: {', '.join(words)}; got {value!r}")
-        if self.preset is not None and self.preset not in list(Preset):
-            from fieldmark import registry  # loads the names of plug-ins
-
-            name = str(self.preset)  # the argument of a caller can be anything
-            if registry.canonical(registry.Plugin.READERS, name) is None:
-                known = registry.names(registry.Plugin.READERS)
-                message = f"must be one of: {', '.join(known)}; got {self.preset!r}"
-                raise OptionError("preset", with_hint(message, did_you_mean(name, known)))
+        for option in declared_options(Inputs).values():
+            if problem := option.problem(getattr(self, option.name)):
+                raise OptionError(option.name, problem)
         if self.parse == Parse.STRICT:
-            for option, value in (
+            for name, value in (
                 ("candidate_json", self.candidate_json == CandidateJson.LAST),
                 ("repair", self.repair),
             ):
                 if value:
-                    raise OptionError(option, "cannot be combined with strict parsing")
+                    raise OptionError(name, "cannot be combined with strict parsing")
         if self.format_in is not None and self.rows is not None:
             raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
         if self.preset is not None and not (self.rows is self.format_in is self.group_by is None):
             raise OptionError("preset", "cannot be combined with rows, format_in or group_by")
-        for option in ("expected_key", "candidate_key", "group_by"):
-            if getattr(self, option) == "":
-                raise OptionError(option, "must not be empty")
 
 
 @dataclass(slots=True, kw_only=True)

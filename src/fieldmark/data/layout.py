@@ -16,7 +16,7 @@ import orjson
 from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.rows import ID_KEYS, RowBlock
-from fieldmark.errors import DataError, Location
+from fieldmark.errors import DataError, Location, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.json_text import read_json
@@ -53,6 +53,7 @@ CANDIDATE_KEYS: Final = (
     "extracted",
     "predicted_raw",
 )
+_SET_BOTH_KEYS: Final = OptionHint(OptionPhrase.SET_BOTH_KEYS)
 _ENVELOPE_KEYS: Final = frozenset(
     (*ID_KEYS, *EXPECTED_KEYS, *CANDIDATE_KEYS, "input", "metadata", "tags")
 )
@@ -103,9 +104,11 @@ def detect_layout(
         if key is None or not isinstance(row[key], dict):
             return layout, []
         option = "expected" if role is Role.TRUTH else "candidate"
-        note = (
+        note = OptionText(
             f"{prefix}rows contain {key!r} but also {_list_other_keys(row)}, so whole rows are "
-            f"compared; set the {option} key to compare only {key!r}"
+            "compared; ",
+            OptionHint(OptionPhrase.SET_KEY, option),
+            f" to compare only {key!r}",
         )
         return layout, [note]
     value_key = named or _first_present(row, own) or _first_present(row, other)
@@ -133,16 +136,13 @@ def detect_paired_layout(
         return layout, [note] if name else []
     found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
     if None not in found and not is_envelope(row.keys() - _extra_keys(options)):
-        raise DataError(
-            f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
-            "set the expected and candidate keys",
-            Location(name),
-        )
-    raise DataError(
+        message = f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
+        raise DataError(OptionText(message, _SET_BOTH_KEYS), Location(name))
+    message = (
         "each row of a single input must contain both sides, as in {id, expected, candidate}; "
-        "add the predictions as a second input, or set the expected and candidate keys",
-        Location(name),
+        "add the predictions as a second input, or "
     )
+    raise DataError(OptionText(message, _SET_BOTH_KEYS), Location(name))
 
 
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:

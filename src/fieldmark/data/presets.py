@@ -14,7 +14,6 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias, cast
 from fieldmark import registry
 from fieldmark.data.derived_rows import DerivedSource
 from fieldmark.data.directories import DirectorySource
-from fieldmark.data.inputs import Preset
 from fieldmark.data.json_documents import ValueSource
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource
@@ -203,7 +202,7 @@ def _textract(value: JsonValue) -> list[JsonObject]:
     document = _merged(_textract_forms(blocks), _textract_queries(blocks))
     if not document.value:
         found = "no ExpenseDocuments, and no forms or queries in Blocks"
-        raise _not(Preset.TEXTRACT, found)
+        raise _not(Textract.name, found)
     return _rows([document])
 
 
@@ -294,7 +293,7 @@ def _textract_queries(blocks: Mapping[str, JsonObject]) -> _Rated:
 def _azure(value: JsonValue) -> list[JsonObject]:
     status = _at(value, "status")
     if isinstance(status, str) and status.lower() != "succeeded":
-        raise _not(Preset.AZURE_DI, f"the status of the analysis is {status!r}")
+        raise _not(AzureDocumentIntelligence.name, f"the status of the analysis is {status!r}")
     result = _at(value, "analyzeResult")
     result = value if result is None else result
     labels = _at(value, "fieldLabels")
@@ -308,13 +307,16 @@ def _azure(value: JsonValue) -> list[JsonObject]:
     if not documents:
         version = _at(result, "apiVersion") or _at(result, "version")
         found = f" (version {version})" if version else ""
-        raise _not(Preset.AZURE_DI, f"no documents or documentResults in analyzeResult{found}")
+        raise _not(
+            AzureDocumentIntelligence.name,
+            f"no documents or documentResults in analyzeResult{found}",
+        )
     return _rows(_azure_fields(each.get("fields")) for each in documents)
 
 
 def _azure_fields(fields: JsonValue) -> _Rated:
     if not isinstance(fields, dict):
-        raise _not(Preset.AZURE_DI, "a document without fields")
+        raise _not(AzureDocumentIntelligence.name, "a document without fields")
     return _rated_object({name: _azure_value(field) for name, field in fields.items()})
 
 
@@ -337,7 +339,7 @@ def _google(value: JsonValue) -> list[JsonObject]:
     document = _at(value, "document")
     document = value if document is None else document
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
-        raise _not(Preset.GOOGLE_DOCAI, "no list of entities in the document")
+        raise _not(GoogleDocumentAi.name, "no list of entities in the document")
     return _rows([_entities(_objects(document["entities"]))])
 
 
@@ -348,7 +350,7 @@ def _entities(entities: Iterable[JsonObject]) -> _Rated:
     for entity in entities:
         kind = entity.get("type", entity.get("type_"))
         if not isinstance(kind, str):
-            raise _not(Preset.GOOGLE_DOCAI, "an entity without a type")
+            raise _not(GoogleDocumentAi.name, "an entity without a type")
         name = kind.rpartition("/")[2]
         properties = _objects(entity.get("properties"))
         if properties:
@@ -371,7 +373,7 @@ def _mindee(value: JsonValue) -> list[JsonObject]:
     prediction = _at(value, "document.inference.prediction")
     if not isinstance(prediction, dict):
         found = "no document.inference.prediction, as in responses of API version 1"
-        raise _not(Preset.MINDEE, found)
+        raise _not(Mindee.name, found)
     return _rows([_rated_object({name: _mindee_value(each) for name, each in prediction.items()})])
 
 
@@ -398,7 +400,7 @@ def _mindee_value(field: JsonValue) -> _Rated:
 def _langsmith(value: JsonValue) -> list[JsonObject]:
     examples = _objects(_at(value, "examples")) or _objects(value)
     if not examples or not all("inputs" in each for each in examples):
-        raise _not(Preset.LANGSMITH, "no list of examples with inputs")
+        raise _not(LangSmith.name, "no list of examples with inputs")
     rows: list[JsonObject] = []
     for example in examples:
         row = dict(example)
@@ -421,7 +423,7 @@ def _braintrust(value: JsonValue) -> list[JsonObject]:
         and ("output" in row or "expected" in row)
     ]
     if not rows:
-        raise _not(Preset.BRAINTRUST, "no rows with output or expected")
+        raise _not(Braintrust.name, "no rows with output or expected")
     return [_renamed(row, {"output": "candidate"}) for row in rows]
 
 
@@ -442,14 +444,14 @@ def _openai_evals(value: JsonValue) -> list[JsonObject]:
             if row.get("type") == "match"
         ]
         if not found:
-            raise _not(Preset.OPENAI_EVALS, "the log has no events of the type match")
+            raise _not(OpenAiEvals.name, "the log has no events of the type match")
         return found
     if rows and all("ideal" in row and "input" in row for row in rows):
         return [_renamed(row, {"ideal": "expected"}) for row in rows]
     if rows and all("item" in row and "data_source_idx" in row for row in rows):
         several = len({str(row.get("run_id")) for row in rows}) > 1
         return [_hosted_item(row, several=several) for row in rows]
-    raise _not(Preset.OPENAI_EVALS, "neither a log of oaieval, nor samples, nor output items")
+    raise _not(OpenAiEvals.name, "neither a log of oaieval, nor samples, nor output items")
 
 
 def _hosted_item(row: JsonObject, *, several: bool) -> JsonObject:
@@ -469,9 +471,9 @@ def _promptfoo(value: JsonValue) -> list[JsonObject]:
     results = _objects(outer) or _objects(_at(outer, "results"))
     version = _at(value, "version") or _at(outer, "version")
     if not results:
-        raise _not(Preset.PROMPTFOO, "no list of results")
+        raise _not(Promptfoo.name, "no list of results")
     if version not in _PROMPTFOO_VERSIONS:
-        raise _not(Preset.PROMPTFOO, f"unknown version {version!r}")
+        raise _not(Promptfoo.name, f"unknown version {version!r}")
     prompts = {(str(each.get("promptIdx")), str(_at(each, "provider.id"))) for each in results}
     rows: list[JsonObject] = []
     for place, result in enumerate(results):
@@ -498,12 +500,12 @@ _ATTACHMENTS: Final = ("attachment://", "tc://")
 
 def _inspect(value: JsonValue) -> list[JsonObject]:
     if not isinstance(value, dict) or "eval" not in value:
-        raise _not(Preset.INSPECT, "no log of an evaluation")
+        raise _not(Inspect.name, "no log of an evaluation")
     if value.get("version") != _INSPECT_VERSION:
-        raise _not(Preset.INSPECT, f"unknown version {value.get('version')!r}")
+        raise _not(Inspect.name, f"unknown version {value.get('version')!r}")
     samples = _objects(value.get("samples"))
     if not samples:
-        raise _not(Preset.INSPECT, f"no samples (status {value.get('status')!r})")
+        raise _not(Inspect.name, f"no samples (status {value.get('status')!r})")
     epochs = {sample.get("epoch") for sample in samples if isinstance(sample.get("epoch"), int)}
     rows: list[JsonObject] = []
     for sample in samples:
@@ -533,7 +535,7 @@ def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
     for stored in (sample.get("attachments"), _at(sample, "transcript.content")):
         if isinstance(stored, dict) and digest in stored:
             return stored[digest]
-    raise _not(Preset.INSPECT, f"sample {sample.get('id')!r} refers to a missing attachment")
+    raise _not(Inspect.name, f"sample {sample.get('id')!r} refers to a missing attachment")
 
 
 _TASK_TYPES: Final = ("choices", "textarea", "number", "rating", "datetime", "taxonomy")
@@ -546,7 +548,7 @@ def _label_studio(value: JsonValue) -> list[JsonObject]:
     tasks = [value] if isinstance(value, dict) and "data" in value else _objects(value)
     if not tasks or not all("annotations" in task or "predictions" in task for task in tasks):
         found = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
-        raise _not(Preset.LABELSTUDIO, found)
+        raise _not(LabelStudio.name, found)
     rows: list[JsonObject] = []
     for place, task in enumerate(tasks, start=1):
         row = {**task}
@@ -562,7 +564,7 @@ def _label_studio(value: JsonValue) -> list[JsonObject]:
             if len(listed) > 1:
                 noun = "annotations" if key == "expected" else "predictions"
                 hint = "mark one as ground truth" if key == "expected" else "export only one model"
-                raise _not(Preset.LABELSTUDIO, f"{where} has {len(listed)} {noun}; {hint}")
+                raise _not(LabelStudio.name, f"{where} has {len(listed)} {noun}; {hint}")
             if listed:
                 document = _task_document(_objects(listed[0].get("result")))
                 row[key] = document.value
@@ -601,7 +603,7 @@ def _task_document(results: Iterable[JsonObject]) -> _Rated:
             if "width" in value:
                 region["bbox"] = [value.get(each) for each in ("x", "y", "width", "height")]
         else:
-            raise _not(Preset.LABELSTUDIO, f"results of the type {kind!r} are not supported")
+            raise _not(LabelStudio.name, f"results of the type {kind!r} are not supported")
     fields += [
         (str(each.get("class")), _Rated(each["text"], each.get("score")))
         for each in regions.values()

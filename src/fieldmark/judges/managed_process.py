@@ -63,8 +63,9 @@ class ProcessError(Exception):
 class ProcessResult:
     """The output and the exit status of a program.
 
-    `failure` is none if it exited by itself with code 0. `reason` describes the failure and quotes
-    the end of standard error. Secrets are redacted from `stderr` and `reason`, not from `stdout`.
+    `failure` is none if it exited by itself with code 0. `cause` describes the failure, and
+    `reason` also quotes the end of standard error. Secrets are redacted from both and from
+    `stderr`, not from `stdout`.
     """
 
     stdout: bytes = b""
@@ -72,6 +73,7 @@ class ProcessResult:
     exit_code: int | None = None
     signal: str | None = None
     failure: ProcessFailure | None = None
+    cause: str = ""
     reason: str = ""
 
     @classmethod
@@ -83,7 +85,8 @@ class ProcessResult:
             failure = ProcessFailure.NOT_STARTED
             system = error.strerror if isinstance(error, OSError) else None
             message = f"cannot start {program.argv[0]}: {system or error}"
-        return cls(failure=failure, reason=f"{failure}: {message}")
+        cause = f"{failure}: {message}"
+        return cls(failure=failure, cause=cause, reason=cause)
 
 
 def stderr_suffix(stderr: str) -> str:
@@ -240,13 +243,15 @@ class ManagedProcess:
         redact = self._program.redactor.redact
         tail = bytes(self._errors[-self._limits.tail_bytes :]) if self._error_bytes else b""
         stderr = redact(tail.decode("utf-8", "replace"))
+        cause = f"{error.failure}: {redact(str(error))}" if error else ""
         return ProcessResult(
             stdout=stdout,
             stderr=stderr,
             exit_code=self.exit_code,
             signal=self.signal,
             failure=error.failure if error else None,
-            reason=f"{error.failure}: {redact(str(error))}{stderr_suffix(stderr)}" if error else "",
+            cause=cause,
+            reason=f"{cause}{stderr_suffix(stderr)}" if error else "",
         )
 
     def end(self) -> None:

@@ -84,7 +84,7 @@ def pdf_pages(
     if result.failure is not None:
         # Standard error may name files of this machine, and is not for other readers.
         started = result.failure is not ProcessFailure.NOT_STARTED
-        reason = result.reason.partition("; standard error:")[0] if started else result.failure
+        reason = result.cause if started else result.failure
         raise ImageError(f"cannot render the PDF file: {reason}")
     rendered = json.loads(result.stdout)
     if isinstance(rendered, str):

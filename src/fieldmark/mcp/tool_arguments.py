@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fieldmark.data.inputs import RowsAre
-from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.api.remote_options import given_options, with_options
+from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.rule import Depth, Scope
+from fieldmark.run.run_options import ScoreOptions
 
 __all__ = [
     "DiffArguments",
@@ -43,6 +43,7 @@ class ToolArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+@with_options(Inputs, "mcp", aliases=True)
 class _InputArguments(ToolArguments):
     truth: Annotated[
         str,
@@ -58,29 +59,13 @@ class _InputArguments(ToolArguments):
             " truth has both sides."
         ),
     ] = None
-    preset: Annotated[
-        str | None, Field(alias="from", description="Read exports of a tool, such as labelstudio.")
-    ] = None
-    id: Annotated[str | None, Field(description="Key of the id in each row.")] = None
-    expected: Annotated[str | None, Field(description="Key of the ground truth in each row.")] = (
-        None
-    )
-    candidate: Annotated[str | None, Field(description="Key of the prediction in each row.")] = None
-    rows: Annotated[
-        str | None, Field(description=f"Layout of .json files: {', '.join(RowsAre)}.")
-    ] = None
 
     def reading_options(self) -> dict[str, object]:
         """Return the options for reading rows."""
-        return {
-            "preset": self.preset,
-            "id_key": self.id,
-            "expected_key": self.expected,
-            "candidate_key": self.candidate,
-            "rows": self.rows,
-        }
+        return given_options(self, Inputs)
 
 
+@with_options(ScoreOptions, "mcp", aliases=True)
 class ScoreArguments(_InputArguments):
     """The arguments of `score`."""
 
@@ -88,28 +73,16 @@ class ScoreArguments(_InputArguments):
         _Rules,
         Field(description="A rules file below a root, or rules as in such a file."),
     ] = None
-    convention: Annotated[
-        str | None, Field(description=f"How outcomes are counted: {', '.join(CONVENTIONS)}.")
-    ] = None
-    match: Annotated[str | None, Field(description="Comparator for fields without a rule.")] = None
-    align: Annotated[
-        str | None, Field(description="Alignment of lists without a rule, such as optimal.")
-    ] = None
-    scope: Annotated[str | None, Field(description=f"Fields: {', '.join(Scope)}.")] = None
-    depth: Annotated[str | None, Field(description=f"Level: {', '.join(Depth)}.")] = None
-    by: Annotated[
-        list[str], Field(description="Slices: tag, metadata.KEY or a path of the ground truth.")
-    ] = []
-    min: Annotated[
-        dict[str, float], Field(description="Gates: metrics that must be at least a limit.")
-    ] = {}
-    max: Annotated[
-        dict[str, float], Field(description="Gates: metrics that must be at most a limit.")
-    ] = {}
     save: Annotated[
         bool, Field(description="Save the run below runs/; the server must allow it.")
     ] = False
     top: _Top = 10
+
+    def run_options(self) -> ScoreOptions:
+        """Return the options of the run, except its rules."""
+        options = {**given_options(self, ScoreOptions), "inputs": self.reading_options()}
+        del options["rules"]
+        return cast("ScoreOptions", options)
 
 
 class ShowArguments(ToolArguments):

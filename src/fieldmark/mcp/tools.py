@@ -42,7 +42,7 @@ from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
-from fieldmark.run.options import read_inputs
+from fieldmark.run.run_options import read_inputs
 from fieldmark.store.index import CORRUPT, ROOT, find_run
 from fieldmark.store.writer import new_run_id
 from fieldmark.values.text import did_you_mean
@@ -83,20 +83,13 @@ class Toolbox:
             hint = "start it with `fieldmark mcp --write` to save runs"
             raise ConfigError.of("save: the server is read-only", hint=hint)
         name = new_run_id() if given.save else None
+        options = given.run_options()
+        options["rules"] = self._rules(given.rules)
+        options["out"] = None if name is None else self._runs() / name
         run = score(
             self._path("truth", given.truth),
             None if given.predictions is None else self._path("predictions", given.predictions),
-            rules=self._rules(given.rules),
-            convention=given.convention,
-            match=given.match,
-            align=given.align,
-            scope=given.scope,
-            depth=given.depth,
-            inputs=given.reading_options(),
-            at_least=given.min,
-            at_most=given.max,
-            by=given.by,
-            out=None if name is None else self._runs() / name,
+            **options,
         )
         result = run.to_dict()
         by_path = result["attributes"]

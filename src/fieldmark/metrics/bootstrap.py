@@ -26,8 +26,10 @@ from fieldmark.metrics.quality import (
 )
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
 from fieldmark.metrics.summary import (
+    RESAMPLING,
     RateIntervals,
     RateVariations,
+    Resampling,
     RunIntervals,
     Summary,
     Variation,
@@ -72,9 +74,7 @@ def run_intervals(
     sample: CaseSample,
     summary: Summary,
     counting: CountingOptions,
-    *,
-    resamples: int = 1_000,
-    seed: int = 0,
+    resampling: Resampling = RESAMPLING,
 ) -> RunIntervals:
     """Return the variation of the headline metrics and of the rates of every attribute.
 
@@ -92,10 +92,10 @@ def run_intervals(
         if interval is not None and summary.cases.vacuous < scored
     }
     if not rows:
-        return RunIntervals(metrics=known_shares)
+        return RunIntervals(metrics=known_shares, resampling=resampling)
     together = -(-len(rows) // GROUPS)
     matrix = CaseMatrix(rows, sample.table, counting, together=together)
-    weights = resampling_weights(matrix.rows, resamples, seed)
+    weights = resampling_weights(matrix.rows, resampling.resamples, resampling.seed)
     scale = math.sqrt(len(rows) / max(sample.cases, 1))
     metrics = ResampledMetrics(len(weights))
     cases_of = {
@@ -138,6 +138,7 @@ def run_intervals(
         deviations={
             name: each.deviation for name, each in headline.items() if each.deviation is not None
         },
+        resampling=resampling,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from fieldmark.errors import OptionError, with_hint
+from fieldmark.errors import OptionError
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.records import OMIT_DEFAULT
@@ -204,7 +204,7 @@ def _slice(name: str, summary: JsonObject, option: str) -> JsonObject:
     found = known.get(name)
     if not isinstance(found, dict):
         hint = did_you_mean(name, known) or "no case is in this slice"
-        raise OptionError(option, with_hint(f"unknown slice {name!r}", hint))
+        raise OptionError(option, f"unknown slice {name!r}", hint)
     return found
 
 
@@ -259,7 +259,7 @@ def _metric_value(
     found = next(_resolve(_SHORT.get(name, name), metrics), None)
     if found is None:
         hint = _suggest(name, [*_names(metrics), *_SHORT]) or _EXAMPLES
-        raise OptionError(option, with_hint(f"unknown metric {name!r}", hint))
+        raise OptionError(option, f"unknown metric {name!r}", hint)
     return found
 
 

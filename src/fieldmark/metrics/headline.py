@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 __all__ = [
@@ -68,10 +68,10 @@ def metrics_in_order(primary: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((lead, MAIN_METRIC, *first, *second)))
 
 
-def flag_text(flags: Mapping[str, tuple[str, ...]], metric: str) -> str:
+def flag_text(flags: Iterable[str]) -> str:
     """Return why a metric says less than it seems to, or an empty string.
 
-    >>> flag_text({"accuracy": ("vacuous",), "safety": ("not_evaluated",)}, "safety")
-    'not evaluated'
+    >>> flag_text(["accuracy_vacuous", "not_evaluated"])
+    'accuracy vacuous, not evaluated'
     """
-    return ", ".join(flag.replace("_", " ") for flag in flags.get(metric, ()))
+    return ", ".join(flag.replace("_", " ") for flag in flags)

@@ -47,6 +47,7 @@ __all__ = [
     "BY_CASE_EVALUATOR",
     "QUALITY_DEPTH",
     "QUALITY_EVALUATOR",
+    "RESAMPLING",
     "SAFETY_JUDGE",
     "AppliedConvention",
     "AttributeSummary",
@@ -57,6 +58,7 @@ __all__ = [
     "QualitySummary",
     "RateIntervals",
     "RateVariations",
+    "Resampling",
     "RunIntervals",
     "Summary",
     "Variation",
@@ -205,6 +207,17 @@ class RateVariations(NamedTuple):
     deviation: Rates = Rates(None, None, None)
 
 
+class Resampling(NamedTuple):
+    """The number of bootstrap resamples of a run, and the seed that makes them reproducible."""
+
+    resamples: int = 1_000
+    seed: int = 0
+
+
+RESAMPLING: Final = Resampling()
+"""How cases are resampled by default."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIntervals:
     """Confidence intervals and standard deviations by metric, and of the rates by attribute."""
@@ -212,6 +225,7 @@ class RunIntervals:
     metrics: Annotated[Mapping[str, Interval], Key("intervals")] = field(default_factory=dict)
     attributes: Annotated[Mapping[str, RateVariations], EXCLUDED] = field(default_factory=dict)
     deviations: Annotated[Mapping[str, float], OPTIONAL] = field(default_factory=dict)
+    resampling: Annotated[Resampling, OMIT_DEFAULT] = RESAMPLING
 
 
 class GroupMeans(NamedTuple):

@@ -194,11 +194,11 @@ def _noted_table(
     summary: Summary, titles: tuple[str, ...], rows: Mapping[str, tuple[str, ...]]
 ) -> Table:
     """Return rows by metric in the order of the run, each with a note such as "vacuous"."""
-    notes = [flag_text(summary.flags, name) for name in rows]
+    notes = [flag_text(summary.flags.get(name, ())) for name in rows]
     ordered = sorted(rows, key=[*summary.metrics, *rows].index)
     if not any(notes):
         return _named_table(titles, [rows[name] for name in ordered])
-    shown = [(*rows[name], flag_text(summary.flags, name)) for name in ordered]
+    shown = [(*rows[name], flag_text(summary.flags.get(name, ()))) for name in ordered]
     return _named_table((*titles, ""), shown, noted=True)
 
 

@@ -76,7 +76,7 @@ def headline(summary: Summary) -> str:
     parts: list[str] = []
     for name in shown:
         maximum = f" of {number(summary.quality.rqs_max, 2)}" if name == "rqs" else ""
-        note = flag_text(summary.flags, name)
+        note = flag_text(summary.flags.get(name, ()))
         value = f"{METRIC_TITLES[name]} {number(metrics[name])}{maximum}"
         parts.append(f"{value} ({note})" if note else value)
     counts = f"{cases.scored:,} of {plural(cases.total, 'case')} scored, {cases.perfect:,} perfect"

@@ -285,7 +285,8 @@ class SliceTotals:
                 if totals.sample is not None and summary.intervals is not None:
                     from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
 
-                    intervals = run_intervals(totals.sample, own, convention.counting)
+                    resampling = summary.intervals.resampling
+                    intervals = run_intervals(totals.sample, own, convention.counting, resampling)
                     own = replace(own, intervals=intervals)
                 if totals.confidence is not None and summary.confidence is not None:
                     from fieldmark.metrics.confidence import pooled_confidence  # rarely needed

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fieldmark.run.options import PROCESSES, RunOptions
 from fieldmark.run.partition_worker import Job, NumberedPartition, PartitionResult
+from fieldmark.run.run_options import PROCESSES, RunOptions, most_tasks, worker_count
 
 __all__ = ["run_partitions"]
 
@@ -24,10 +24,10 @@ def run_partitions(
 
     `files` are file descriptors that forked processes must close.
     """
-    if options.engine == PROCESSES:
+    if options["engine"] == PROCESSES:
         from fieldmark.run.process_pool import run_in_processes
 
-        return run_in_processes(job, partitions, workers=options.worker_count, files=files)
+        return run_in_processes(job, partitions, workers=worker_count(options), files=files)
     from fieldmark.run.ray_engine import run_on_ray
 
-    return run_on_ray(job, partitions, engine=options.engine, workers=options.most_tasks)
+    return run_on_ray(job, partitions, engine=options["engine"], workers=most_tasks(options))

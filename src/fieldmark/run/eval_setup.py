@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Final, cast
 
 from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
-from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target
+from fieldmark.config.eval_spec import InlineCase, Target
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
-from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.identity import described, without_paths
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.run.eval_file import EvalSpec
 from fieldmark.run.evaluator_runner import unready_judges
 from fieldmark.run.targets.target import TargetSource, file_digest
 from fieldmark.run.yaml_inputs import with_yaml
@@ -106,27 +107,9 @@ def target_identity(target: Target) -> JsonObject:
 
 def eval_inputs(spec: EvalSpec) -> Inputs:
     """Return the options for reading the rows of an evaluation."""
-    inline = isinstance(spec.cases, tuple)
-    both = inline and spec.candidates is None and spec.target is None
-    try:
-        return Inputs(
-            id_key=spec.id_key,
-            expected_key=spec.expected_key,
-            candidate_key="candidate" if both else spec.candidate_key,
-            rows=spec.rows,
-            parse=spec.parse,
-            candidate_json=spec.candidate_json,
-            repair=spec.repair,
-            duplicates=spec.duplicates,
-            context=True,
-            format_in=spec.format_in,
-            preset=spec.preset,
-            sheet=spec.sheet,
-            group_by=spec.group_by,
-            confidences=spec.confidence,
-        )
-    except OptionError as error:
-        raise ConfigError.of(str(error), spec.location) from error
+    both = isinstance(spec.cases, tuple) and spec.candidates is None and spec.target is None
+    key = "candidate" if both else spec.inputs.candidate_key
+    return replace(spec.inputs, candidate_key=key, context=True, confidences=spec.confidence)
 
 
 def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
@@ -148,9 +131,15 @@ def with_optional_truth(spec: EvalSpec) -> EvalSpec:
     The cases are then those with a candidate in the file.
     """
     elsewhere = spec.candidates is not None or spec.target is not None
-    if spec.needs_expected or elsewhere or not isinstance(spec.cases, Path) or spec.format_in:
+    if (
+        spec.needs_expected
+        or elsewhere
+        or not isinstance(spec.cases, Path)
+        or spec.inputs.format_in
+    ):
         return spec
-    keys = CANDIDATE_KEYS if spec.candidate_key is None else (spec.candidate_key,)
+    key = spec.inputs.candidate_key
+    keys = CANDIDATE_KEYS if key is None else (key,)
     with closing(open_truth(with_yaml(spec.cases), eval_inputs(spec))) as stream:
         [side] = stream.sides
         if not side.has_ids or side.layout.value_key not in keys:

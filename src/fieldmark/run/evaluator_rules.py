@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, cast
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
-from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
@@ -19,6 +18,7 @@ from fieldmark.metrics.identity import describe
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_DEPTH, QUALITY_EVALUATOR
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.run.eval_file import EvalSpec
 from fieldmark.run.eval_setup import own_evaluators
 from fieldmark.run.evaluator_runner import ComparingEvaluator, comparing_evaluators
 from fieldmark.run.settings import Settings
@@ -153,14 +153,20 @@ class _EvaluatorRules:
                 known_name, known = found.setdefault(path_key(rule.path), (name, rule))
                 if _comparison(known) != _comparison(rule):
                     place = f"{rule.location}: " if str(rule.location) else ""
-                    self._warn(f"{place}{known_name}", name, f"compare {rule.path!r} differently")
+                    problem = f"compare {rule.path!r} differently"
+                    self._warn(known_name, name, problem, place=place)
         return replace(base, fields=tuple(rule for _, rule in found.values()))
 
     def _warn(
-        self, first: str, other: str, problem: str, metrics: str = "the metrics per attribute"
+        self,
+        first: str,
+        other: str,
+        problem: str,
+        metrics: str = "the metrics per attribute",
+        *,
+        place: str = "",
     ) -> None:
-        used = first.rpartition(": ")[2]
-        self.warnings.append(f"{first} and {other} {problem}; {metrics} use {used}")
+        self.warnings.append(f"{place}{first} and {other} {problem}; {metrics} use {first}")
 
 
 def _formula(evaluator: FieldEvaluator) -> object:

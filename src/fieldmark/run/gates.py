@@ -30,7 +30,7 @@ from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import RunOptions, restored_options, strings
 from fieldmark.run.settings import Settings
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.records import to_json
@@ -77,13 +77,13 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
     latest complete run other than the one to be written. The baseline of an evaluation, given by
     its name, is a run of the same evaluation, unless it is named by its path or full id.
     """
-    name, out = options.baseline, options.out
+    name, out = options["baseline"], options["out"]
     if name is None:
         return options
     if is_url(name):
         from fieldmark.run.remote_runs import fetch_run
 
-        return replace(options, baseline=fetch_run(name))
+        return {**options, "baseline": fetch_run(name)}
     from fieldmark.store.index import COMPLETE, LATEST, ROOT, find_run
 
     local = out is not None and not is_url(out)
@@ -91,8 +91,8 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
 
     def accept(entry: RunEntry) -> bool:
         written = out is not None and entry.id == Path(out).name
-        same_file = not options.file or (
-            bool(entry.inputs) and Path(entry.inputs[0]).name == Path(options.file).name
+        same_file = not options["file"] or (
+            bool(entry.inputs) and Path(entry.inputs[0]).name == Path(options["file"]).name
         )
         same = not evaluation or (entry.eval == evaluation and same_file)
         return entry.status == COMPLETE and not written and same
@@ -100,7 +100,7 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
     problems: Sequence[Problem] = ()
     for root in roots:
         try:
-            return replace(options, baseline=find_run(name, root, accept=accept))
+            return {**options, "baseline": find_run(name, root, accept=accept)}
         except ConfigError as error:
             problems = error.problems
     if evaluation and str(name).partition("~")[0] == LATEST:
@@ -127,20 +127,21 @@ class RunGates:
     @classmethod
     def of(cls, options: RunOptions, gates: Sequence[Gate] = ()) -> RunGates:
         """Return the gates of the options, after the given ones."""
-        if options.baseline is None and options.max_drop:
+        baseline, max_drop = options["baseline"], options["max_drop"] or {}
+        if baseline is None and max_drop:
             raise ConfigError.of(
                 "max_drop requires a baseline", hint="name a saved run as the baseline"
             )
-        if options.baseline is not None and not options.max_drop:
+        if baseline is not None and not max_drop:
             raise ConfigError.of(
                 "baseline requires max_drop",
                 hint="set max_drop, such as 0.01, or micro.f1=0.02 for one metric",
             )
         return cls(
-            gates=(*gates, *parse_gates(options.at_least, options.at_most)),
-            baseline=options.baseline,
-            max_drop=options.max_drop,
-            by=options.by,
+            gates=(*gates, *parse_gates(options["at_least"], options["at_most"])),
+            baseline=baseline,
+            max_drop=max_drop,
+            by=strings(options["by"]),
         )
 
     def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
@@ -284,9 +285,9 @@ class RunGates:
 
 def _selection(options: JsonObject) -> str:
     """Return the selection of cases of an evaluation, as on the command line."""
-    chosen = RunOptions.from_stored(options)
-    parts = [f"--only {each}" for each in sorted(chosen.only)]
-    parts += [f"--case {each}" for each in sorted(chosen.cases)]
+    chosen = restored_options(options)
+    parts = [f"--only {each}" for each in sorted(chosen.get("only", ()))]
+    parts += [f"--case {each}" for each in sorted(chosen.get("cases", ()))]
     return " ".join(parts) or "all"
 
 

@@ -34,8 +34,8 @@ from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Rules
 from fieldmark.run.case_processor import GroupTotals, RunTotals
-from fieldmark.run.options import RunOptions
 from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, Task
+from fieldmark.run.run_options import RunOptions, slice_keys
 from fieldmark.run.settings import Settings
 from fieldmark.store.disk import DISK, PART, write_atomic
 from fieldmark.values.json_text import pretty_json, read_document, strict_json
@@ -339,10 +339,10 @@ def _restored_result(
         table.add(attribute)
     totals = RunTotals(
         table,
-        values=options.values,
+        values=options["values"],
         sampled=False,
         rule_sets=settings.rule_sets,
-        by=options.slice_keys,
+        by=slice_keys(options),
         confidences=settings.confidence is not None,
     )
     _restore_totals(totals, stored.totals, table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,13 @@ from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.plan import Plan
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import RunOptions
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import Manifest, ManifestInput, target_change
 
-__all__ = ["StoredResults", "new_run_directory", "open_run_directory"]
+__all__ = ["StoredResults", "new_run_directory", "open_run_directory", "run_directories"]
 
 _SAME: Final = (
     "command", "convention", "providers", "inputs", "evaluators", "target", "limits", "eval",
@@ -32,15 +33,16 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
     A resumed run must have the same inputs, rules and versions. With `accept_changes` it is resumed
     anyway, and the manifest records the differences.
     """
-    if options.out is None:
+    out = options["out"]
+    if out is None:
         raise ConfigError.of("resume: out is required", hint="set it to the directory of the run")
-    if not options.resume:
-        return new_run_directory(options.out, manifest)
-    name, copy, path = options.out, None, Path(options.out)
-    if is_url(options.out):
+    if not options["resume"]:
+        return new_run_directory(out, manifest)
+    name, copy, path = out, None, Path(out)
+    if is_url(out):
         from fieldmark.run.remote_runs import RunUpload
 
-        name, copy = redacted_url(options.out), RunUpload(options.out, resume=True)
+        name, copy = redacted_url(out), RunUpload(out, resume=True)
         path = copy.path
     from fieldmark.store.reader import open_run  # a new run needs none
 
@@ -53,7 +55,7 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
         for key in _SAME
         if _comparable(getattr(stored.manifest, key)) != _comparable(getattr(manifest, key))
     ]
-    if changed and not options.accept_changes:
+    if changed and not options["accept_changes"]:
         how = target_change(stored.manifest.target, manifest.target)
         named_target = f"target {how}" if how else "target"
         names = [named_target if name == "target" else name for name in changed if name != "inputs"]
@@ -78,6 +80,27 @@ def new_run_directory(out: str | Path, manifest: Manifest) -> RunDirectory:
 
     copy = RunUpload(out, resume=False)
     return RunDirectory(copy.path, manifest, copy=copy)
+
+
+def run_directories(
+    parent: str | Path, names: Sequence[str], unnamed: str = "run"
+) -> list[str | Path]:
+    """Return a directory or URL below another for each run; names that are used again are numbered.
+
+    >>> [path.name for path in run_directories(Path("runs"), ["gpt 4", "gpt/4", "..."])]
+    ['gpt-4', 'gpt-4-2', 'run']
+    """
+    uses: Counter[str] = Counter()
+    directories: list[str | Path] = []
+    for shown in names:
+        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in shown)
+        name = plain.lstrip(".") or unnamed
+        uses[name] += 1
+        name = name if uses[name] == 1 else f"{name}-{uses[name]}"
+        directories.append(
+            f"{str(parent).rstrip('/')}/{name}" if is_url(parent) else Path(parent) / name
+        )
+    return directories
 
 
 def _comparable(value: object) -> object:

@@ -21,7 +21,7 @@ from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import Summary, summarize, with_confidence
+from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
@@ -30,9 +30,18 @@ from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, spl
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.kept_cases import SAVE_HINT, KeptCases
-from fieldmark.run.options import PARQUET, PROCESSES, RunOptions
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
+from fieldmark.run.run_options import (
+    PARQUET,
+    PROCESSES,
+    RunOptions,
+    most_tasks,
+    slice_keys,
+    strings,
+    wants_intervals,
+    worker_count,
+)
 from fieldmark.run.settings import Settings
 from fieldmark.run.warnings import list_notes, structural_warnings, unused_rules
 from fieldmark.wire.case_result import CaseResult
@@ -98,6 +107,7 @@ class PreparedRun:
     evaluators: Sequence[ConfiguredEvaluator] = ()
     own_evaluators: Mapping[str, Sequence[ConfiguredEvaluator]] = field(default_factory=dict)
     concurrency: int = 1
+    resampling: Resampling = RESAMPLING
     target: Target | None = None
     selection: CaseSelection | None = None
     location: Location = field(default_factory=Location)
@@ -122,14 +132,14 @@ def run_session(
     """
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
-        if options.engine != PROCESSES:
-            reason = _why_indivisible(prepared, observers, options.engine)
+        if options["engine"] != PROCESSES:
+            reason = _why_indivisible(prepared, observers, options["engine"])
             if reason:
-                message = f"the run cannot be distributed with engine {options.engine}: {reason}"
+                message = f"the run cannot be distributed with engine {options['engine']}: {reason}"
                 raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
             from fieldmark.run.ray_engine import connection
 
-            stack.enter_context(connection(options.engine, options.most_tasks))
+            stack.enter_context(connection(options["engine"], most_tasks(options)))
         directory = None
         if prepared.manifest is not None:
             from fieldmark.run.resume import open_run_directory
@@ -149,9 +159,9 @@ def run_session(
             session.with_slices(session.with_intervals(summary)),
             max_errors=prepared.max_errors,
             unmet=unmet,
-            values=options.values,
+            values=options["values"],
         )
-        summary = summary if options.values else summary.without_classes()
+        summary = summary if options["values"] else summary.without_classes()
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
             directory.finish(
@@ -164,13 +174,14 @@ def run_session(
     if directory is not None and unnamed:
         notes.append(_UNNAMED.format(", ".join(unnamed)))
     path = None if directory is None else directory.path
-    url = redacted_url(options.out) if is_url(options.out) else ""
+    out = options["out"]
+    url = redacted_url(out) if is_url(out) else ""
     return RunResult(summary, tuple(notes), path, case_source=session.kept, url=url)
 
 
 def _write_outcomes(directory: RunDirectory, summary: Summary, options: RunOptions) -> None:
     """Write the results as Parquet files too, if the options say so."""
-    if options.results != PARQUET:
+    if options["results"] != PARQUET:
         return
     from fieldmark.report.exports.parquet import write_parquet_shards
     from fieldmark.report.shown_run import ShownRun
@@ -184,7 +195,7 @@ def _write_outcomes(directory: RunDirectory, summary: Summary, options: RunOptio
         cases=run.cases,
         attributes=run.compared_attributes,
     )
-    shown = shown if options.values else shown.without_values()
+    shown = shown if options["values"] else shown.without_values()
     write_parquet_shards(shown, directory.path / _OUTCOMES)
 
 
@@ -194,7 +205,7 @@ def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) 
         stream = stack.enter_context(closing(files.open()))
         stack.enter_context(relaxed_gc())
         again = replace(prepared, stream=stream, files=None)
-        session = _Session(again, replace(options, intervals=False), None, stack)
+        session = _Session(again, {**options, "intervals": False}, None, stack)
         kept = session.keep_cases()
         session.run()
     files.check()
@@ -262,7 +273,7 @@ class _Session:
 
                 self._stored = StoredResults(directory, self._plan, self._own_plans)
                 seeds = self._stored.attributes.seeds
-            self._rows = _RowWriter(directory, self._plan.table, seeds, values=options.values)
+            self._rows = _RowWriter(directory, self._plan.table, seeds, values=options["values"])
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
         self._totals = self._new_totals()
         self._runner: EvaluatorRunner | None = None
@@ -287,7 +298,7 @@ class _Session:
         self.kept = KeptCases(
             self._plan.table,
             self._settings.convention,
-            values=self._options.values,
+            values=self._options["values"],
             read_again=read_again,
         )
         return self.kept
@@ -345,7 +356,8 @@ class _Session:
         from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
 
         counting = self._settings.convention.counting
-        return replace(summary, intervals=run_intervals(self._totals.sample, summary, counting))
+        intervals = run_intervals(self._totals.sample, summary, counting, self._prepared.resampling)
+        return replace(summary, intervals=intervals)
 
     def with_slices(self, summary: Summary) -> Summary:
         """Return the summary with the metrics of all slices, if they are requested."""
@@ -353,7 +365,7 @@ class _Session:
         if totals is None:
             return summary
         slices = totals.summaries(summary, self._settings.convention)
-        return replace(summary, by=self._options.by, slices=slices)
+        return replace(summary, by=strings(self._options["by"]), slices=slices)
 
     @property
     def lists(self) -> Mapping[str, Aligner]:
@@ -457,7 +469,7 @@ class _Session:
         if self._stored is not None:
             accumulates = self._runner is not None and self._runner.has_accumulators
             gathers = accumulates or self._regions is not None
-            if gathers and self._prepared.target is not None and not self._options.values:
+            if gathers and self._prepared.target is not None and not self._options["values"]:
                 raise ConfigError.of(_NOT_STORED, self._prepared.location, "start a new run")
             for number in range(self._next, self._stored.segments):
                 for segment in islice(upcoming, 1):
@@ -473,7 +485,7 @@ class _Session:
                 dialect=self._dialect,
                 reading=self._stream.options,
                 run_cache=self._rows.directory.target_cache
-                if self._rows is not None and self._options.values
+                if self._rows is not None and self._options["values"]
                 else None,
             )
             self._stack.enter_context(closing(produced))
@@ -484,11 +496,11 @@ class _Session:
 
     def _may_be_partitioned(self) -> bool:
         options = self._options
-        if options.engine != PROCESSES:
+        if options["engine"] != PROCESSES:
             return True
-        if options.worker_count == 1 or self._stream.bytes_total < PARALLEL_BYTES:
+        if worker_count(options) == 1 or self._stream.bytes_total < PARALLEL_BYTES:
             return False
-        reason = _why_indivisible(self._prepared, self._observers, options.engine)
+        reason = _why_indivisible(self._prepared, self._observers, options["engine"])
         if not reason and self.kept is not None and not self.kept.is_droppable:
             reason = _KEPT
         if reason in {_KEPT, _LOCAL_FUNCTION}:
@@ -512,7 +524,7 @@ class _Session:
             else:
                 found = partition(self._stream, self._size, careful=careful, search_map=search_map)
             if found is None:
-                if self._options.engine != PROCESSES:
+                if self._options["engine"] != PROCESSES:
                     reason = f"{_NOT_JOINED}: {self._why_not_joined()}"
                     self.notes.append(f"compared in one process: {reason}")
                 return False
@@ -522,10 +534,10 @@ class _Session:
                 evaluators=self._prepared.evaluators,
                 scorers=() if self._runner is None else self._runner.scorers,
                 concurrency=self._prepared.concurrency,
-                values=self._options.values,
+                values=self._options["values"],
                 keep_rows=self._rows is not None,
-                sampled=self._options.wants_intervals,
-                by=self._options.slice_keys,
+                sampled=wants_intervals(self._options),
+                by=slice_keys(self._options),
             )
             in_step = True
             with closing(self._partition_results(job, enumerate(found))) as results:
@@ -548,11 +560,11 @@ class _Session:
 
     def _search_map(self) -> SearchMap | None:
         """Return what counts lines on the cluster, if there is one."""
-        if self._options.engine == PROCESSES:
+        if self._options["engine"] == PROCESSES:
             return None
         from fieldmark.run.ray_engine import map_on_ray
 
-        return partial(map_on_ray, workers=self._options.most_tasks)
+        return partial(map_on_ray, workers=most_tasks(self._options))
 
     def _forget_attributes(self) -> None:
         """Forget the attributes of the first segment, if its rows were not in the same order.
@@ -564,31 +576,31 @@ class _Session:
         options = self._options
         self._plan = compile_plan(self._settings.rules)
         table = self._plan.table
-        self._rows = _RowWriter(self._rows.directory, table, None, values=options.values)
+        self._rows = _RowWriter(self._rows.directory, table, None, values=options["values"])
         self._totals = self._new_totals()
 
     def _new_totals(self) -> RunTotals:
         return RunTotals(
             self._plan.table,
-            values=self._options.values,
-            sampled=self._options.wants_intervals,
+            values=self._options["values"],
+            sampled=wants_intervals(self._options),
             rule_sets=self._settings.rule_sets,
-            by=self._options.slice_keys,
+            by=slice_keys(self._options),
             confidences=self._settings.confidence is not None,
         )
 
     def _why_not_joined(self) -> str:
         """Return why the rows of both sides are not joined on a cluster; empty if they are."""
-        if self._options.engine == PROCESSES:
+        if self._options["engine"] == PROCESSES:
             return "there is no cluster"
         from fieldmark.run.ray_engine import why_not_joined
 
-        return why_not_joined(self._options.engine, self._stream)
+        return why_not_joined(self._options["engine"], self._stream)
 
     def _joined(self) -> Partitions:
         from fieldmark.run.ray_engine import join_on_ray
 
-        return join_on_ray(self._stream, self._size, workers=self._options.most_tasks)
+        return join_on_ray(self._stream, self._size, workers=most_tasks(self._options))
 
     def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
         """Take the results of all partitions, which are the whole run."""

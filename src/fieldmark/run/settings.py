@@ -5,35 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
 
 from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
 from fieldmark.metrics.identity import described
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fieldmark.judges.safety import SafetyJudge
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
+    from fieldmark.run.run_options import RunOptions
     from fieldmark.values.confidence import ConfidenceOptions
 
 __all__ = ["ConfidenceLike", "RulesLike", "Settings", "resolve_confidence", "resolve_settings"]
 
 RulesLike: TypeAlias = (
-    "Rules | LoadedRules | Mapping[str, object] | Sequence[object] | str | Path | None"
+    Rules | LoadedRules | Mapping[str, object] | Sequence[object] | str | Path | None
 )
 """Rules as an object, data that may contain functions, the path of a file, or none."""
-ConfidenceLike: TypeAlias = "bool | Mapping[str, object] | None"
+ConfidenceLike: TypeAlias = bool | Mapping[str, object] | None
 """Whether confidences are read, or options for it as in a rules file."""
-_Word = TypeVar("_Word", bound=StrEnum)
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots, which a cached property cannot have
@@ -86,48 +83,42 @@ class Settings:
 
 
 def resolve_settings(
-    rules: RulesLike = None,
-    *,
-    convention: str | None = None,
-    options: Mapping[str, JsonValue] | None = None,
-    match: str | None = None,
-    align: str | None = None,
-    scope: str | None = None,
-    depth: str | None = None,
-    allow_code: bool = False,
-    confidence: ConfidenceLike = None,
-    default: Convention = DEFAULT_CONVENTION,
+    *, default: Convention = DEFAULT_CONVENTION, **options: Unpack[RunOptions]
 ) -> Settings:
     """Resolve the rules and the convention; raise an error for invalid ones.
 
     The default convention is that of the rules, otherwise the `default`. With `allow_code`, rules
     may name Python functions. `confidence` is added to that of the rules.
     """
-    loaded = _load(rules, allow_code=allow_code)
-    given = loaded.rules
+    allow_code = options.get("allow_code", False)
+    loaded = _load(options.get("rules"), allow_code=allow_code)
+    rules = loaded.rules
+    match, align = options.get("match"), options.get("align")
+    scope, depth = options.get("scope"), options.get("depth")
     try:
         chosen = loaded.convention or default
+        convention = options.get("convention")
         if convention is not None and find_convention(convention).name != chosen.name:
             chosen = find_convention(convention)
-        chosen = chosen.with_options(options or {})
-        if given.default is None and (loaded.provider or loaded.thresholds):
+        chosen = chosen.with_options(options.get("options") or {})
+        if rules.default is None and (loaded.provider or loaded.thresholds):
             # The comparator of the convention has no provider and the usual threshold.
             match = match or chosen.comparison.comparator
         if match is not None or align is not None:
-            given = _with_defaults(loaded, match, align, allow_code=allow_code)
+            rules = _with_defaults(loaded, match, align, allow_code=allow_code)
         if scope is not None:
-            given = replace(given, scope=_one_of(Scope, "scope", scope))
+            rules = replace(rules, scope=Scope(scope))
         if depth is not None:
-            given = replace(given, depth=_one_of(Depth, "depth", depth))
+            rules = replace(rules, depth=Depth(depth))
     except (OptionError, ValueError) as error:
         raise ConfigError.of(str(error)) from error
     return Settings(
-        rules=chosen.rules_for(given),
+        rules=chosen.rules_for(rules),
         convention=chosen,
         gates=loaded.gates,
         warnings=tuple(map(str, loaded.warnings)),
         safety=cast("SafetyJudge | None", loaded.safety_judge),
-        confidence=resolve_confidence(confidence, loaded.confidence),
+        confidence=resolve_confidence(options.get("confidence"), loaded.confidence),
         source=_source(loaded, chosen, match=match, align=align, scope=scope, depth=depth),
     )
 
@@ -171,15 +162,6 @@ def resolve_confidence(
     if own is None or read is None:
         return read
     return replace(own, **{name: getattr(read, name) for name in given})
-
-
-def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
-    try:
-        return words(word)
-    except ValueError:
-        hint = did_you_mean(str(word), words)
-        message = f"{argument} must be one of: {', '.join(words)}; got {word!r}"
-        raise ConfigError.of(message, hint=hint) from None
 
 
 def _with_defaults(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
-from fieldmark.errors import with_hint
+from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
@@ -302,7 +302,11 @@ def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> 
         inside = _common_wrapper(candidate, expected, EXPECTED_KEYS)
         outside = _common_wrapper(expected, candidate, CANDIDATE_KEYS)
         role, key = ("candidate", inside) if inside else ("expected", outside)
-        hint = f"set the {role} key to {key!r}" if rows else f"compare the {role} value of {key!r}"
+        hint = (
+            OptionText(OptionHint(OptionPhrase.SET_KEY_TO, role, key))
+            if rows
+            else f"compare the {role} value of {key!r}"
+        )
         warnings.append(with_hint(message, hint if key else ""))
     lists, items = (
         {path[: found.start()] for path in paths for found in _ITEM.finditer(path)}

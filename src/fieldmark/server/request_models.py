@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar, cast
 
 from fastapi import Body
 from pydantic import BaseModel, Field, model_validator
 
+from fieldmark.api.remote_options import given_options, with_options
 from fieldmark.config.rules_file import native_form
+from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.run.run_options import (
+    CompareOptions,
+    GateOptions,
+    RuleOptions,
+    ScoreOptions,
+    read_inputs,
+)
+from fieldmark.run.settings import RulesLike
+from fieldmark.values.declared_options import declared_options
 from fieldmark.values.strict_json import first_repeated
 from fieldmark.values.text import plural
 
@@ -84,11 +95,12 @@ RulesBody: TypeAlias = Annotated[
         ],
     ),
 ]
-_Convention = Literal["confusion", "field_accuracy", "taxonomy", "taxonomy_code", "four_phase"]
 _Short = Annotated[str, Field(max_length=200)]
 _NOT_IN_FILE_NAMES: Final = re.compile(r"[/\\\x00-\x1f\x7f\ud800-\udfff]")
 MAX_FILES: Final = 5_000
 """The number of files of each side in a request."""
+_ELSEWHERE: Final = {*declared_options(RuleOptions), *declared_options(GateOptions)}
+"""The options of a batch that its request has already, or in `gates`."""
 _RequestT = TypeVar("_RequestT", bound="_Request")
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -113,6 +125,7 @@ def _one_of(first: str, second: str) -> Callable[[_RequestT], _RequestT]:
     return check
 
 
+@with_options(RuleOptions, "http")
 class _CountingRequest(_Request):
     """A request with rules, a convention and its options."""
 
@@ -126,20 +139,16 @@ class _CountingRequest(_Request):
     ] = None
     fuzzy_threshold: _Share | None = None
     semantic_threshold: _Share | None = None
-    convention: Annotated[
-        _Convention | None,
-        Field(description="By default the convention of the rules, otherwise `confusion`."),
-    ] = None
-    options: Annotated[
-        _JsonObject,
-        Field(description="Options of the convention, such as `rqs_weights`."),
-    ] = {}
 
     @model_validator(mode="after")
     def _rules_or_strategies(self) -> _CountingRequest:
         if self.rules is not None and self.field_strategies is not None:
             raise ValueError("only one of rules and field_strategies is allowed")
         return self
+
+    def counting(self, rules: RulesLike) -> CompareOptions:
+        """Return the options of the request, with resolved rules."""
+        return cast("CompareOptions", {**given_options(self, RuleOptions), "rules": rules})
 
     def all_rules(self, default: JsonValue) -> JsonValue:
         """Return the rules, by default those of the server, with the thresholds of the request."""
@@ -252,9 +261,7 @@ class BatchSource(_Request):
         return plural(len(self.rows or []), "row")
 
 
-_Key: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
-
-
+@with_options(Inputs, "http")
 class ReadingOptions(
     _Request,
     json_schema_extra={
@@ -267,48 +274,13 @@ class ReadingOptions(
 ):
     """How the rows of a batch are read: the options of `fieldmark score`."""
 
-    id_key: Annotated[
-        _Short | None,
-        Field(description="The key of the id; several keys are separated by commas."),
-    ] = None
-    expected_key: Annotated[
-        _Key | None, Field(description="The key of the ground truth, or a path.")
-    ] = None
-    candidate_key: Annotated[
-        _Key | None, Field(description="The key of the prediction, or a path.")
-    ] = None
-    rows: Literal["document", "keyed", "list"] | None = None
-    parse: Literal["lenient", "strict"] = "lenient"
-    candidate_json: Annotated[
-        Literal["only", "last"],
-        Field(description="Which JSON of model output is read: the only one, or the last."),
-    ] = "only"
-    repair: Annotated[
-        bool, Field(description="Whether model output that is almost JSON is repaired.")
-    ] = False
-    duplicates: Literal["refuse", "last"] = "refuse"
-    preset: Annotated[
-        Literal[
-            "langsmith", "braintrust", "openai-evals", "promptfoo", "inspect", "labelstudio",
-            "textract", "azure-di", "google-docai", "mindee",
-        ]
-        | None,
-        Field(description="The tool whose exports are read."),
-    ] = None  # fmt: skip
-    sheet: Annotated[_Key | None, Field(description="The sheet of Excel workbooks.")] = None
-    group_by: Annotated[
-        _Key | None,
-        Field(description="The columns by which rows of tables are grouped into documents."),
-    ] = None
 
-
+@with_options(GateOptions, "http", aliases=True)
 class GateLimits(_Request):
     """Minimum and maximum limits by the name of a metric."""
 
-    min: Annotated[dict[str, _Number], Field(max_length=100)] = {}
-    max: Annotated[dict[str, _Number], Field(max_length=100)] = {}
 
-
+@with_options(ScoreOptions, "http", without=_ELSEWHERE)
 class BatchRequest(
     _CountingRequest,
     json_schema_extra={
@@ -331,16 +303,8 @@ class BatchRequest(
     candidate: BatchSource | None = None
     inputs: ReadingOptions = ReadingOptions()
     gates: GateLimits = GateLimits()
-    values: Annotated[bool, Field(description="Whether to save both documents in the run.")] = True
     title: _Short = ""
     tags: Annotated[list[_Short], Field(max_length=20)] = []
-    by: Annotated[
-        list[_Short],
-        Field(
-            max_length=20,
-            description="What to slice by: tag, metadata.KEY, or paths of the ground truth.",
-        ),
-    ] = []
     pages: Annotated[
         _Short,
         Field(
@@ -348,6 +312,17 @@ class BatchRequest(
             "in metadata.pages of a row or after the case id."
         ),
     ] = ""
+
+    def run_options(self, rules: RulesLike) -> ScoreOptions:
+        """Return the options of the request, with resolved rules."""
+        options = {
+            **given_options(self, ScoreOptions),
+            **given_options(self.gates, ScoreOptions),
+            "inputs": read_inputs(given_options(self.inputs, Inputs)),
+            "rules": rules,
+            "pages": None,
+        }
+        return cast("ScoreOptions", options)
 
 
 class PreviewRequest(

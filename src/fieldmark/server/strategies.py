@@ -121,7 +121,7 @@ def write_strategies(
 
 def checked_rules(rules: JsonValue, models: Models) -> JsonObject:
     """Return the native form of rules; the error lists all their problems."""
-    settings = resolve_settings(resolve_rules(rules or None, models))
+    settings = resolve_settings(rules=resolve_rules(rules or None, models))
     RunGates(gates=settings.gates).check_names(settings)
     return native_form(rules or {})
 

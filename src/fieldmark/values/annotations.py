@@ -14,9 +14,9 @@ import math
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated, Protocol, TypeAlias, Union, cast, get_args, get_origin
+from typing import Annotated, Final, Protocol, TypeAlias, Union, cast, get_args, get_origin
 
 from fieldmark.errors import with_hint
 from fieldmark.model.json import JsonObject
@@ -47,6 +47,9 @@ __all__ = [
     "problem_of",
     "without_metadata",
 ]
+
+_MAX_BITS: Final = 120
+"""Longer integers are not shown in messages."""
 
 
 class Constraint(Protocol):
@@ -90,19 +93,21 @@ class Range:
             if within:
                 return ""
         limits = " and ".join(self._limits())
-        return f"must be {self.noun} {limits}".rstrip() + f", got {value!r}"
+        long = isinstance(value, int) and value.bit_length() > _MAX_BITS
+        shown = "a long number" if long else repr(value)
+        return f"must be {self.noun} {limits}".rstrip() + f", got {shown}"
 
     def _limits(self) -> Iterator[str]:
         if self.ge is not None and self.le is not None:
-            yield f"from {self.ge:g} to {self.le:g}"
+            yield f"from {_number(self.ge)} to {_number(self.le)}"
         elif self.ge is not None:
-            yield f"of at least {self.ge:g}"
+            yield f"of at least {_number(self.ge)}"
         if self.gt is not None:
-            yield f"greater than {self.gt:g}"
+            yield f"greater than {_number(self.gt)}"
         if self.le is not None and self.ge is None:
-            yield f"at most {self.le:g}" if self.gt is not None else f"of at most {self.le:g}"
+            yield f"{'' if self.gt is not None else 'of '}at most {_number(self.le)}"
         if self.lt is not None:
-            yield f"less than {self.lt:g}"
+            yield f"less than {_number(self.lt)}"
 
     def to_schema(self) -> JsonObject:
         """Return the keywords of JSON Schema for the constraint."""
@@ -113,6 +118,10 @@ class Range:
             "exclusiveMaximum": self.lt,
         }
         return {name: limit for name, limit in keywords.items() if limit is not None}
+
+
+def _number(limit: float) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,18 +160,27 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One of several names, which are asked for when they are needed: of plug-ins, for example.
+    """One of several names, or of the names that a function returns: of plug-ins, for example.
 
-    >>> Choices(lambda: ["exact", "fuzzy"]).problem("fuzy")
+    `canonical` returns the name that another spelling stands for, if other spellings are accepted.
+
+    >>> Choices(["exact", "fuzzy"]).problem("fuzy")
     "must be one of: exact, fuzzy; got 'fuzy'; did you mean 'fuzzy'?"
     """
 
-    names: Callable[[], Iterable[str]]
+    source: Iterable[str] | Callable[[], Iterable[str]]
+    canonical: Callable[[str], str | None] = field(default=lambda _: None, repr=False)
+
+    def names(self) -> list[str]:
+        """Return the names, which are asked for when they are needed."""
+        # The members of an enum are its names, although it can be called.
+        source = self.source if isinstance(self.source, Iterable) else self.source()
+        return [str(name) for name in source]
 
     def problem(self, value: object) -> str:
         """Return what is wrong with a value, or an empty string."""
-        known = list(self.names())
-        if value in known:
+        known = self.names()
+        if value in known or (isinstance(value, str) and self.canonical(value) is not None):
             return ""
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         return with_hint(f"must be one of: {', '.join(known)}; got {value!r}", hint)

@@ -282,6 +282,27 @@ def test_command_prints_json(labels, capsys):
     assert json.loads(capsys.readouterr().out)["best"]["kappa"] == 1.0
 
 
+def test_markdown_and_csv_have_no_values(labels, capsys):
+    for form, text in (
+        ("markdown", "- human verdict match, similarity 0.800\n"),
+        ("csv", '"best"'),
+    ):
+        command_module.command.main(
+            [str(labels), "--match", "fuzzy", "--format", form], standalone_mode=False
+        )
+        shown = capsys.readouterr().out
+        assert text in shown
+        assert "Acme" not in shown
+
+
+def test_warnings_are_part_of_the_table(tmp_path, capsys):
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps({**row, "verdict": True}) + "\n" for row in ROWS))
+    command_module.command.main([str(file), "--match", "fuzzy"], standalone_mode=False)
+    printed = capsys.readouterr()
+    assert ("warning: every label says a match" in printed.out, printed.err) == (True, "")
+
+
 def test_labels_can_be_csv(tmp_path):
     file = tmp_path / "labels.csv"
     file.write_text("expected,candidate,verdict,similarity\na,b,yes,0.9\na,c,no,0.1\n")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fieldmark.config.context import Context
-from fieldmark.config.eval_file import read_eval
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.yaml_parser import parse_yaml
+from fieldmark.run.eval_file import read_eval
 
 
 def members(text: str, **settings):

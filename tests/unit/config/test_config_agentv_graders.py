@@ -10,8 +10,8 @@ from fieldmark.api.evaluate import evaluate
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.config.agentv.graders import COUNTERPARTS, counterpart
 from fieldmark.config.agentv.native import import_agentv
-from fieldmark.config.eval_file import load_eval
 from fieldmark.model.json import MISSING
+from fieldmark.run.eval_file import load_eval
 from unit.config.agentv_files import CASE, FILE, project
 from unit.config.test_config_agentv_suite import problems_of
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, reject
 
 from fieldmark.config.agentv.native import import_agentv, yaml_text
-from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import MAX_BYTES
 from fieldmark.config.json_parser import parse_json
 from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.errors import ConfigError
+from fieldmark.run.eval_file import load_eval
 from json_strategies import any_json
 from unit.config.agentv_files import DATA, EVAL_FILES, project
 

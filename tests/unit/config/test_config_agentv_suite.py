@@ -11,11 +11,11 @@ from fieldmark.config.agentv import is_agentv
 from fieldmark.config.agentv import suite as own
 from fieldmark.config.agentv.suite import Fixtures
 from fieldmark.config.context import Context
-from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import MAX_BYTES, load_file
 from fieldmark.config.located import Located, locate
 from fieldmark.errors import ConfigError, Location
 from fieldmark.model.json import MISSING
+from fieldmark.run.eval_file import load_eval
 from unit.config.agentv_files import CASE, DATA, EVAL_FILES, FILE, HEADER, project
 
 OWN = {"name": "own", "type": "field-accuracy", "fields": [{"path": "total"}]}

@@ -9,9 +9,9 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.config.rules_file import load_rules
-from fieldmark.config.validation import check_file
 from fieldmark.errors import ConfigError
 from fieldmark.run.settings import resolve_settings
+from fieldmark.run.validation import check_file
 
 ROWS = [{"expected": "Acme", "candidate": c, "verdict": v} for c, v in [
     ("acme", True), ("Acme.", True), ("Acmee", True), ("Bolt", False), ("Zinc", False),
@@ -77,19 +77,19 @@ def test_validate_names_the_problem(folder, text, problem):
 
 def test_another_calibration_is_another_rule(folder):
     file = rules(folder, f"fields: [{RULE}]")
-    first = resolve_settings(file).applied
-    assert resolve_settings(file).applied == first
+    first = resolve_settings(rules=file).applied
+    assert resolve_settings(rules=file).applied == first
     fm.calibrate([*ROWS, ROWS[0]], match="fuzzy").save(folder / "name.json")
-    again = resolve_settings(file).applied
-    assert threshold_of(file) == resolve_settings(file).rules.fields[0].comparator.threshold
+    again = resolve_settings(rules=file).applied
+    assert threshold_of(file) == resolve_settings(rules=file).rules.fields[0].comparator.threshold
     assert again.comparison_sha256 != first.comparison_sha256
     assert not again.is_comparable(first)
 
 
 def test_calibrated_rules_work_in_saved_runs_and_other_processes(folder):
     file = rules(folder, f"fields: [{RULE}]")
-    settings = pickle.loads(pickle.dumps(resolve_settings(file)))  # noqa: S301 - own data
-    assert settings.applied == resolve_settings(file).applied
+    settings = pickle.loads(pickle.dumps(resolve_settings(rules=file)))  # noqa: S301 - own data
+    assert settings.applied == resolve_settings(rules=file).applied
     rows = [{"id": "a", "expected": {"name": "Acme"}, "candidate": {"name": "Acmee"}}]
     run = fm.score(rows, rules=file, out=folder / "run")
     assert fm.open_run(run.path).cases["a"].score == 1.0

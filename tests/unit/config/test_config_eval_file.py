@@ -11,13 +11,13 @@ from fieldmark.compare.auto import Auto
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.config.context import Context
-from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, RqsForm
 from fieldmark.metrics.gates import Gate, GateKind
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Scope
+from fieldmark.run.eval_file import load_eval, read_eval
 
 COMPLETE = """
 name: invoices
@@ -48,7 +48,7 @@ def test_complete_eval_file(tmp_path):
         Gate(name="mean_score", limit=0.9),
         Gate(name="hallucination", limit=0.05, kind=GateKind.MAX),
     )
-    assert (spec.max_errors, spec.concurrency, spec.tags) == (2, 8, ("nightly",))
+    assert (spec.max_errors, spec.options["concurrency"], spec.tags) == (2, 8, ("nightly",))
     assert spec.metadata == {"owner": {"team": "ap"}}
 
 
@@ -76,7 +76,11 @@ class TestCases:
     def test_keys_of_rows(self):
         spec = evaluation("cases: {path: rows.jsonl, id: doc, expected: gold, candidate: out}")
         assert spec.cases == Path("rows.jsonl")
-        assert (spec.id_key, spec.expected_key, spec.candidate_key) == ("doc", "gold", "out")
+        assert (spec.inputs.id_key, spec.inputs.expected_key, spec.inputs.candidate_key) == (
+            "doc",
+            "gold",
+            "out",
+        )
 
     def test_a_case_can_be_inline(self):
         (case,) = evaluation(
@@ -323,7 +327,7 @@ TARGETS = (
         pytest.param(f"{{{CASES}, gates: {{min: {{macro_f1_by_atribute: 0.9}}}}}}", ["1:32: unknown metric 'macro_f1_by_atribute'; did you mean 'macro_f1_by_attribute'?"], id="misspelled-metric"),
         pytest.param(f"{{{CASES}, evaluators: [{{name: header, type: line_items}}], gates: {{max: {{evaluators.hader.errors: 0}}}}}}", ["1:80: unknown metric 'evaluators.hader.errors'; did you mean 'evaluators.header.errors'?"], id="misspelled-evaluator"),
         pytest.param(f"{{{CASES}, gates: {{max_errors: -1}}}}", ["1:38: max_errors: must be a number of at least 0, got -1"], id="negative-max-errors"),
-        pytest.param(f"{{{CASES}, concurrency: 0}}", ["1:31: concurrency: must be a number of at least 1, got 0"], id="zero-concurrency"),
+        pytest.param(f"{{{CASES}, concurrency: 0}}", ["1:31: concurrency: must be an integer of at least 1, got 0"], id="zero-concurrency"),
         pytest.param(f"{{{CASES}, metadata: x}}", ["1:28: metadata: expected an object, got 'x'"], id="metadata"),
     ],
 )  # fmt: skip

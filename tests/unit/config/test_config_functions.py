@@ -16,9 +16,9 @@ from fieldmark.compare.sets import SetMatch
 from fieldmark.config.context import Code, Context, Problems
 from fieldmark.config.located import locate
 from fieldmark.config.rules_file import load_rules, read_rules
-from fieldmark.config.validation import check_file
 from fieldmark.errors import ConfigError
 from fieldmark.python_function import PythonFunction
+from fieldmark.run.validation import check_file
 from fieldmark.values.value_types import describe
 
 

@@ -7,16 +7,16 @@ from reading_evals import evaluator_problems
 
 from fieldmark import registry
 from fieldmark.config.context import Context, Problems
-from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS, ROW_KEYS, read_eval
 from fieldmark.config.evaluators import evaluator_keys, read_evaluators
 from fieldmark.config.keys import ConfigKey, KeyTable
 from fieldmark.config.located import locate
 from fieldmark.config.rules_file import FIELD_KEYS, rules_of
-from fieldmark.config.schemas import schema_of
 from fieldmark.config.scoring import GATE_KEYS
 from fieldmark.config.targets import target_keys
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
+from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS, ROW_KEYS, read_eval
+from fieldmark.run.schemas import schema_of
 from fieldmark.values.annotations import NonNegativeInt
 
 NATIVE = ("scope", "depth", "defaults", "fields", "empty_tokens", "empty_containers",

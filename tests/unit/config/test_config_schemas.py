@@ -12,12 +12,12 @@ from reading_evals import eval_file_problems
 from docs.pages import blocks, pages
 from fieldmark.config.agentv import is_agentv
 from fieldmark.config.context import Context, Problems
-from fieldmark.config.eval_file import read_eval
 from fieldmark.config.files import load_file
 from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
-from fieldmark.config.schemas import SCHEMAS, schema_of
 from fieldmark.config.yaml_parser import parse_yaml
+from fieldmark.run.eval_file import read_eval
+from fieldmark.run.schemas import SCHEMAS, schema_of
 
 ROOT = Path(__file__).parents[3]
 RULES = sorted(

@@ -368,7 +368,7 @@ def nested(depth):
         ("score", {**FILES, "convention": "x" * 10_000}, "convention"),
         ("score", {**FILES, "match": "\x1b[2J\n\n"}, "match"),
         ("score", {**FILES, "rows": "x"}, "rows"),
-        ("score", {**FILES, "from": "nothing"}, "preset"),
+        ("score", {**FILES, "from": "nothing"}, "from: "),
         ("score", {**FILES, "by": [""]}, "by"),
         ("score", {"truth": "runs/first/manifest.json", "rows": "list"}, "manifest.json"),
         ("show", {"run": "none"}, "run 'none' not found"),

@@ -10,7 +10,7 @@ from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.summary import summarize
+from fieldmark.metrics.summary import Resampling, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 
@@ -32,7 +32,9 @@ class Run:
 
     def intervals(self):
         summary = summarize(self.tally, self.convention)
-        return run_intervals(self.sample, summary, self.convention.counting, resamples=300)
+        return run_intervals(
+            self.sample, summary, self.convention.counting, Resampling(resamples=300)
+        )
 
 
 def drawn(number, *, right=0.8, seed=0):

@@ -23,7 +23,7 @@ from fieldmark.metrics.bootstrap import (
 )
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.rates import NORMAL_QUANTILE, wilson
-from fieldmark.metrics.summary import summarize
+from fieldmark.metrics.summary import Resampling, summarize
 
 COUNTING = DEFAULT_CONVENTION.counting
 UNDEFINED = {"f1_when_no_match": "undefined"}
@@ -225,7 +225,7 @@ def test_intervals_do_not_depend_on_order_or_partition():
     for rows in others:
         assert [row.sums for row in rows] == [row.sums for row in whole_rows]
     summary = summarize(whole.tally, DEFAULT_CONVENTION)
-    merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
+    merged_intervals = run_intervals(merged, summary, COUNTING, Resampling(resamples=300))
     assert merged_intervals == whole.intervals()
 
 

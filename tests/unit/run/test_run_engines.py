@@ -14,23 +14,23 @@ import pytest
 import fieldmark as fm
 from fieldmark.plan.kernel_walk import KernelWalk
 from fieldmark.plan.walk import Walk
-from fieldmark.run import options, ray_engine
-from fieldmark.run.options import RunOptions
+from fieldmark.run import ray_engine, run_options
+from fieldmark.run.run_options import complete_options, most_tasks, worker_count
 
 
 @pytest.mark.parametrize("engine", ["processes", "ray", "ray://head:10001"])
 def test_known_engines_are_accepted(engine):
-    assert RunOptions(engine=engine).engine == engine
+    assert complete_options(engine=engine)["engine"] == engine
 
 
 @pytest.mark.parametrize("engine", ["", "spark", "Ray", "ray:", "ray://", "ray://a b", "rays"])
 def test_unknown_engine_is_an_error_that_lists_the_engines(engine):
     with pytest.raises(fm.ConfigError, match="engine must be one of: processes, ray, ray://HOST"):
-        RunOptions(engine=engine)
+        complete_options(engine=engine)
 
 
 def test_missing_extra_is_named(monkeypatch):
-    monkeypatch.setattr(options, "find_spec", lambda _: None)
+    monkeypatch.setattr(run_options, "find_spec", lambda _: None)
     with pytest.raises(fm.MissingExtra, match=r'pip install "fieldmark\[ray\]"'):
         fm.score([({}, {})], engine="ray")
 
@@ -42,15 +42,15 @@ def test_invalid_number_of_workers_is_an_error(workers):
 
 
 def test_auto_is_one_worker_per_available_core(monkeypatch):
-    monkeypatch.setattr(options.os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
-    assert RunOptions(workers="auto").worker_count == 3
-    assert RunOptions(workers=7).worker_count == 7
-    assert RunOptions().worker_count == 1
+    monkeypatch.setattr(run_options.os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    assert worker_count(complete_options(workers="auto")) == 3
+    assert worker_count(complete_options(workers=7)) == 7
+    assert worker_count(complete_options()) == 1
 
 
 @pytest.mark.parametrize(("workers", "most"), [(None, None), ("auto", None), (7, 7)])
 def test_cluster_uses_all_its_cores_unless_a_number_is_given(workers, most):
-    assert RunOptions(engine="ray", workers=workers).most_tasks == most
+    assert most_tasks(complete_options(engine="ray", workers=workers)) == most
 
 
 EVAL = """

@@ -24,7 +24,7 @@ from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.rule import Rules
 from fieldmark.run import kept_cases, session
 from fieldmark.run.kept_cases import KeptCases
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from fieldmark.store import spooled_rows
 from fieldmark.store.spooled_rows import SpooledRows
 
@@ -278,7 +278,7 @@ def test_cases_can_be_pickled_unless_they_are_large(files, monkeypatch):
 
 
 def test_the_command_line_keeps_no_cases(files):
-    run = score_with(RunOptions(truth=files[0], candidate=files[1]))
+    run = score_with(complete_options(truth=files[0], candidate=files[1]))
     assert run.case_source is None
     with pytest.raises(fm.ConfigError, match="the cases of the run were not kept"):
         run.fields  # noqa: B018

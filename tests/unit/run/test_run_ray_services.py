@@ -59,7 +59,7 @@ def responses():
 
 
 def opened(responses, scorers=(), rules=None):
-    job = WorkerJob(opener=None, settings=resolve_settings(rules), scorers=scorers)
+    job = WorkerJob(opener=None, settings=resolve_settings(rules=rules), scorers=scorers)
     return Services(job, responses)
 
 

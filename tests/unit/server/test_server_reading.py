@@ -5,31 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
-from typing import get_args
 
 import openpyxl
 import pytest
 
-from fieldmark.config import eval_file
-from fieldmark.data.inputs import CandidateJson, Duplicates, Inputs, Parse, Preset, RowsAre
+from fieldmark.data.inputs import Inputs
 from fieldmark.server.request_models import ReadingOptions
 from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
 
 EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
-WORDS = {
-    "rows": RowsAre,
-    "parse": Parse,
-    "candidate_json": CandidateJson,
-    "duplicates": Duplicates,
-    "preset": Preset,
-}
 NOT_IN_REQUESTS = {"confidences", "context", "format_in", "limits"}
-
-
-def literals(annotation):
-    """Return the words of a type, at any depth."""
-    found = {each for each in get_args(annotation) if isinstance(each, str)}
-    return found.union(*map(literals, get_args(annotation)))
 
 
 def test_requests_have_the_options_of_the_library():
@@ -38,15 +23,6 @@ def test_requests_have_the_options_of_the_library():
     defaults = Inputs()
     for name, option in ReadingOptions.model_fields.items():
         assert option.default == getattr(defaults, name)
-
-
-@pytest.mark.parametrize("name", WORDS)
-def test_requests_and_eval_files_have_the_words_of_the_library(name):
-    words = {word.value for word in WORDS[name]}
-    assert literals(ReadingOptions.model_fields[name].annotation) == words
-    keys = [*eval_file.EVAL_KEYS, *eval_file.ROW_KEYS]
-    (key,) = (each for each in keys if each.name == {"preset": "from"}.get(name, name))
-    assert literals(key.type) == words
 
 
 def text(rows, name="rows.jsonl"):

@@ -11,7 +11,7 @@ import fieldmark as fm
 from fieldmark.api.score import score_with
 from fieldmark.data.roots import DataRoots
 from fieldmark.errors import ConfigError
-from fieldmark.run.options import options_of_run
+from fieldmark.run.run_options import complete_options, options_of_run
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
 from fieldmark.store.reader import open_run
@@ -101,7 +101,8 @@ def copies(tmp_path, root, roots=None):
 
 
 def resume(run):
-    return score_with(options_of_run(run, "score").resumed(run))
+    stored = options_of_run(run, "score")
+    return score_with(complete_options(**{**stored, "out": run, "resume": True}))
 
 
 def test_run_over_paths_can_be_resumed_after_the_server_was_killed(tmp_path, root):

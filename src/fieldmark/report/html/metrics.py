@@ -95,7 +95,7 @@ def verdict_counts(summary: Summary) -> dict[str, int]:
 class Tile:
     """A metric with its meaning and, if available, its confidence interval.
 
-    `note` says why it means less than it seems to: it is vacuous, or was not evaluated.
+    `flags` say why it means less than it seems to, such as `vacuous` or `not_evaluated`.
     """
 
     label: str
@@ -103,7 +103,17 @@ class Tile:
     meaning: str
     interval: Interval | None = None
     maximum: float | None = None
-    note: str = ""
+    flags: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """The flags as text."""
+        return flag_text(self.flags)
+
+    @property
+    def is_result(self) -> bool:
+        """Whether the value says something about the predictions."""
+        return _PARTIAL.issuperset(self.flags)
 
     def to_dict(self) -> JsonObject:
         """Return the tile as JSON for the page."""
@@ -113,10 +123,12 @@ class Tile:
             "meaning": self.meaning,
             **({} if self.interval is None else {"interval": list(self.interval)}),
             **({} if self.maximum is None else {"most": self.maximum}),
-            **({"note": self.note} if self.note else {}),
+            **({"note": self.note, "is_result": self.is_result} if self.flags else {}),
         }
 
 
+_PARTIAL: Final = frozenset({"partial"})
+"""The flags of metrics that are results: some of the fields could not be compared."""
 _MEANINGS: Final = {
     "macro_f1_by_attribute": "mean over attributes",
     "macro_f1_by_case": "mean over cases",
@@ -154,16 +166,16 @@ def tiles(summary: Summary) -> list[Tile]:
             meaning=meanings[name],
             interval=intervals.get(name),
             maximum=summary.quality.rqs_max if name == "rqs" else None,
-            note=flag_text(flags, name),
+            flags=flags.get(name, ()),
         )
         for name, value in summary.evaluated.items()
     }
     leading = QUALITY_METRICS if next(iter(by_name)) == "rqs" else HEADLINE_METRICS
-    nothing_scored = "vacuous" if cases.scored and cases.vacuous == cases.scored else ""
+    nothing_scored = ("vacuous",) if cases.scored and cases.vacuous == cases.scored else ()
     of_cases = [
         Tile(label="Perfect", value=cases.perfect / cases.scored if cases.scored else None,
              meaning=f"{cases.perfect:,} of {plural(cases.scored, 'case')}",
-             interval=intervals.get("perfect"), note=nothing_scored),
+             interval=intervals.get("perfect"), flags=nothing_scored),
         Tile(label="Coverage", value=cases.scored / cases.total if cases.total else None,
              meaning=f"{cases.scored:,} of {plural(cases.total, 'case')} scored"),
         Tile(label="Errors", value=cases.errors, meaning="cases with errors"),
@@ -182,7 +194,7 @@ def case_tiles(case: CaseResult) -> list[Tile]:
             value=getattr(quality, name),
             meaning=_MEANINGS[name],
             maximum=quality.rqs_max if name == "rqs" else None,
-            note=flag_text(quality.flags, name),
+            flags=quality.flags.get(name, ()),
         )
         for name in QUALITY_METRICS
     }
@@ -190,8 +202,8 @@ def case_tiles(case: CaseResult) -> list[Tile]:
     if counting.primary is PrimaryScore.RQS:
         return [by_name.pop("rqs"), *by_name.values(), f1]
     label, meaning = _CASE_SCORES[counting.primary]
-    note = "vacuous" if case.vacuous else ""
-    score = Tile(label=label, value=case.score, meaning=meaning, note=note)
+    flags = ("vacuous",) if case.vacuous else ()
+    score = Tile(label=label, value=case.score, meaning=meaning, flags=flags)
     same = counting.primary is PrimaryScore.MACRO_F1_BY_CASE
     if "safety" in quality.flags:
         del by_name["safety"], by_name["rqs"]

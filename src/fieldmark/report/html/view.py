@@ -190,7 +190,7 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
     if run.rule_facts is not None:
         for attribute in run.attributes:
             facts = [list[JsonValue](fact) for fact in run.rule_facts(attribute)]
-            rules.append([attribute.path, list[JsonValue](facts)])
+            rules.append({"attribute": attribute.path, "facts": list[JsonValue](facts)})
     costs: dict[str, JsonValue] = {}
     for outcome in Outcome:
         ours = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
@@ -198,9 +198,7 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
         if outcome is Outcome.BOTH_EMPTY:
             ours = theirs = Presence.NULL
         cost = field_cost(fact(outcome, ours, theirs), convention.counting)
-        costs[str(int(outcome))] = [
-            list[JsonValue](each) for each in cost_facts(cost, convention.name)
-        ]
+        costs[outcome.label] = [list[JsonValue](each) for each in cost_facts(cost, convention.name)]
     return {"rules": rules, "costs": costs}
 
 

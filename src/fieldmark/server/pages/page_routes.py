@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse
 
 from fieldmark.config.comparator_catalog import comparator_catalog
 from fieldmark.config.rule_presets import PRESETS
-from fieldmark.data.inputs import Preset
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, PrimaryScore
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
@@ -50,7 +49,7 @@ def batch(state: StateDependency, page: PageDependency, rules: str = "") -> HTML
         "write": state.options.write,
         "body_bytes": state.options.limits.body_bytes,
         "max_files": MAX_FILES,
-        "presets": [preset.value for preset in Preset],
+        "presets": list(names(Plugin.READERS)),
     }
     return page("batch", "Batch", script="batch.js", data=data)
 

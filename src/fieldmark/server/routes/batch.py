@@ -15,7 +15,7 @@ from fieldmark.data.roots import FileEntry
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.metrics import tiles
-from fieldmark.run.options import RunOptions, read_inputs
+from fieldmark.run.run_options import complete_options
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.jobs import BackgroundJob, JobCancelled
@@ -48,9 +48,8 @@ async def start_batch(request: BatchRequest, state: StateDependency) -> ApiRespo
     is deleted when the server stops.
     """
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
-    resolve_settings(rules, convention=request.convention, options=request.options)
-    read_inputs(request.inputs.model_dump())
-    RunOptions(by=tuple(request.by), values=request.values)
+    options = complete_options(**request.run_options(rules))
+    resolve_settings(**options)
     batch = _Batch(request, state)
     try:
         await anyio.to_thread.run_sync(batch.copy_inputs)
@@ -132,19 +131,13 @@ class _Batch:
 
         truth, *candidate = [source.copy for source in self._sources]
         models = state.options.models.for_run()
-        options = RunOptions(
+        rules = resolve_rules(request.all_rules(state.options.rules or None), models)
+        given = request.run_options(rules)
+        given["pages"], given["out"] = self._pages, run
+        options = complete_options(
             truth=truth,
             candidate=candidate[0] if candidate else None,
-            rules=resolve_rules(request.all_rules(state.options.rules or None), models),
-            convention=request.convention,
-            options=request.options,
-            inputs=read_inputs(request.inputs.model_dump()),
-            at_least=request.gates.min,
-            at_most=request.gates.max,
-            values=request.values,
-            by=tuple(request.by),
-            pages=self._pages,
-            out=run,
+            **given,
         )
         result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources, self._request.pages)

@@ -13,7 +13,7 @@ from fieldmark.api.compare_many import compare_many
 from fieldmark.api.report import write_report
 from fieldmark.api.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.options import RunOptions
+from fieldmark.run.run_options import complete_options
 from fieldmark.run.settings import resolve_settings
 from fieldmark.run.warnings import pair_warnings
 from fieldmark.server.app_state import AppState, StateDependency
@@ -71,15 +71,14 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
         for number, candidate in enumerate(candidates, 1)
     ]
     models = state.options.models.for_run()
+    rules = resolve_rules(request.all_rules(state.options.rules or None), models)
     with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
         run = Path(directory) / "evaluation"
         score_with(
-            RunOptions(
+            complete_options(
                 truth=rows,
-                rules=resolve_rules(request.all_rules(state.options.rules or None), models),
-                convention=request.convention,
-                options=request.options,
                 out=run,
+                **request.counting(rules),
             )
         )
         return write_report(run, Path(directory) / name, kind=request.kind).read_bytes()
@@ -87,8 +86,8 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
-    options = request.options
-    settings = resolve_settings(rules, convention=request.convention, options=options)
+    options = request.counting(rules)
+    settings = resolve_settings(**options)
     response: JsonObject
     if request.candidates is None:
         (case,) = read_cases(request.expected, {"candidate": request.candidate})
@@ -96,13 +95,7 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         results: tuple[CaseResult, ...] = (result,)
         response = {"result": result.to_dict()}
     else:
-        ranked = compare_many(
-            request.expected,
-            request.candidates,
-            rules=rules,
-            convention=request.convention,
-            options=options,
-        )
+        ranked = compare_many(request.expected, request.candidates, **options)
         results = ranked.results
         response = {"ranking": ranked.to_dict()}
     if request.view:

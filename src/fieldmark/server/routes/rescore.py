@@ -52,15 +52,9 @@ async def preview(run: str, request: PreviewRequest, state: StateDependency) -> 
     Of a large run, a random sample is compared, and `sample` is true. No model is called.
     """
     stored = state.catalog.open(run)
-    rules = _rules(request, stored, state.options.models)
+    options = request.counting(_rules(request, stored, state.options.models))
     found = await state.run_evaluation(
-        lambda: preview_rules(
-            stored,
-            rules,
-            convention=request.convention,
-            options=request.options,
-            limit=request.limit,
-        )
+        lambda: preview_rules(stored, limit=request.limit, **options)
     )
     return ApiResponse(state.redactor.redact(found.to_dict()))
 
@@ -80,7 +74,7 @@ async def start_rescore(run: str, request: RescoreRequest, state: StateDependenc
     stored = state.catalog.open(run)
     check_rescorable(stored)
     rules = _rules(request, stored, state.options.models)
-    resolve_settings(rules, convention=request.convention, options=request.options)
+    resolve_settings(**request.counting(rules))
     title = request.title.strip() or f"{shown_title(state, stored)}, other rules"
     job = state.jobs.start(title, _Rescore(stored, request, state, title).run)
     return ApiResponse(job.to_dict(), 202)
@@ -110,14 +104,9 @@ class _Rescore:
         """Compare the documents; the run of a cancelled job is deleted."""
         run = self._state.new_runs / new_run_id()
         try:
-            result = rescore(
-                self._stored,
-                self._request.convention,
-                rules=_rules(self._request, self._stored, self._state.options.models.for_run()),
-                options=self._request.options,
-                out=run,
-                progress=job.report_progress,
-            )
+            models = self._state.options.models.for_run()
+            options = self._request.counting(_rules(self._request, self._stored, models))
+            result = rescore(self._stored, out=run, progress=job.report_progress, **options)
         except JobCancelled:
             if run.is_dir():
                 remove_run(run)

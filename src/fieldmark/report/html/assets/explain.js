@@ -19,10 +19,10 @@ function placeExplanation(field, panel) {
 function reportFacts(run, caseLine, field) {
   const { field: path, attribute, outcome, detail } = field.dataset;
   const { rules = [], costs = {} } = run.explain || {};
-  const rule = rules.find(([name]) => name === attribute);
+  const rule = rules.find((each) => each.attribute === attribute);
   const [expected, predicted] = FIELD_VALUES.get(field);
   return [["case", String(caseLine.id)], ["path", path], ["attribute", attribute], ["expected", expected], ["predicted", predicted],
-    ...(rule ? rule[1] : [["rule", "not stored with the run"]]),
-    ["outcome", OUTCOMES[outcome].word], ...(detail ? [["found", detail]] : []), ...(costs[outcome] || []),
+    ...(rule ? rule.facts : [["rule", "not stored with the run"]]),
+    ["outcome", OUTCOMES[outcome].word], ...(detail ? [["found", detail]] : []), ...(costs[OUTCOMES[outcome].name] || []),
     ["score of the case", rate(caseLine.score, 4)]];
 }

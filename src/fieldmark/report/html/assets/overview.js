@@ -96,7 +96,7 @@ function tileGrid(tiles, formula, digits = 3) {
 }
 
 // A metric that is vacuous or was not evaluated has no gauge, because its value is not a result.
-function tileNode({ label, value, meaning, interval, most, before, note }, digits) {
+function tileNode({ label, value, meaning, interval, most, before, note, is_result: isResult = true }, digits) {
   const count = Number.isInteger(value) && label === "Errors";
   const change = before === undefined || value === null || before === null ? null : value - before;
   return el("div", { class: "tile" },
@@ -105,7 +105,7 @@ function tileNode({ label, value, meaning, interval, most, before, note }, digit
       el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
       note && el("span", { class: "tile-note" }, note),
       before !== undefined && el("span", { class: "change" }, change === null ? DASH : `${Math.abs(change) < 1e-9 ? "=" : change > 0 ? "▲" : "▼"} ${count ? signed(change, 0) : changeNumber(before, value)}`),
-      !count && gauge(value === null || /vacuous|not evaluated/.test(note) ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
+      !count && gauge(value === null || !isResult ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
       interval && el("span", { class: "interval", title: "95% confidence interval" }, `95% CI ${rate(interval[0])} to ${rate(interval[1])}`),
       el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));
 }

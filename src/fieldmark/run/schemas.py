@@ -11,7 +11,6 @@ from typing import Final
 
 from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
-from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.config.evaluators import ENTRY_KEYS, evaluator_keys
 from fieldmark.config.functions import FUNCTION_SCHEMA
 from fieldmark.config.keys import KeyTable
@@ -28,6 +27,7 @@ from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS, strategy_type
 from fieldmark.config.targets import TARGET_WORDS, target_keys
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
+from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.values.records import json_schema
 from fieldmark.values.value_types import any_of, enum_schema, spellings
 from fieldmark.wire.cases import ResultRow

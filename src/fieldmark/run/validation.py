@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.config.context import Code, Context
-from fieldmark.config.eval_file import read_eval
 from fieldmark.config.files import load_file
 from fieldmark.config.located import Located
 from fieldmark.config.rules_file import loaded_rules, uses_strategies
 from fieldmark.errors import ConfigError, FieldmarkError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.run.eval_file import read_eval
 from fieldmark.values.text import plural
 
 __all__ = ["FileKind", "FileReport", "check_file"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from fieldmark.config.confidence import CONFIDENCE
 from fieldmark.config.context import Code, Context
-from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target, case_id
+from fieldmark.config.eval_spec import InlineCase, Target, case_id
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import (
     is_known_missing,
@@ -21,7 +22,7 @@ from fieldmark.config.files import (
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.config.located import Located
-from fieldmark.config.option_types import ref
+from fieldmark.config.option_types import read_option, ref, type_schema
 from fieldmark.config.rules_file import (
     AUTO,
     CONVENTION,
@@ -34,20 +35,118 @@ from fieldmark.config.rules_file import (
 from fieldmark.config.scoring import read_gates
 from fieldmark.config.strategies import read_comparator
 from fieldmark.config.targets import read_target, read_targets
-from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.data.inputs import Inputs
+from fieldmark.errors import Location, OptionError, Problem
+from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
+from fieldmark.metrics.gates import Gate
+from fieldmark.model.comparison import Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
-from fieldmark.values.annotations import PositiveInt
+from fieldmark.run.run_options import EvalOptions
+from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.declared_options import DeclaredOption, declared_options
 from fieldmark.values.value_types import any_of, describe
 
 __all__ = [
     "CASE_KEYS",
     "EVAL_KEYS",
     "ROW_KEYS",
+    "EvalSpec",
     "load_eval",
     "read_eval",
 ]
+
+# --- content --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSpec:
+    """Cases, candidates, evaluators and gates.
+
+    `cases` is a file, a directory or the cases themselves. `candidates` is a file or directory, or
+    `None` if rows contain both documents or a target produces the candidates. Of several `targets`,
+    each has its own run. `rules` compare
+    fields for the metrics per attribute; without them, the fields of the evaluators do. `provider`
+    is the default provider of similarities, and `confidence` says how the confidences of candidates
+    are read, if they are. `inputs` says how rows are read, and `options` are the options of a run
+    that the file sets.
+    """
+
+    name: str
+    description: str = ""
+    location: Location = Location()
+    directory: Path
+    cases: Path | tuple[InlineCase, ...]
+    candidates: Path | None = None
+    target: Target | None = None
+    targets: tuple[Target, ...] = ()
+    convention: Convention
+    rules: Rules | None = None
+    safety: object | None = None
+    confidence: ConfidenceOptions | None = None
+    provider: Provider | None = None
+    evaluators: tuple[ConfiguredEvaluator, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    max_errors: int = 0
+    inputs: Inputs = field(default_factory=Inputs)
+    tags: tuple[str, ...] = ()
+    metadata: JsonObject = field(default_factory=dict)
+    options: EvalOptions = field(default_factory=EvalOptions)
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def members(self) -> tuple[ConfiguredEvaluator, ...]:
+        """All evaluators: those of the file, then those of individual cases."""
+        own = self.cases if isinstance(self.cases, tuple) else ()
+        return (*self.evaluators, *(member for case in own for member in case.evaluators))
+
+    @property
+    def needs_expected(self) -> bool:
+        """Whether any evaluator or rule requires expected documents."""
+        members = self.members
+        return self.rules is not None or not members or needs_expected(members)
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+def _option_key(option: DeclaredOption) -> ConfigKey[object]:
+    """Return the key of an option of a run or of its inputs."""
+    return ConfigKey(
+        option.alias,
+        description=option.meaning,
+        default=option.default,
+        schema=lambda: type_schema(_type_in_file(option)),
+        reader=lambda given, context: read_option(
+            given, option.alias, _type_in_file(option), context
+        ),
+    )
+
+
+def _type_in_file(option: DeclaredOption) -> object:
+    """Return the type of an option, with the names that it may have at the moment."""
+    if option.choices is None:
+        return option.annotation
+    return Literal[tuple(option.choices.names())]
+
+
+def _options_in(kind: type, place: str) -> tuple[DeclaredOption, ...]:
+    options = declared_options(kind).values()
+    return tuple(option for option in options if option.opt.in_file == place)
+
+
+def _read_options(
+    options: Iterable[DeclaredOption], owner: Located, context: Context
+) -> dict[str, Any]:
+    """Return the options that an object sets."""
+    return {
+        option.name: value
+        for option in options
+        if option.alias in owner.entries
+        and (value := _option_key(option).read(owner, context)) is not None
+    }
+
 
 # --- cases ----------------------------------------------------------------------------------------
 
@@ -56,18 +155,10 @@ _CASES_HINT: Final = "for example cases.jsonl, or a list of {id: a, expected: {â
 
 
 class _CaseSource(NamedTuple):
-    """The source of the cases, and the keys of the parts of a row."""
+    """The source of the cases, and how their rows are read."""
 
     cases: Path | tuple[InlineCase, ...] = ()
-    id_key: str | None = None
-    expected_key: str | None = None
-    candidate_key: str | None = None
-    preset: str | None = None
-    rows: str | None = None
-    group_by: str | None = None
-    sheet: str | None = None
-    duplicates: str = "refuse"
-    format_in: str | None = None
+    inputs: Mapping[str, Any] = {}
 
 
 def _read_id(given: Located, context: Context) -> str | None:
@@ -123,48 +214,9 @@ CASE_KEYS: Final = KeyTable(
     *_ONLY_OWN,
 )
 _CASES_FILE: Final[ConfigKey[Any]] = ConfigKey("path", str, "A file or directory with the cases.")
-_ROW_PARTS: Final[tuple[ConfigKey[str | None], ...]] = tuple(
-    ConfigKey(
-        name,
-        str | None,
-        f"The key of a row that contains {content}.",
-        schema={"type": ["string", "null"]},
-    )
-    for name, content in {
-        "id": "its id",
-        "expected": "the ground truth",
-        "candidate": "the prediction",
-    }.items()
-)
-_READING: Final[tuple[ConfigKey[Any], ...]] = (
-    ConfigKey(
-        "from",
-        Literal[
-            "langsmith",
-            "braintrust",
-            "openai-evals",
-            "promptfoo",
-            "inspect",
-            "labelstudio",
-            "textract",
-            "azure-di",
-            "google-docai",
-            "mindee",
-        ],
-        "The tool whose exports the files are.",
-    ),
-    ConfigKey("rows", Literal["document", "keyed", "list"], "The layout of .json files."),
-    ConfigKey("group_by", str, "The columns by which rows of tables are grouped into documents."),
-    ConfigKey("sheet", str, "The sheet of Excel workbooks."),
-    ConfigKey(
-        "duplicates",
-        Literal["refuse", "last"],
-        "Whether duplicate keys in objects are refused, or the last value is used.",
-        default="refuse",
-    ),
-)
+_ROW_OPTIONS: Final = _options_in(Inputs, "cases")
 """How rows are read, for cases and predictions."""
-ROW_KEYS: Final = KeyTable(_CASES_FILE, *_ROW_PARTS, *_READING)
+ROW_KEYS: Final = KeyTable(_CASES_FILE, *map(_option_key, _ROW_OPTIONS))
 _COCO_KEYS: Final = KeyTable(ConfigKey("coco", str, "A COCO file with images and annotations."))
 
 
@@ -197,12 +249,13 @@ def _read_cases(located: Located, context: Context) -> _CaseSource:
         return _CaseSource()
     if "coco" in given.entries:
         _COCO_KEYS.refuse_unknown(given, context)
-        return _CaseSource(_read_path(given, "coco", context) or (), format_in="coco")
+        path = _read_path(given, "coco", context)
+        return _CaseSource(path or (), {"format_in": "coco"})
     ROW_KEYS.refuse_unknown(given, context)
     if "path" not in given.entries:
         context.add("cases: 'path' is required", given.location, _CASES_HINT)
     path = _read_path(given, "path", context)
-    return _CaseSource(path or (), *(key.read(given, context) for key in (*_ROW_PARTS, *_READING)))
+    return _CaseSource(path or (), _read_options(_ROW_OPTIONS, given, context))
 
 
 def _read_path(located: Located, key: str, context: Context) -> Path | None:
@@ -266,24 +319,8 @@ _TARGET: Final[ConfigKey[Target | None]] = ConfigKey(
     "target", schema=ref("target"), reader=read_target
 )
 _EVALUATORS: Final = replace(_CASE_EVALUATORS, description="The evaluators that score each case.")
-_CONCURRENCY: Final = ConfigKey(
-    "concurrency", PositiveInt, "The number of cases to judge concurrently.", default=4
-)
-_PARSE: Final = ConfigKey(
-    "parse",
-    Literal["lenient", "strict"],
-    "Whether JSON is extracted from model output, or only JSON is accepted.",
-    default="lenient",
-)
-_CANDIDATE_JSON: Final = ConfigKey(
-    "candidate_json",
-    Literal["only", "last"],
-    "Which JSON of model output is the prediction: only (exactly one), or last.",
-    default="only",
-)
-_REPAIR: Final = ConfigKey(
-    "repair", bool, "Whether model output that is almost JSON is repaired.", default=False
-)
+_INPUT_OPTIONS: Final = _options_in(Inputs, "file")
+_RUN_OPTIONS: Final = _options_in(EvalOptions, "file")
 _TAGS: Final = replace(_CASE_TAGS, description="Tags of the evaluation.")
 _METADATA: Final = replace(
     _CASE_METADATA,
@@ -306,9 +343,7 @@ EVAL_KEYS: Final = KeyTable(
             "items": {"anyOf": [{"type": "string"}, ref("target")]},
         },
     ),
-    _PARSE,
-    _CANDIDATE_JSON,
-    _REPAIR,
+    *map(_option_key, _INPUT_OPTIONS),
     CONVENTION,
     ConfigKey(
         "rules",
@@ -321,7 +356,7 @@ EVAL_KEYS: Final = KeyTable(
     *THRESHOLDS.values(),
     _EVALUATORS,
     ConfigKey("gates", schema=ref("gates")),
-    _CONCURRENCY,
+    *map(_option_key, _RUN_OPTIONS),
     _TAGS,
     _METADATA,
 )
@@ -371,13 +406,11 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         description=_DESCRIPTION.read(located, context),
         location=located.location,
         directory=context.directory or Path(),
-        **source._asdict(),
+        cases=source.cases,
+        inputs=_inputs(source, located, context),
         candidates=_read_path(located, "candidates", context),
         target=None if several else _TARGET.read(located, context),
         targets=read_targets(located, context) if several else (),
-        parse=_PARSE.read(located, context),
-        candidate_json=_CANDIDATE_JSON.read(located, context),
-        repair=_REPAIR.read(located, context),
         convention=convention,
         rules=_with_default(rules, convention, context)
         if located.value_of("rules") is not None
@@ -388,13 +421,23 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         evaluators=evaluators,
         gates=(*rules.gates, *gates),
         max_errors=max_errors,
-        concurrency=_CONCURRENCY.read(located, context),
+        options=cast("EvalOptions", _read_options(_RUN_OPTIONS, located, context)),
         tags=_TAGS.read(located, context),
         metadata=_METADATA.read(located, context) or {},
     )
     if not is_converted:
         _check_documents(spec, located, context)
     return replace(spec, warnings=context.problems.warnings)
+
+
+def _inputs(source: _CaseSource, located: Located, context: Context) -> Inputs:
+    """Return how rows are read."""
+    try:
+        return Inputs(**source.inputs, **_read_options(_INPUT_OPTIONS, located, context))
+    except OptionError as error:
+        name = declared_options(Inputs)[error.option].alias
+        context.add(f"{name}: {error.message}", located.key_location("cases"))
+        return Inputs()
 
 
 def _read_rules(given: Located | None, context: Context) -> LoadedRules:
@@ -423,7 +466,7 @@ def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None
     if inline and not produced and not any(case.candidate is not MISSING for case in inline):
         hint = "add a candidate to each case, or candidates or a target to the file"
         context.warn("the file has no predictions", cases.location, hint)
-    if spec.format_in is not None and not produced:
+    if spec.inputs.format_in is not None and not produced:
         hint = "add candidates: with a COCO results file"
         context.add("the file has no predictions", cases.location, hint)
     if not isinstance(cases.value, list) or not spec.needs_expected:
