@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from math import ceil, inf, sqrt
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, rates, wilson
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
+from fieldmark.values.records import EXCLUDED, INLINE, computed_field, to_json
 
 __all__ = [
     "BestThreshold",
@@ -58,11 +59,19 @@ class JudgeAgreement(NamedTuple):
         return sum(self[1:])
 
     @property
+    @computed_field(key="agreement")
     def share(self) -> float | None:
         """The share of pairs on which judge and people agree."""
         return (self.both + self.neither) / self.pairs if self.pairs else None
 
     @property
+    @computed_field()
+    def agreement_interval(self) -> Interval | None:
+        """The 95% confidence interval of the agreement."""
+        return wilson(self.both + self.neither, self.pairs)
+
+    @property
+    @computed_field()
     def kappa(self) -> float | None:
         """Cohen's kappa: agreement beyond chance; undefined if chance alone explains everything.
 
@@ -78,6 +87,7 @@ class JudgeAgreement(NamedTuple):
         return (agreed - chance) / (whole * whole - chance) if whole * whole != chance else None
 
     @property
+    @computed_field()
     def kappa_interval(self) -> Interval | None:
         """The 95% confidence interval of kappa, by its asymptotic standard error.
 
@@ -107,32 +117,32 @@ class JudgeAgreement(NamedTuple):
         return max(-1.0, kappa - margin), min(1.0, kappa + margin)
 
     @property
-    def rates(self) -> Rates:
+    @computed_field()
+    def rates(self) -> Annotated[Rates, INLINE]:
         """Precision, recall and F1 of the pairs that the judge accepts."""
         return rates(Counts(self.both, self.neither, self.judge_only, self.people_only))
 
     def to_dict(self) -> JsonObject:
         """Return the counts, the agreement, kappa and the rates as JSON."""
-        return {
-            **self._asdict(),
-            "agreement": self.share,
-            "agreement_interval": _to_json(wilson(self.both + self.neither, self.pairs)),
-            "kappa": self.kappa,
-            "kappa_interval": _to_json(self.kappa_interval),
-            **self.rates._asdict(),
-        }
+        return to_json(self)
 
 
 class BestThreshold(NamedTuple):
     """The threshold with the best agreement, and the range within one standard error of it."""
 
-    agreement: JudgeAgreement
-    low: float
-    high: float
+    agreement: Annotated[JudgeAgreement, INLINE]
+    low: Annotated[float, EXCLUDED]
+    high: Annotated[float, EXCLUDED]
+
+    @property
+    @computed_field()
+    def interval(self) -> Interval:
+        """The range of thresholds."""
+        return self.low, self.high
 
     def to_dict(self) -> JsonObject:
         """Return the best agreement and the range of thresholds as JSON."""
-        return {**self.agreement.to_dict(), "interval": [self.low, self.high]}
+        return to_json(self)
 
 
 def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreement:
@@ -327,10 +337,6 @@ def _agreement(threshold: float, counts: Counter[tuple[bool, bool]]) -> JudgeAgr
         people_only=counts[False, True],
         neither=counts[False, False],
     )
-
-
-def _to_json(interval: Interval | None) -> JsonValue:
-    return None if interval is None else list[JsonValue](interval)
 
 
 def threshold_between(below: float | None, level: float) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from fieldmark.errors import ConfigError
-from fieldmark.judges.llm.images import ImageError, InputFile, load_file
+from fieldmark.judges.llm.images import ImageError, MediaFile, load_file
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.judges.pdf_pages import pdf_pages
 from fieldmark.model.json import JsonObject, JsonValue
@@ -53,7 +53,7 @@ class PageFolder(Protocol):
     def has(self, name: str) -> bool:
         """Return whether a file exists."""
 
-    def load(self, name: str) -> InputFile:
+    def load(self, name: str) -> MediaFile:
         """Return the content of a file, or raise ImageError."""
 
 
@@ -109,15 +109,15 @@ class LocalPages:
         except (OSError, ValueError):
             return False
 
-    def load(self, name: str) -> InputFile:
+    def load(self, name: str) -> MediaFile:
         """Return the content of a file below the directory."""
         return load_file(name, self._directory)
 
     def images(
         self, case_id: str, metadata: Mapping[str, JsonValue] | None, limit: int
-    ) -> tuple[list[tuple[CasePage, InputFile]], int]:
+    ) -> tuple[list[tuple[CasePage, MediaFile]], int]:
         """Return the first pages of a case as images, and the number of all its pages."""
-        found: list[tuple[CasePage, InputFile]] = []
+        found: list[tuple[CasePage, MediaFile]] = []
         total = 0
         for name in page_names(case_id, metadata, self):
             file = self.load(name)
@@ -129,7 +129,7 @@ class LocalPages:
             pages = pdf_pages(file.content, range(limit - len(found)), self._group)
             total += pages.total
             found += [
-                (CasePage(name, number, size), InputFile(image, "image/jpeg"))
+                (CasePage(name, number, size), MediaFile(image, "image/jpeg"))
                 for number, (size, image) in enumerate(
                     zip(pages.sizes, pages.images, strict=False), 1
                 )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fieldmark.data.roots import DataRoots, OutsideRootsError
-from fieldmark.judges.llm.images import MAX_FILE_BYTES, ImageError, InputFile, identify_file
+from fieldmark.judges.llm.images import MAX_FILE_BYTES, ImageError, MediaFile, identify_file
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.judges.pdf_pages import PdfPages, pdf_pages
 from fieldmark.judges.program import MEGABYTE, ProcessLimits
@@ -71,7 +71,7 @@ class _RootFolder:
         """Return whether a file exists."""
         return self.key(name) is not None
 
-    def load(self, name: str, limit: int = MAX_FILE_BYTES + 1) -> InputFile:
+    def load(self, name: str, limit: int = MAX_FILE_BYTES + 1) -> MediaFile:
         """Return the content of a file, or its start."""
         try:
             with self._roots.open(f"{self._root}/{name}") as opened:
@@ -148,7 +148,7 @@ class PageImages:
             problems = [f"No page was found in {searched}: {looked_for(case_id)}."]
         return CasePages([], problems)
 
-    def image(self, page: CasePage) -> InputFile:
+    def image(self, page: CasePage) -> MediaFile:
         """Return a page as an image, or raise ImageError."""
         root, _, name = page.file.partition("/")
         folder = _RootFolder(self._roots, root)
@@ -160,7 +160,7 @@ class PageImages:
         pages = self._rendered(folder, name, page.number)
         if not pages.images:
             raise ImageError("the file has changed; reload the page")
-        return InputFile(pages.images[0], "image/jpeg")
+        return MediaFile(pages.images[0], "image/jpeg")
 
     def _pages(
         self, folder: _RootFolder, root: str, names: Sequence[str]
@@ -200,7 +200,7 @@ class PageImages:
             raise known
         return known
 
-    def _render(self, file: InputFile, number: int) -> PdfPages | ImageError:
+    def _render(self, file: MediaFile, number: int) -> PdfPages | ImageError:
         if not self._slots.acquire(timeout=_WAIT_SECONDS):
             message = "Too many pages are being rendered. Try again later."
             raise ApiError(ErrorCode.BUSY, message, headers={"Retry-After": "5"})

@@ -147,7 +147,7 @@ class _Computed(NamedTuple):
 
 
 def computed_field(*, key: str = "", after: str = "") -> Callable[[_Getter], _Getter]:
-    """Mark the getter of a property that is written as well; it has the next line's `@property`.
+    """Mark the getter below `@property` of a value that is written and never read.
 
     It follows the field or property named `after`, by default everything before it.
     """
@@ -212,19 +212,18 @@ class RecordField(NamedTuple):
 def record_fields(record: type, *, array: _Marker | None = None) -> tuple[RecordField, ...]:
     """Return the fields that are written, in order; `array` says how, if the record is one."""
     hints = _hints(record)
-    defaults = _defaults(record)
-    found = [
+    shape = [
         _field(name, hints[name], default, array=array)
-        for name, default in defaults.items()
+        for name, default in _defaults(record).items()
         if EXCLUDED not in metadata_of(hints[name])
     ]
     for name, getter in _getters(record):
         computed: _Computed = getter.__dict__["computed_field"]
         field = _field(name, _hints(getter)["return"], NO_DEFAULT, array=array)
         field = field._replace(key=computed.key or field.key, computed=True)
-        names = [each.name for each in found]
-        found.insert(names.index(computed.after) + 1 if computed.after else len(names), field)
-    return tuple(found)
+        names = [earlier.name for earlier in shape]
+        shape.insert(names.index(computed.after) + 1 if computed.after else len(names), field)
+    return tuple(shape)
 
 
 def _field(name: str, hint: object, default: object, *, array: _Marker | None) -> RecordField:

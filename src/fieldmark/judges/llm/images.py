@@ -19,7 +19,7 @@ __all__ = [
     "PDF",
     "Image",
     "ImageError",
-    "InputFile",
+    "MediaFile",
     "check_file_paths",
     "identify_file",
     "load_file",
@@ -56,7 +56,7 @@ class Image(NamedTuple):
     sha256: str
 
 
-class InputFile(NamedTuple):
+class MediaFile(NamedTuple):
     """The content of an image or a PDF file, and its media type."""
 
     content: bytes
@@ -105,7 +105,7 @@ def load_image(source: str, directory: Path) -> Image:
     return Image(file.url, file.sha256)
 
 
-def load_file(source: str, directory: Path) -> InputFile:
+def load_file(source: str, directory: Path) -> MediaFile:
     """Return an image or a PDF file from a data URL, or from a file below the directory."""
     if found := _DATA_URL.match(source):
         content = base64.b64decode(found[1])
@@ -130,11 +130,11 @@ def load_file(source: str, directory: Path) -> InputFile:
     return identify_file(content)
 
 
-def identify_file(content: bytes) -> InputFile:
+def identify_file(content: bytes) -> MediaFile:
     """Return an image or a PDF file with the media type of its content."""
     if len(content) > MAX_FILE_BYTES:
         raise ImageError(f"an image or PDF file exceeds the limit of {MAX_FILE_BYTES:,} bytes")
     types = [name for name, signature in _SIGNATURES.items() if signature.match(content)]
     if not types:
         raise ImageError("an image must be in PNG, JPEG, GIF or WebP format, or a PDF file")
-    return InputFile(content, types[0])
+    return MediaFile(content, types[0])

@@ -21,7 +21,7 @@ from fieldmark.judges.llm.connection import (
 )
 from fieldmark.judges.llm.images import (
     ImageError,
-    InputFile,
+    MediaFile,
     check_file_paths,
     load_file,
     named_files,
@@ -173,7 +173,7 @@ class ChatTarget(ChatConnection):
     def _schema_text(self) -> str:
         return json.dumps(self.schema, ensure_ascii=False)
 
-    def _file_identity(self, file: InputFile) -> JsonObject:
+    def _file_identity(self, file: MediaFile) -> JsonObject:
         """Return what is sent of a file.
 
         Pages are identified by their file, because another version of the library may render them
@@ -188,7 +188,7 @@ class ChatTarget(ChatConnection):
         render: PageRenderer,
         prompt: str,
         system: str,
-        files: list[InputFile],
+        files: list[MediaFile],
     ) -> CachedResponse:
         urls: list[str] = []
         for file in files:
