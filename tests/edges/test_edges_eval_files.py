@@ -279,7 +279,7 @@ class TestReadingOptions:
         ("config", "message"),
         [
             pytest.param("cases: {path: truth.jsonl, from: mindy}", "must be one of: langsmith", id="unknown-tool"),
-            pytest.param("cases: {path: truth.jsonl, from: mindee, group_by: a}", "preset: cannot be combined", id="conflict"),
+            pytest.param("cases: {path: truth.jsonl, from: mindee, group_by: a}", "from: cannot be combined", id="conflict"),
             pytest.param("cases: truth.jsonl\nparse: strict\nrepair: true", "repair: cannot be combined with strict parsing", id="strict-repair"),
             pytest.param("cases: {path: truth.jsonl, sheets: a}", "did you mean 'sheet'?", id="misspelled"),
         ],

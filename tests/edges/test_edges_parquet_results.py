@@ -9,7 +9,7 @@ import fieldmark as fm
 from fieldmark.api.report import write_report
 from fieldmark.report import frames
 from fieldmark.report.exports import parquet
-from fieldmark.run import options
+from fieldmark.run import run_options as options
 
 PAIRS = [({"n": number, "text": f"row {number}"}, {"n": number}) for number in range(50)]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import click
 import orjson
@@ -27,6 +27,9 @@ from fieldmark.run.run_options import RunOptions, ScoreOptions, options_of_run
 from fieldmark.store.writer import new_run_id
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import DeclaredOption, OptionGroup, declared_options
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = [
     "CASES",
@@ -169,6 +172,12 @@ class _DeclaredChoice(click.ParamType[str]):
         """Return the name if it is one of the choices."""
         name = self._choices.canonical(str(value)) or value
         return SuggestingChoice(self._choices.names()).convert(name, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that start with a text."""
+        return SuggestingChoice(self._choices.names()).shell_complete(ctx, param, incomplete)
 
 
 class _PathOrUrl(click.Path):

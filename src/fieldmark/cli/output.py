@@ -110,25 +110,18 @@ class OutputOptions(NamedTuple):
     format: Annotated[
         OutputFormat,
         Opt(
-            help="Output format: {names}.",
-            group=OptionGroup.OUTPUT,
-            metavar="FORMAT",
-            with_resume=True,
+            "Output format: {names}.", group=OptionGroup.OUTPUT, metavar="FORMAT", with_resume=True
         ),
         Choices(OutputFormat),
     ] = OutputFormat.TABLE
     quiet: Annotated[
         bool,
-        Opt(
-            help="Print no table, notes or progress.",
-            group=OptionGroup.OUTPUT,
-            with_resume=True,
-        ),
+        Opt("Print no table, notes or progress.", group=OptionGroup.OUTPUT, with_resume=True),
     ] = False
     color: Annotated[
         bool,
         Opt(
-            help="Use colors.",
+            "Use colors.",
             off_help="Disable colors, like NO_COLOR=1.",
             group=OptionGroup.OUTPUT,
             with_resume=True,
@@ -137,7 +130,7 @@ class OutputOptions(NamedTuple):
     top: Annotated[
         int | None,
         Opt(
-            help="Attributes to show; 0 shows all.",
+            "Attributes to show; 0 shows all.",
             group=OptionGroup.OUTPUT,
             metavar="N",
             cli_default=25,

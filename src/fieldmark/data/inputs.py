@@ -74,6 +74,9 @@ class RowsAre(StrEnum):
     LIST = "list"
 
 
+_reading = partial(Opt, group=OptionGroup.INPUT, stored="always")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
     """Options for reading rows.
@@ -85,13 +88,11 @@ class Inputs:
 
     id_key: Annotated[
         str | None,
-        Opt(
-            help="Key of the id in each row; a key can be a path such as sample.id.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Key of the id in each row; a key can be a path such as sample.id.",
             place=1,
             metavar="KEY[,KEY]",
             alias="id",
-            stored="always",
             in_file="cases",
             http=True,
             mcp=True,
@@ -99,13 +100,11 @@ class Inputs:
     ] = None
     expected_key: Annotated[
         str | None,
-        Opt(
-            help="Key of the ground truth in each row.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Key of the ground truth in each row.",
             place=1,
             metavar="KEY",
             alias="expected",
-            stored="always",
             in_file="cases",
             http=True,
             mcp=True,
@@ -114,13 +113,11 @@ class Inputs:
     ] = None
     candidate_key: Annotated[
         str | None,
-        Opt(
-            help="Key of the prediction in each row.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Key of the prediction in each row.",
             place=1,
             metavar="KEY",
             alias="candidate",
-            stored="always",
             in_file="cases",
             http=True,
             mcp=True,
@@ -129,13 +126,11 @@ class Inputs:
     ] = None
     rows: Annotated[
         str | None,
-        Opt(
-            help="Layout of .json files: {names}.",
+        _reading(
+            "Layout of .json files: {names}.",
             default_note="detect",
-            group=OptionGroup.INPUT,
             place=1,
             metavar="LAYOUT",
-            stored="always",
             in_file="cases",
             http=True,
             mcp=True,
@@ -144,12 +139,10 @@ class Inputs:
     ] = None
     parse: Annotated[
         str,
-        Opt(
-            help="Parsing of model output: lenient (extract JSON from text) or strict.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Parsing of model output: lenient (extract JSON from text) or strict.",
             place=3,
             metavar="MODE",
-            stored="always",
             in_file="file",
             http=True,
         ),
@@ -157,12 +150,10 @@ class Inputs:
     ] = Parse.LENIENT
     candidate_json: Annotated[
         str,
-        Opt(
-            help="JSON to read from model output: only (exactly one), or last.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "JSON to read from model output: only (exactly one), or last.",
             place=3,
             metavar="WHICH",
-            stored="always",
             in_file="file",
             http=True,
         ),
@@ -170,24 +161,19 @@ class Inputs:
     ] = CandidateJson.ONLY
     repair: Annotated[
         bool,
-        Opt(
-            help="Repair model output that is almost JSON; such predictions are counted and "
-            "marked.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Repair model output that is almost JSON; such predictions are counted and marked.",
             place=3,
-            stored="always",
             in_file="file",
             http=True,
         ),
     ] = False
     duplicates: Annotated[
         str,
-        Opt(
-            help="Duplicate keys in objects: refuse, or last (use the last value).",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Duplicate keys in objects: refuse, or last (use the last value).",
             place=3,
             metavar="POLICY",
-            stored="always",
             in_file="cases",
             http=True,
         ),
@@ -196,22 +182,18 @@ class Inputs:
     context: bool = False
     format_in: Annotated[
         str | None,
-        Opt(
-            help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
             metavar="FORMAT",
-            stored="always",
         ),
         Choices(InputFormat),
     ] = None
     preset: Annotated[
         str | None,
-        Opt(
-            help="Read exports of a tool: {names}.",
-            group=OptionGroup.INPUT,
+        _reading(
+            "Read exports of a tool: {names}.",
             metavar="TOOL",
             alias="from",
-            stored="always",
             in_file="cases",
             http=True,
             mcp=True,
@@ -220,13 +202,11 @@ class Inputs:
     ] = None
     sheet: Annotated[
         str | None,
-        Opt(
-            help="Sheet of Excel workbooks.",
+        _reading(
+            "Sheet of Excel workbooks.",
             default_note="the first",
-            group=OptionGroup.INPUT,
             place=2,
             metavar="NAME",
-            stored="always",
             in_file="cases",
             http=True,
         ),
@@ -234,13 +214,11 @@ class Inputs:
     ] = None
     group_by: Annotated[
         str | None,
-        Opt(
-            help="Columns of CSV, Excel and Parquet files with one row per line item; rows with "
+        _reading(
+            "Columns of CSV, Excel and Parquet files with one row per line item; rows with "
             "the same value are one document.",
-            group=OptionGroup.INPUT,
             place=1,
             metavar="KEY[,KEY]",
-            stored="always",
             in_file="cases",
             http=True,
         ),

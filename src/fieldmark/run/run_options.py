@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias, TypedDict, Unpack, cast
@@ -21,10 +22,12 @@ from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import RESAMPLING, Resampling
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.python_function import PythonFunction
-from fieldmark.run.settings import ConfidenceLike, RulesLike
+from fieldmark.registry import Plugin, strategies
+from fieldmark.registry import options as options_of_strategy
+from fieldmark.run.settings import ENTRIES, ConfidenceLike, RulesLike
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import (
     DeclaredOption,
@@ -80,6 +83,10 @@ _NOT_RESUMABLE: Final = (
 )
 
 
+COMPARISON: Final = OptionGroup.COMPARISON
+GATES: Final = OptionGroup.GATES
+RUN: Final = OptionGroup.RUN
+
 # --- constraints ----------------------------------------------------------------------------------
 
 
@@ -113,6 +120,16 @@ class _WorkerCount:
         return {}
 
 
+def _aligners() -> list[str]:
+    """Return the aligners of any list, which have no required options."""
+    return [
+        name
+        for name, aligner in strategies(Plugin.ALIGNERS)
+        if name != ENTRIES
+        and all(option.default is not MISSING for option in options_of_strategy(aligner).values())
+    ]
+
+
 def _canonical_convention(name: str) -> str | None:
     spelled = name.replace("-", "_")
     return spelled if spelled in CONVENTIONS else None
@@ -120,18 +137,24 @@ def _canonical_convention(name: str) -> str | None:
 
 # --- declarations ---------------------------------------------------------------------------------
 
+# What options of the same kind have in common.
+_compared = partial(Opt, group=COMPARISON, metavar="NAME", stored="always")
+_gate = partial(Opt, group=GATES, stored="always")
+_executed = partial(Opt, group=RUN, with_resume=True)
+_resampled = partial(Opt, group=RUN, place=4, metavar="N", stored="if set", in_file="file")
+
 
 class ScoreSources(TypedDict, total=False):
     """What is scored."""
 
-    truth: Annotated[InputLike | None, Opt(help="The ground truth.", stored="always")]
-    candidate: Annotated[InputLike | None, Opt(help="The predictions.", stored="always")]
+    truth: Annotated[InputLike | None, Opt("The ground truth.", stored="always")]
+    candidate: Annotated[InputLike | None, Opt("The predictions.", stored="always")]
 
 
 class EvalSources(TypedDict, total=False):
     """What is evaluated."""
 
-    file: Annotated[str | Path, Opt(help="The eval file.", default="", stored="always")]
+    file: Annotated[str | Path, Opt("The eval file.", default="", stored="always")]
 
 
 class RuleOptions(TypedDict, total=False):
@@ -140,21 +163,18 @@ class RuleOptions(TypedDict, total=False):
     rules: Annotated[
         RulesLike,
         Opt(
-            help="Rules file (YAML or JSON) or strategy file.",
-            group=OptionGroup.COMPARISON,
+            "Rules file (YAML or JSON) or strategy file.",
+            group=COMPARISON,
             metavar="FILE",
             stored="always",
         ),
     ]
     convention: Annotated[
         str | None,
-        Opt(
-            help="How outcomes are counted: {names}.",
+        _compared(
+            "How outcomes are counted: {names}.",
             default_note="that of the rules, otherwise confusion",
-            group=OptionGroup.COMPARISON,
             place=1,
-            metavar="NAME",
-            stored="always",
             http=True,
             mcp=True,
         ),
@@ -163,9 +183,9 @@ class RuleOptions(TypedDict, total=False):
     options: Annotated[
         Mapping[str, JsonValue] | None,
         Opt(
-            help="Set an option of the convention, such as rqs_form=complement.",
+            "Set an option of the convention, such as rqs_form=complement.",
             default={},
-            group=OptionGroup.COMPARISON,
+            group=COMPARISON,
             place=1,
             metavar="NAME=VALUE",
             flag="set",
@@ -181,10 +201,9 @@ class CodeOptions(TypedDict, total=False):
     allow_code: Annotated[
         bool,
         Opt(
-            help="Import and run the Python functions that rules name, such as "
-            "house_rules:same_name.",
+            "Import and run the Python functions that rules name, such as house_rules:same_name.",
             default=False,
-            group=OptionGroup.COMPARISON,
+            group=COMPARISON,
             place=4,
             with_resume=True,
             configurable=False,
@@ -201,63 +220,40 @@ class ComparisonOptions(RuleOptions, total=False):
 
     match: Annotated[
         str | None,
-        Opt(
-            help="Comparator for fields without a rule.",
-            group=OptionGroup.COMPARISON,
-            metavar="NAME",
-            stored="always",
-            mcp=True,
-        ),
+        _compared("Comparator for fields without a rule.", mcp=True),
     ]
     align: Annotated[
         str | None,
-        Opt(
-            help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
-            group=OptionGroup.COMPARISON,
-            metavar="NAME",
-            stored="always",
-            mcp=True,
-        ),
+        _compared("Alignment of lists without a rule: {names}.", names=_aligners, mcp=True),
     ]
     scope: Annotated[
         str | None,
-        Opt(
-            help="Fields to compare: union (of both sides), truth, or configured (only fields "
+        _compared(
+            "Fields to compare: union (of both sides), truth, or configured (only fields "
             "with rules).",
-            group=OptionGroup.COMPARISON,
-            metavar="NAME",
-            stored="always",
             mcp=True,
         ),
         Choices(Scope),
     ]
     depth: Annotated[
         str | None,
-        Opt(
-            help="Level to compare: leaf, or top (top-level keys as whole values).",
-            group=OptionGroup.COMPARISON,
-            metavar="NAME",
-            stored="always",
-            mcp=True,
-        ),
+        _compared("Level to compare: leaf, or top (top-level keys as whole values).", mcp=True),
         Choices(Depth),
     ]
     inputs: Annotated[
         InputsLike,
-        Opt(help="Options for reading rows: `fm.Inputs`, or a mapping.", stored="always"),
+        Opt("Options for reading rows: `fm.Inputs`, or a mapping.", stored="always"),
     ]
 
 
 class SelectionOptions(TypedDict, total=False):
     """Which cases of an eval file are run, and how."""
 
-    target: Annotated[
-        str, Opt(help="The name of one of several targets.", default="", stored="always")
-    ]
+    target: Annotated[str, Opt("The name of one of several targets.", default="", stored="always")]
     only: Annotated[
         Iterable[str],
         Opt(
-            help="Run cases with this tag.",
+            "Run cases with this tag.",
             default=(),
             group=OptionGroup.CASES,
             metavar="TAG",
@@ -267,7 +263,7 @@ class SelectionOptions(TypedDict, total=False):
     cases: Annotated[
         Iterable[str],
         Opt(
-            help="Run cases with this id; * and ? are wildcards.",
+            "Run cases with this id; * and ? are wildcards.",
             default=(),
             group=OptionGroup.CASES,
             metavar="ID",
@@ -277,14 +273,12 @@ class SelectionOptions(TypedDict, total=False):
     ]
     concurrency: Annotated[
         int,
-        Opt(
-            help="Cases to judge concurrently.",
+        _executed(
+            "Cases to judge concurrently.",
             default=4,
             cli_default_note="from the eval file, or 4",
-            group=OptionGroup.RUN,
             place=-1,
             metavar="N",
-            with_resume=True,
             in_file="file",
         ),
         Range(ge=1, noun="an integer"),
@@ -296,26 +290,22 @@ class GateOptions(TypedDict, total=False):
 
     at_least: Annotated[
         Mapping[str, float] | None,
-        Opt(
-            help="Fail if a metric is below a limit.",
+        _gate(
+            "Fail if a metric is below a limit.",
             default={},
-            group=OptionGroup.GATES,
             metavar="METRIC=LIMIT",
             alias="min",
-            stored="always",
             http=True,
             mcp=True,
         ),
     ]
     at_most: Annotated[
         Mapping[str, float] | None,
-        Opt(
-            help="Fail if a metric is above a limit.",
+        _gate(
+            "Fail if a metric is above a limit.",
             default={},
-            group=OptionGroup.GATES,
             metavar="METRIC=LIMIT",
             alias="max",
-            stored="always",
             http=True,
             mcp=True,
         ),
@@ -328,10 +318,10 @@ class SharedOptions(GateOptions, total=False):
     out: Annotated[
         str | Path | None,
         Opt(
-            help="Directory for the run, or its URL (s3://).",
+            "Directory for the run, or its URL (s3://).",
             default_note="do not save",
             cli_default_note="runs/<id>",
-            group=OptionGroup.RUN,
+            group=RUN,
             place=-4,
             metavar="DIR",
         ),
@@ -339,10 +329,10 @@ class SharedOptions(GateOptions, total=False):
     values: Annotated[
         bool,
         Opt(
-            help="Save values, or only paths and scores.",
+            "Save values, or only paths and scores.",
             off_help="Save paths and scores without values.",
             default=True,
-            group=OptionGroup.RUN,
+            group=RUN,
             place=-2,
             stored="always",
             http=True,
@@ -350,44 +340,35 @@ class SharedOptions(GateOptions, total=False):
     ]
     max_errors: Annotated[
         int | None,
-        Opt(
-            help="Allow N cases with evaluation errors.",
-            default_note="0",
-            group=OptionGroup.GATES,
-            metavar="N",
-            stored="always",
-            with_resume=True,
+        _gate(
+            "Allow N cases with evaluation errors.", default_note="0", metavar="N", with_resume=True
         ),
         Range(ge=0, noun="an integer"),
     ]
     baseline: Annotated[
         str | Path | None,
-        Opt(
-            help="Run to compare with: a directory, an id or the start of an id, a tag, or "
+        _gate(
+            "Run to compare with: a directory, an id or the start of an id, a tag, or "
             "`latest`, the newest complete run (of the same eval file); requires `max_drop`.",
-            group=OptionGroup.GATES,
             metavar="RUN",
-            stored="always",
         ),
     ]
     max_drop: Annotated[
         Mapping[str, float] | None,
-        Opt(
-            help="Fail if a metric, by default the mean score, is worse than in the baseline by "
+        _gate(
+            "Fail if a metric, by default the mean score, is worse than in the baseline by "
             "more than LIMIT.",
             default={},
-            group=OptionGroup.GATES,
             metavar="[METRIC=]LIMIT",
-            stored="always",
         ),
     ]
     by: Annotated[
         Iterable[str],
         Opt(
-            help="Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the "
+            "Show all metrics for slices of the cases by tag, metadata.KEY, or a path of the "
             "expected document such as vendor.country; repeatable.",
             default=(),
-            group=OptionGroup.COMPARISON,
+            group=COMPARISON,
             place=2,
             metavar="KEY",
             stored="if set",
@@ -398,7 +379,7 @@ class SharedOptions(GateOptions, total=False):
     pages: Annotated[
         str | Path | None,
         Opt(
-            help="Directory with page images or PDF files, named in metadata.pages of a row or "
+            "Directory with page images or PDF files, named in metadata.pages of a row or "
             "after the case id; `fieldmark serve --pages` shows them beside the fields.",
             group=OptionGroup.INPUT,
             place=4,
@@ -408,20 +389,13 @@ class SharedOptions(GateOptions, total=False):
     ]
     intervals: Annotated[
         bool | None,
-        Opt(
-            help="Compute confidence intervals of the metrics.", default_note="only for saved runs"
-        ),
+        Opt("Compute confidence intervals of the metrics.", default_note="only for saved runs"),
     ]
     resamples: Annotated[
         int,
-        Opt(
-            help="Bootstrap resamples for the confidence intervals and deviations of metrics.",
+        _resampled(
+            "Bootstrap resamples for the confidence intervals and deviations of metrics.",
             default=RESAMPLING.resamples,
-            group=OptionGroup.RUN,
-            place=4,
-            metavar="N",
-            stored="if set",
-            in_file="file",
             http=True,
             mcp=True,
         ),
@@ -429,78 +403,51 @@ class SharedOptions(GateOptions, total=False):
     ]
     seed: Annotated[
         int,
-        Opt(
-            help="Seed of random choices.",
-            default=RESAMPLING.seed,
-            group=OptionGroup.RUN,
-            place=4,
-            metavar="N",
-            stored="if set",
-            in_file="file",
-            http=True,
-            mcp=True,
-        ),
+        _resampled("Seed of random choices.", default=RESAMPLING.seed, http=True, mcp=True),
         Range(ge=0, le=(1 << 32) - 1, noun="an integer"),
     ]
     workers: Annotated[
         int | str | None,
-        Opt(
-            help="Worker processes for large files; auto starts one per core.",
+        _executed(
+            "Worker processes for large files; auto starts one per core.",
             default_note="one, or all cores of a cluster",
-            group=OptionGroup.RUN,
             metavar="N",
             cli_default=AUTO,
-            with_resume=True,
         ),
         _WorkerCount(),
     ]
     engine: Annotated[
         str,
-        Opt(
-            help="What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local "
+        _executed(
+            "What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local "
             "one), or ray://HOST:PORT.",
             default=PROCESSES,
-            group=OptionGroup.RUN,
             metavar="ENGINE",
-            with_resume=True,
             configurable=False,
         ),
         _Engine(),
     ]
     results: Annotated[
         str,
-        Opt(
-            help="Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
+        _executed(
+            "Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
             default=JSONL,
-            group=OptionGroup.RUN,
             metavar="FORMAT",
-            with_resume=True,
         ),
         Choices((JSONL, PARQUET)),
     ]
     resume: Annotated[
-        bool, Opt(help="Resume the interrupted run in the directory `out`.", default=False)
+        bool, Opt("Resume the interrupted run in the directory `out`.", default=False)
     ]
     accept_changes: Annotated[
         bool,
-        Opt(
-            help="Resume even if inputs have changed.",
-            default=False,
-            group=OptionGroup.RUN,
-            place=2,
-            with_resume=True,
-            configurable=False,
+        _executed(
+            "Resume even if inputs have changed.", default=False, place=2, configurable=False
         ),
     ]
     offline: Annotated[
         bool,
-        Opt(
-            help="Use only cached responses of models.",
-            default=False,
-            group=OptionGroup.RUN,
-            place=3,
-            with_resume=True,
-        ),
+        _executed("Use only cached responses of models.", default=False, place=3),
     ]
 
 
@@ -510,9 +457,9 @@ class ConfidenceReading(TypedDict, total=False):
     confidence: Annotated[
         ConfidenceLike,
         Opt(
-            help="Read the confidences of predictions, and report how well they tell correct from "
+            "Read the confidences of predictions, and report how well they tell correct from "
             "wrong values.",
-            group=OptionGroup.COMPARISON,
+            group=COMPARISON,
             place=1,
             stored="if set",
         ),

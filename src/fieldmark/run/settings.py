@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack, cast
 
 from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
@@ -23,8 +23,17 @@ if TYPE_CHECKING:
     from fieldmark.run.run_options import RunOptions
     from fieldmark.values.confidence import ConfidenceOptions
 
-__all__ = ["ConfidenceLike", "RulesLike", "Settings", "resolve_confidence", "resolve_settings"]
+__all__ = [
+    "ENTRIES",
+    "ConfidenceLike",
+    "RulesLike",
+    "Settings",
+    "resolve_confidence",
+    "resolve_settings",
+]
 
+ENTRIES: Final = "entries"
+"""The aligner of maps, which are named by their paths."""
 RulesLike: TypeAlias = (
     Rules | LoadedRules | Mapping[str, object] | Sequence[object] | str | Path | None
 )
@@ -184,7 +193,7 @@ def _with_defaults(
             rules = replace(rules, default=build_comparator(choice, context))
     if align is not None:
         choice = choose(Plugin.ALIGNERS, Located(value=align, location=Location("align")), context)
-        if choice is not None and choice.name == "entries":
+        if choice is not None and choice.name == ENTRIES:
             hint = "set it in a rules file, next to the path of an object that is used as a map"
             context.add("align: entries is not supported for all fields", Location("align"), hint)
         elif choice is not None:

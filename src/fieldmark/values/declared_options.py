@@ -2,7 +2,7 @@
 
     class RunOptions(TypedDict, total=False):
         max_errors: Annotated[
-            int, Opt(help="Allow N cases with evaluation errors.", default=0), Range(ge=0)
+            int, Opt("Allow N cases with evaluation errors.", default=0), Range(ge=0)
         ]
 
 The command line, Python arguments, keys of files, requests, tools and the manifest are all derived
@@ -12,8 +12,8 @@ from these declarations.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -41,11 +41,12 @@ class OptionGroup(StrEnum):
     OUTPUT = "Output"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Opt:
     """What is said of an option besides its name, its type and its constraints.
 
-    `help` is one sentence; `{names}` in it stands for the names that are allowed. `default_note`
+    `help` is one sentence; `{names}` in it stands for the names that are allowed. These are the
+    `Choices`, or what `names` returns if values are checked where they are used. `default_note`
     describes a default that depends on something else. An option without a `group` is not on the
     command line; `place` moves it in the help of its group, `metavar` is its value there, `flag`
     its name if it differs, and `off_help` the sentence about a flag that turns it off.
@@ -60,6 +61,8 @@ class Opt:
     """
 
     help: str
+    _: KW_ONLY
+    names: Callable[[], Iterable[str]] | None = None
     default: object = None
     default_note: str = ""
     group: OptionGroup | None = None
@@ -125,15 +128,16 @@ class DeclaredOption:
     @property
     def help(self) -> str:
         """The sentence about the option, with the names that are allowed."""
-        if self.choices is None or "{names}" not in self.opt.help:
+        if "{names}" not in self.opt.help:
             return self.opt.help
-        *others, last = self.choices.names()
+        names = self.opt.names or (self.choices.names if self.choices else list)
+        *others, last = names()
         return self.opt.help.replace("{names}", f"{', '.join(others)} or {last}")
 
     @property
     def meaning(self) -> str:
         """The sentence about the option; names that plug-ins can add to are left out."""
-        if self.choices is None or isinstance(self.choices.source, Iterable):
+        if self.choices is not None and isinstance(self.choices.source, Iterable):
             return self.help
         return self.opt.help.replace(": {names}", "")
 
@@ -155,7 +159,7 @@ def declared_options(kind: type) -> Mapping[str, DeclaredOption]:
 
     >>> from typing import Annotated, TypedDict
     >>> from fieldmark.values.annotations import Range
-    >>> Options = TypedDict("Options", {"top": Annotated[int, Opt(help="Rows.", default=25)]})
+    >>> Options = TypedDict("Options", {"top": Annotated[int, Opt("Rows.", default=25)]})
     >>> declared_options(Options)["top"].default
     25
     """
