@@ -156,7 +156,8 @@ def test_intervals_contain_their_metrics_and_stay_in_bounds(run, convention):
     summary = counted.summary()
     found = run_intervals(sample, summary, convention.counting, Resampling(resamples=20))
     for path, variations in found.attributes.items():
-        for rate, (interval, deviation) in variations._asdict().items():
+        rates = zip(variations.interval._fields, *variations, strict=True)
+        for rate, interval, deviation in rates:
             if interval is not None:
                 low, high = interval
                 assert 0 <= low <= getattr(summary.attributes[path], rate) <= high <= 1
