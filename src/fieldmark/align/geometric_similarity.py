@@ -7,25 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
+
+import numpy as np
 
 from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
 from fieldmark.align.leaves import Path, drop_unshared, leaves_of
 from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
-from fieldmark.align.options import SimilarityMeasure, SimilarityOption, SimilarityType
+from fieldmark.align.options import (
+    THRESHOLD_ALL_LEAVES,
+    THRESHOLD_MATCH_FIELDS,
+    ItemSimilarity,
+    SimilarityMeasure,
+    SimilarityOption,
+    SimilarityType,
+)
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import Presence
+from fieldmark.values.arrays import Floats
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.value_types import InvalidValueError, read_value
 
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
-
-__all__ = ["measure_of", "measured_edges"]
+__all__ = ["measure_of", "measured_edges", "read_item_similarity"]
 
 
 _MEASURES: Final[Mapping[SimilarityType, type[Iou | Distance]]] = {
@@ -62,6 +69,31 @@ def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
     return None
 
 
+def read_item_similarity(
+    match_fields: tuple[str, ...] | None, threshold: float | None, similarity: SimilarityOption
+) -> ItemSimilarity:
+    """Return how an aligner by similarity compares items, with the default threshold.
+
+    >>> read_item_similarity(("description",), None, "text").threshold
+    0.8
+    """
+    measure: SimilarityMeasure | None = None
+    default = THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
+    if similarity != SimilarityType.TEXT:
+        measure = measure_of(similarity)
+        default = default if measure is None else measure.min_similarity
+    return ItemSimilarity(
+        match_fields,
+        default if threshold is None else threshold,
+        measure,
+        _type_of(similarity) == SimilarityType.EQUALITY,
+    )
+
+
+def _type_of(similarity: SimilarityOption) -> JsonValue:
+    return similarity.get("type") if isinstance(similarity, Mapping) else similarity
+
+
 def measured_edges(
     expected: Sequence[JsonValue],
     candidate: Sequence[JsonValue],
@@ -74,8 +106,6 @@ def measured_edges(
 
     `paired` are the items that are on both sides.
     """
-    import numpy as np
-
     ours, theirs, paths = drop_unshared(
         [_values_of(item, match_fields) for item in expected],
         [_values_of(item, match_fields) for item in candidate],
@@ -126,8 +156,6 @@ def _similarities(
     expected: list[JsonValue], candidate: list[JsonValue], measure: SimilarityMeasure
 ) -> Floats:
     """Compare lists and objects by the measure, other values as text or by equality."""
-    import numpy as np
-
     similarities = np.zeros((len(expected), len(candidate)))
     left, right = _containers(expected), _containers(candidate)
     if left and right:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+import numpy as np
+
+from fieldmark.align.geometric_similarity import read_item_similarity
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.leaves import LeafRules
 from fieldmark.align.options import (
@@ -14,7 +17,6 @@ from fieldmark.align.options import (
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
-    read_item_similarity,
 )
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
@@ -92,7 +94,6 @@ def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
 
 
 def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
-    import numpy as np
 
     weights, places, others = edges
     rivals = (np.bincount(places)[places] > 1) | (np.bincount(others)[others] > 1)

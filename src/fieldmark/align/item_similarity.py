@@ -7,10 +7,13 @@ pair for few items and in arrays for many; both give the same weights bit for bi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
 
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.align.limits import (
@@ -21,9 +24,7 @@ from fieldmark.align.limits import (
     TooMuchWork,
 )
 from fieldmark.model.json import JsonValue
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Floats, Integers
+from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = [
     "WEIGHT_UNIT",
@@ -77,15 +78,7 @@ def text_similarity(expected: str, candidate: str) -> float:
     """
     if expected[4:5] == "-" == candidate[4:5] and is_iso_date(expected) and is_iso_date(candidate):
         return 0.0
-    return _edit_similarity()(expected, candidate)
-
-
-@cache
-def _edit_similarity() -> Callable[[str, str], float]:
-    """Return the similarity by edit distance; its library is loaded when it is first needed."""
-    from rapidfuzz.distance import Levenshtein
-
-    return Levenshtein.normalized_similarity
+    return Levenshtein.normalized_similarity(expected, candidate)
 
 
 def edges_of_few(
@@ -272,8 +265,6 @@ def edges_of_many(
     expected: Sequence[ItemLeaves], candidate: Sequence[ItemLeaves], min_weight: float
 ) -> EdgeArrays:
     """Return every pair with at least the minimum weight, in the order of the items."""
-    import numpy as np
-
     rows = max(1, _BLOCK // len(candidate))
     blocks = [expected[start : start + rows] for start in range(0, len(expected), rows)]
     lefts, right = [_sides(block) for block in blocks], _sides(candidate)
@@ -303,8 +294,6 @@ def codes_of(
     expected: Sequence[Hashable], candidate: Sequence[Hashable]
 ) -> tuple[Integers, Integers]:
     """Return an integer for each value, the same for equal values."""
-    import numpy as np
-
     codes: dict[Hashable, int] = {}
     number = codes.setdefault
     return (
@@ -314,7 +303,6 @@ def codes_of(
 
 
 def _sizes(items: Sequence[ItemLeaves]) -> Integers:
-    import numpy as np
 
     return np.array([len(cells) for cells in items], dtype=np.intp)
 
@@ -340,8 +328,6 @@ def _sides(items: Sequence[ItemLeaves]) -> _Sides:
 
 def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) -> Floats:
     """Return the weights of all pairs: the mean similarity over the leaves of both items."""
-    import numpy as np
-
     texts, equal_leaves, shared = np.zeros((3, len(own_sizes), len(sizes)))
     everywhere = 0
     for path in sorted(left.keys() & right.keys(), key=repr):
@@ -367,7 +353,6 @@ def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) 
 
 
 def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | Flags) -> None:
-    import numpy as np
 
     if (len(places), len(others)) == matrix.shape:
         matrix += values
@@ -377,10 +362,6 @@ def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | 
 
 def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
     """Return the `text_similarity` of every pair of strings."""
-    import numpy as np
-    from rapidfuzz.distance import Levenshtein
-    from rapidfuzz.process import cdist
-
     ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))
     distances = cdist(ours, theirs, scorer=Levenshtein.distance, dtype=np.int32)
     longer = np.maximum.outer([len(text) for text in ours], [len(text) for text in theirs])
@@ -424,8 +405,6 @@ class EqualLeafCounter:
 
     def count_all(self, places: Integers, others: Integers) -> Integers:
         """Return the numbers of equal leaves of many pairs."""
-        import numpy as np
-
         left = _columns(self._expected, np.unique(places).tolist())
         right = _columns(self._candidate, np.unique(others).tolist())
         shared = left.keys() & right.keys()
@@ -462,8 +441,6 @@ def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLe
 
     The comparator is called once for each pair of distinct values.
     """
-    import numpy as np
-
     ours, theirs = _distinct(expected), _distinct(candidate)
     similar: Floats = np.array(
         [[leaf.similarity(other) for other in theirs.values()] for leaf in ours.values()]

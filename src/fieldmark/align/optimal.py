@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
+import numpy as np
+
+from fieldmark.align.geometric_similarity import read_item_similarity
 from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.leaves import LeafRules
@@ -17,16 +20,13 @@ from fieldmark.align.options import (
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
-    read_item_similarity,
 )
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
+from fieldmark.values.arrays import Flags, Integers
 from fieldmark.values.strategy_options import check_options
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Integers
 
 __all__ = ["OnLimit", "Optimal"]
 
@@ -102,7 +102,6 @@ def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> Iterator[Edge
 
 
 def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
-    import numpy as np
 
     labels = _component_labels(edges)
     sizes = np.bincount(labels)
@@ -157,7 +156,6 @@ def _connected_components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
 
 def _component_labels(edges: EdgeArrays) -> Integers:
     """Return the component number of each edge."""
-    import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -183,8 +181,6 @@ def _max_weight_edges(edges: Sequence[Edge], agreements: Sequence[int]) -> list[
     rows = sorted({edge[1] for edge in edges})
     columns = sorted({edge[2] for edge in edges})
     if len(rows) * len(columns) > _SMALL_MATRIX:
-        import numpy as np
-
         arrays = EdgeArrays(*map(np.array, zip(*edges, strict=True)))
         return [
             edges[place] for place in _max_weight_positions(arrays, np.array(agreements)).tolist()
@@ -209,7 +205,6 @@ def _max_weight_edges(edges: Sequence[Edge], agreements: Sequence[int]) -> list[
 
 def _max_weight_positions(edges: EdgeArrays, agreements: Integers) -> Integers:
     """Return the positions of these edges, found with scipy."""
-    import numpy as np
     from scipy.optimize import linear_sum_assignment
 
     rows, row_of = np.unique(edges.expected, return_inverse=True)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Distinct, Length
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
+from fieldmark.values.arrays import Floats
 
 __all__ = [
     "THRESHOLD_ALL_LEAVES",
@@ -20,7 +18,6 @@ __all__ = [
     "SimilarityMeasure",
     "SimilarityOption",
     "SimilarityType",
-    "read_item_similarity",
 ]
 
 THRESHOLD_MATCH_FIELDS: Final = 0.8
@@ -67,30 +64,3 @@ class ItemSimilarity(NamedTuple):
     threshold: float
     measure: SimilarityMeasure | None
     equality: bool = False
-
-
-def read_item_similarity(
-    match_fields: tuple[str, ...] | None, threshold: float | None, similarity: SimilarityOption
-) -> ItemSimilarity:
-    """Return how an aligner by similarity compares items, with the default threshold.
-
-    >>> read_item_similarity(("description",), None, "text").threshold
-    0.8
-    """
-    measure: SimilarityMeasure | None = None
-    default = THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
-    if similarity != SimilarityType.TEXT:
-        from fieldmark.align.geometric_similarity import measure_of  # rarely needed
-
-        measure = measure_of(similarity)
-        default = default if measure is None else measure.min_similarity
-    return ItemSimilarity(
-        match_fields,
-        default if threshold is None else threshold,
-        measure,
-        _type_of(similarity) == SimilarityType.EQUALITY,
-    )
-
-
-def _type_of(similarity: SimilarityOption) -> JsonValue:
-    return similarity.get("type") if isinstance(similarity, Mapping) else similarity

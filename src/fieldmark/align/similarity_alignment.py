@@ -11,6 +11,7 @@ from fieldmark.align.equal_items import (
     canonical_order,
     pair_equal,
 )
+from fieldmark.align.geometric_similarity import measured_edges
 from fieldmark.align.item_similarity import (
     WEIGHT_UNIT,
     Edge,
@@ -154,8 +155,6 @@ def select_pairs(
     if measure is None:
         many = edges_of_many([left[p] for p in ours], [right[p] for p in theirs], min_weight)
     else:
-        from fieldmark.align.geometric_similarity import measured_edges  # rarely needed
-
         many = measured_edges(expected, candidate, paired(), match_fields, measure, min_weight)
     chosen: Iterable[Edge]
     if len(many.weights) > min(most_in_loops, SMALL_PAIRS):

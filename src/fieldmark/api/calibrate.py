@@ -12,6 +12,7 @@ from typing import Annotated, Final, NamedTuple, cast
 
 from fieldmark.api.arguments import checked
 from fieldmark.config.calibration import THRESHOLDS, judge_identity
+from fieldmark.config.context import Code
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
@@ -44,6 +45,8 @@ from fieldmark.report.run_document import usage_lines
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.run.error_boundary import safe_comparator
+from fieldmark.run.eval_file import load_eval
+from fieldmark.run.evaluator_runner import open_evaluators, unready_judges
 from fieldmark.run.gates import parse_gates
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.settings import RulesLike, resolve_settings
@@ -468,8 +471,6 @@ def _judge(
 def _evaluator(
     evaluation: str | Path, name: str | None, *, allow_code: bool
 ) -> ConfiguredEvaluator:
-    from fieldmark.config.context import Code
-    from fieldmark.run.eval_file import load_eval
 
     spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
     known = [each.name for each in spec.members]
@@ -487,8 +488,6 @@ def _evaluator(
 def _check_ready(judge: object, providers: ProviderSet) -> None:
     problems = providers.unready()
     if isinstance(judge, ConfiguredEvaluator):
-        from fieldmark.run.evaluator_runner import unready_judges
-
         problems += unready_judges([judge])
     if problems:
         raise ConfigError(problems)
@@ -615,8 +614,6 @@ def _of_comparison(label: Label, comparison: Comparison) -> _JudgedLabel:
 
 def _evaluated(judge: ConfiguredEvaluator, labels: Sequence[Label]) -> list[_JudgedLabel]:
     """Score all labels with an evaluator, several at a time."""
-    from fieldmark.run.evaluator_runner import open_evaluators
-
     concurrency = getattr(judge.evaluator, "concurrency", 1)
     cases = [_case(judge, label, number) for number, label in enumerate(labels, 1)]
     with (

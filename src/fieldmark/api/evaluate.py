@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Final, TypeAlias, Unpack
 
 from fieldmark.api.arguments import checked
+from fieldmark.api.runs import annotate
 from fieldmark.config.context import Code, Context
 from fieldmark.config.located import locate
+from fieldmark.data.tables import read_table
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
@@ -128,8 +130,6 @@ def evaluate_with(
         prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
     )
     if target and run.path is not None and not run.url:
-        from fieldmark.api.runs import annotate  # rarely needed
-
         annotate(run.path, add=[target])
     return EvalResult(
         run.summary,
@@ -258,8 +258,6 @@ def _with_rows(source: object) -> object:
     made = dict(source)
     for key, value in made.items():
         if is_table(type(value)):
-            from fieldmark.data.tables import read_table
-
             made[key] = [
                 {name: cell for name, cell in row.items() if cell is not None or name in _SIDES}
                 for row in read_table(value, str(key))

@@ -17,6 +17,7 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome, Reason
 from fieldmark.report.document import Column, Data, Document, Format, Line, Table
+from fieldmark.report.html.page import label_page
 from fieldmark.report.render import document_csv
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import outcome_text
@@ -89,8 +90,6 @@ class LabelSheet(ShownRecord):
 
     def to_html(self) -> bytes:
         """Return a page for labeling, which needs no server."""
-        from fieldmark.report.html.page import label_page
-
         return label_page(self.run, self.labels)
 
     def write(self, path: str | Path) -> None:

@@ -11,6 +11,9 @@ from enum import StrEnum
 from itertools import product
 from typing import Final, NamedTuple
 
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import extractOne
+
 from fieldmark.api.arguments import checked
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_truth
@@ -502,9 +505,6 @@ def _check_spelling(attribute: _Attribute) -> Iterator[Finding]:
 
 def _nearest_earlier(keys: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the place of each key that is nearly equal to an earlier one, and the place of that."""
-    from rapidfuzz.distance import Levenshtein
-    from rapidfuzz.process import extractOne
-
     first: dict[str, int] = {}
     by_numbers: dict[tuple[str, ...], dict[int, str]] = {}
     for place, key in enumerate(keys):

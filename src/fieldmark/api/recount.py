@@ -10,10 +10,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from fieldmark.config.untrusted_rules import find_refused_rule
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import quality
 from fieldmark.metrics.summary import (
@@ -81,8 +83,6 @@ def stored_rules(run: StoredRun) -> JsonObject | None:
     Runs are untrusted: rules that name a model or a file, as fieldmark never stores them, are not
     used.
     """
-    from fieldmark.config.untrusted_rules import find_refused_rule  # most commands need no rules
-
     rules = run.manifest.rules
     return None if rules is None or find_refused_rule(rules) is not None else rules
 
@@ -127,8 +127,6 @@ class RecountedRun:
         rated = run.summary is not None and run.summary.confidence is not None
         self.confidence: ConfidenceTally | None = None
         if rated:
-            from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
-
             self.confidence = ConfidenceTally()
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)

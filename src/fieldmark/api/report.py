@@ -10,8 +10,10 @@ from typing import Final, cast
 from fieldmark import registry
 from fieldmark.api.comparison_view import ComparisonView
 from fieldmark.api.diff import DiffResult, diff
+from fieldmark.api.embedded_pages import EmbeddedPages
 from fieldmark.api.explain import RunRules
 from fieldmark.api.recount import stored_intervals, stored_run
+from fieldmark.api.review import review_of
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.metrics.slices import TAG
@@ -137,8 +139,6 @@ def html_report(
     with relaxed_gc(), ExitStack() as stack:
         embedder = None
         if pages is not None:
-            from fieldmark.api.embedded_pages import EmbeddedPages  # rarely needed
-
             embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
         comparison = None if compared is None else ComparisonView(compared)
@@ -194,7 +194,6 @@ def _reviews(run: StoredRun) -> list[JsonObject]:
     """Return the decisions of people on a run, without the values that they were made on."""
     if not (run.path / REVIEWS).exists():
         return []
-    from fieldmark.api.review import review_of  # most runs have none
 
     reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
     sides = ("expected", "candidate")

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 
 from fieldmark.api.arguments import checked
 from fieldmark.api.recount import RecountedRun, RunLike, resampling_of, stored_run
@@ -18,6 +18,7 @@ from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.data.partitions import LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
+from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import Threshold
 from fieldmark.metrics.conventions import Convention, find_convention, rule_weights
@@ -29,6 +30,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
 from fieldmark.run.case_processor import RunTotals
+from fieldmark.run.detection import with_regions
 from fieldmark.run.engines import run_partitions
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
@@ -44,6 +46,7 @@ from fieldmark.run.run_options import (
     strings,
     worker_count,
 )
+from fieldmark.run.safety import check_safety
 from fieldmark.run.session import PARALLEL_BYTES, PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.run.stored_cases import StoredPairs, check_rescorable
@@ -55,9 +58,6 @@ from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
 from fieldmark.wire.manifest import Manifest
-
-if TYPE_CHECKING:
-    from fieldmark.judges.safety import SafetyJudge
 
 __all__ = ["prepare_rules", "rescore"]
 
@@ -198,8 +198,6 @@ def prepare_rules(
     settings = resolve_settings(default=stored.convention, **options)
     stream = StoredPairs(stored, numbers=numbers, keep_results=keep)
     if stream.format_in is not None:
-        from fieldmark.run.detection import with_regions
-
         settings = with_regions(settings, Inputs(format_in=stream.format_in))
     safety = settings.safety or cast("SafetyJudge | None", stream.safety)
     settings = replace(
@@ -211,8 +209,6 @@ def prepare_rules(
     providers = ProviderSet(settings.rules, settings.safety)
     providers.check_ready()
     if settings.safety is not None:
-        from fieldmark.run.safety import check_safety
-
         check_safety(settings.safety)
     gates = RunGates.of(options, settings.gates)
     gates.check_names(settings)

@@ -19,6 +19,8 @@ from fieldmark.api.improve import corrected_fact
 from fieldmark.api.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
+from fieldmark.config.files import load_file
+from fieldmark.config.rules_file import native_form
 from fieldmark.data.python_objects import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.case_score import CaseCounter
@@ -805,9 +807,6 @@ def _settings(
 
 def _document(rules: RulesLike) -> JsonObject:
     """Return rules in the native form, as they are written in a file."""
-    from fieldmark.config.files import load_file
-    from fieldmark.config.rules_file import native_form
-
     if rules is None:
         return {}
     if isinstance(rules, str | Path):

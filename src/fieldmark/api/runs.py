@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.api.arguments import checked
+from fieldmark.api.recount import stored_intervals
 from fieldmark.data.files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
@@ -38,7 +39,8 @@ from fieldmark.report.document import (
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import DASH
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.store import index
+from fieldmark.run.result import EvalResult, RunResult
+from fieldmark.store import index, reader
 from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
 from fieldmark.values.presence import is_blank
@@ -46,9 +48,6 @@ from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 from fieldmark.wire.manifest import Manifest, RunEntry
 from fieldmark.wire.summary import summary_to_json
-
-if TYPE_CHECKING:
-    from fieldmark.run.result import RunResult
 
 __all__ = [
     "ROOT",
@@ -201,10 +200,9 @@ class RunList(ShownRecord):
         return {} if summary is None else summary_to_json(summary)
 
     def _stored_summary(self, run: str) -> Summary | None:
-        from fieldmark.store.reader import open_run
 
         path = next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
-        return open_run(path).summary
+        return reader.open_run(path).summary
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
@@ -401,9 +399,6 @@ def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
     >>> fm.open_run("opened").cases["1"].misses
     ('total',)
     """
-    from fieldmark.run.result import EvalResult, RunResult
-    from fieldmark.store import reader
-
     stored = reader.open_run(find_run(run, root))
     summary, url = stored.complete_summary, redacted_url(run) if is_url(run) else ""
     if stored.manifest.command == "eval":
@@ -413,12 +408,8 @@ def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
 
 def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
     """Return everything about one run: its manifest, metrics with intervals, tags and note."""
-    # A list of runs needs none of these, and intervals import numpy.
-    from fieldmark.api.recount import stored_intervals
-    from fieldmark.store.reader import open_run
-
     path = find_run(name, root)
-    stored = open_run(path)
+    stored = reader.open_run(path)
     notes = read_notes(path)
     intervals = RunIntervals()
     if stored.summary is not None:

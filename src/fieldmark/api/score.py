@@ -11,7 +11,9 @@ from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
 from fieldmark.run.case_processor import segment_size
+from fieldmark.run.detection import with_regions
 from fieldmark.run.gates import RunGates, resolve_baseline
+from fieldmark.run.manifest import make_manifest
 from fieldmark.run.provider_set import ProviderSet, for_run
 from fieldmark.run.result import RunResult
 from fieldmark.run.run_options import (
@@ -23,6 +25,7 @@ from fieldmark.run.run_options import (
     slice_keys,
     stored_options,
 )
+from fieldmark.run.safety import check_safety
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import resolve_settings
 from fieldmark.run.yaml_inputs import with_yaml
@@ -89,8 +92,6 @@ def prepare_score(
     settings = resolve_settings(**options)
     reading = replace(reading, confidences=settings.confidence)
     if reading.format_in is not None:
-        from fieldmark.run.detection import with_regions
-
         settings = with_regions(settings, reading)
     settings = replace(
         settings,
@@ -100,8 +101,6 @@ def prepare_score(
     providers = ProviderSet(settings.rules, settings.safety)
     providers.check_ready()
     if settings.safety is not None:
-        from fieldmark.run.safety import check_safety
-
         check_safety(settings.safety)
     gates = RunGates.of(options, settings.gates)
     gates.check_names(settings)
@@ -113,8 +112,6 @@ def prepare_score(
         size = min(size, _JUDGED_SEGMENT)
     saved, manifest = options["out"] is not None or options["resume"], None
     if saved or options["baseline"] is not None:
-        from fieldmark.run.manifest import make_manifest
-
         manifest = make_manifest(
             "score",
             settings,

@@ -11,6 +11,7 @@ from fieldmark.api.doctor import Check, CheckStatus, doctor
 from fieldmark.cli.defaults import Defaults
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
+from fieldmark.cli.main import load_command
 from fieldmark.cli.options import output_options
 from fieldmark.cli.output import OutputOptions, print_document, print_message
 from fieldmark.errors import ConfigError
@@ -51,8 +52,6 @@ def command(*, eval_file: Path | None, output: OutputOptions) -> ExitCode:
 
 def _defaults() -> Check:
     """Check the file with defaults of options that applies here."""
-    from fieldmark.cli.main import load_command
-
     defaults = Defaults(load_command)
     try:
         defaults.check()

@@ -10,6 +10,7 @@ import click
 from fieldmark.cli.help import HelpGroup
 from fieldmark.cli.options import force_option, out_option
 from fieldmark.cli.output import check_overwrite, print_message, write_file_or_stdout
+from fieldmark.config.agentv.native import import_agentv
 from fieldmark.values.text import plural
 
 __all__ = ["command"]
@@ -36,8 +37,6 @@ def agentv(file: str, *, out: Path | None, force: bool) -> None:
     The resulting eval file gives the same results. Documents that the cases refer to are
     included; comments are dropped. `fieldmark eval` also runs AgentV files without conversion.
     """
-    from fieldmark.config.agentv.native import import_agentv
-
     check_overwrite(out, force=force)
     imported = import_agentv(file)
     for warning in imported.warnings:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.model.comparison import ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import NonNegativeFloat
+from fieldmark.values.arrays import Floats
 from fieldmark.values.boxes import Scale, as_floats
 from fieldmark.values.points import (
     Metric,
@@ -21,9 +22,6 @@ from fieldmark.values.points import (
     read_point,
 )
 from fieldmark.values.strategy_options import check_options
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
 
 __all__ = ["Distance", "is_near"]
 

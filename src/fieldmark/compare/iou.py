@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.errors import MissingExtra
@@ -12,12 +12,10 @@ from fieldmark.model.comparison import ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Length, Share
+from fieldmark.values.arrays import Floats
 from fieldmark.values.boxes import BoxFormat, Scale, Shape, as_floats, read_shape
 from fieldmark.values.overlap import PolygonMethod, overlap, overlaps, require_shapely
 from fieldmark.values.strategy_options import check_options
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
 
 __all__ = ["Iou"]
 

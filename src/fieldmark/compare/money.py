@@ -11,6 +11,7 @@ from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.currencies import CODES
 from fieldmark.values.numbers import (
     Number,
     NumberFormat,
@@ -105,8 +106,6 @@ class Money:
 
 def _checked_currency(code: str) -> str:
     """Return the code of a currency; raise an error if it is unknown."""
-    from fieldmark.values.currencies import CODES
-
     if code.upper() in CODES:
         return code.upper()
     message = f"must be the code of a currency, such as EUR; got {code!r}"

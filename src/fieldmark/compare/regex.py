@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, ClassVar, Final, Protocol
 
+import re2  # type: ignore[import-untyped]
+
 from fieldmark.compare.mismatch import WRONG_TYPE
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
@@ -86,8 +88,6 @@ class Regex:
 @lru_cache(maxsize=512)
 def _compile(pattern: str) -> _Pattern | str:
     """Return the compiled pattern, or the reason why it is invalid."""
-    import re2  # type: ignore[import-untyped]
-
     options = re2.Options()
     options.max_mem = _MEMORY
     options.log_errors = False

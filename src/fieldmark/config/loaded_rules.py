@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from fieldmark.errors import Problem
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rules
-
-if TYPE_CHECKING:
-    from fieldmark.metrics.gates import Gate
-    from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.confidence import ConfidenceOptions
 
 __all__ = ["LoadedRules"]
 

@@ -20,6 +20,7 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
+from fieldmark.compare.tokens import Tokens
 from fieldmark.config.calibration import CALIBRATION, with_calibrated_thresholds
 from fieldmark.config.confidence import CONFIDENCE, CONFIDENCE_KEYS
 from fieldmark.config.context import Code, Context, Problems
@@ -231,8 +232,6 @@ def _rule(
         if _COUNT.read(settings, context) is _Counted.TOKENS:
             inner = comparator or defaults.comparator or Exact()
             if isinstance(inner, Exact | NormalizedText) and not any_of:
-                from fieldmark.compare.tokens import Tokens  # rarely needed
-
                 comparator = Tokens(inner=inner)
             else:
                 what = "any_of" if any_of else f"match: {inner.name}"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+import numpy as np
+
 from fieldmark.data.json_parser import decode
 from fieldmark.errors import DataError
 from fieldmark.values.strict_json import first_repeated
@@ -104,6 +106,4 @@ def _unchanged(value: object) -> object:
 
 def _short_float(value: object) -> object:
     """Return a single-precision number with its shortest digits: 0.1, not 0.10000000149011612."""
-    import numpy as np
-
     return np.float32(cast("float", value))

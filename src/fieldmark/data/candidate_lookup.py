@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+import numpy as np
+
+from fieldmark.data.directories import DirectorySource
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.json_lines import JsonlSource, spill_to_lines
 from fieldmark.data.json_parser import parse_lines
@@ -20,8 +23,6 @@ from fieldmark.model.json import MISSING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from fieldmark.data.directories import DirectorySource
 
 __all__ = [
     "CandidateLookup",
@@ -66,11 +67,8 @@ class CandidateLookup(Protocol):
 
 def open_lookup(source: RowSource, blocks: Iterator[RowBlock], layout: Layout) -> CandidateLookup:
     """Return the fastest lookup that the source supports."""
-    if not source.has_lines:
-        from fieldmark.data.directories import DirectorySource  # not needed by most files
-
-        if isinstance(source, DirectorySource):
-            return DirectoryCandidates(source, layout)
+    if not source.has_lines and isinstance(source, DirectorySource):
+        return DirectoryCandidates(source, layout)
     if source.in_memory:
         return InMemoryCandidates(source, blocks, layout)
     return StreamedCandidates(source, blocks, layout)
@@ -225,7 +223,6 @@ class OffsetIndex:
     __slots__ = ("_end", "_hashes", "_layout", "_order", "_source", "_starts", "without_id")
 
     def __init__(self, source: JsonlSource, layout: Layout, duplicates: DuplicateIds) -> None:
-        import numpy as np
 
         self._source = source
         self._layout = layout
@@ -250,8 +247,6 @@ class OffsetIndex:
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
         """Return the documents with these ids, read in the order of the file."""
-        import numpy as np
-
         wanted = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
         places = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
         found = np.flatnonzero(self._hashes[places] == wanted)
@@ -280,8 +275,6 @@ class OffsetIndex:
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
         """Return the rows whose id is not in the truth."""
-        import numpy as np
-
         known = np.isin(self._hashes, np.frombuffer(truth.hashes, dtype=np.int64))
         rows = np.sort(self._order[~known])
         first = self._read(rows[: _MAX_NAMES + len(self.without_id)].tolist())

@@ -6,6 +6,8 @@ from array import array
 from operator import lt
 from typing import Final, cast
 
+import numpy as np
+
 from fieldmark.data.layout import Layout, apply_layout
 from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, Location
@@ -109,7 +111,6 @@ def first_duplicate(hashes: array[int]) -> tuple[int, int] | None:
             if numbers.setdefault(value, number) != number:
                 return numbers[value], number
         return None
-    import numpy as np
 
     values = np.frombuffer(hashes, dtype=np.int64)
     if not (np.diff(np.sort(values)) == 0).any():

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import re
 import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NamedTuple, TypeGuard, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
 
@@ -94,7 +97,6 @@ class InputFile:
 
 
 def _gzip(file: IO[bytes]) -> IO[bytes]:
-    import gzip
 
     return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
 
@@ -141,8 +143,6 @@ def redacted_url(url: str) -> str:
     >>> redacted_url("https://me:secret@example.org/truth.jsonl?X-Signature=abc")
     'https://example.org/truth.jsonl'
     """
-    from urllib.parse import urlsplit, urlunsplit
-
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
@@ -201,7 +201,6 @@ def is_stream(given: object) -> bool:
 def buffer_stream(given: object, name: str) -> InputFile:
     """Copy the rest of an open file, text or bytes, to an unnamed temporary file."""
     read = cast("Callable[[int], object]", getattr(given, "read", None))
-    import tempfile  # rarely needed
 
     copy = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - closed later
     called = getattr(given, "name", None)
@@ -224,8 +223,6 @@ def buffer_stream(given: object, name: str) -> InputFile:
 
 def temporary_file() -> IO[bytes]:
     """Return an unnamed temporary file that is deleted when it is closed."""
-    import tempfile  # rarely needed
-
     return tempfile.TemporaryFile()
 
 
@@ -245,8 +242,6 @@ def read_whole(opened: InputFile, limit: int) -> bytes:
 
 def read_error(name: str, error: Exception) -> DataError:
     """Return the error for a failure while reading, such as a truncated gzip file."""
-    import gzip
-
     if isinstance(error, gzip.BadGzipFile):
         return DataError("not a gzip file, or a damaged one", Location(name))
     return DataError(f"cannot read file: {error}", Location(name))

@@ -14,6 +14,8 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.dates import read_day
+from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import leaves
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
@@ -122,8 +124,6 @@ def _may_be_id(value: JsonValue) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if value.isdigit():
         return True
-    from fieldmark.values.dates import read_day  # rarely needed
-    from fieldmark.values.numbers import as_number
 
     return read_day(value) is None and as_number(value) is None
 

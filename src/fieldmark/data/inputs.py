@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.json_parser import Duplicates, Role
 from fieldmark.data.model_text import CandidateJson, Parse
@@ -15,12 +15,9 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin, canonical, names
 from fieldmark.values.annotations import Choices, Length
-from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.confidence import ConfidenceOptions, ReadConfidences
 from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
 from fieldmark.values.json_limits import LIMITS, Limits
-
-if TYPE_CHECKING:
-    from fieldmark.values.confidence import ReadConfidences
 
 __all__ = [
     "LIMITS",

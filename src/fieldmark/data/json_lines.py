@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -23,14 +23,12 @@ from fieldmark.data.json_parser import (
     reject_other_encodings,
 )
 from fieldmark.data.layout import Layout
+from fieldmark.data.line_offsets import LineBlock, read_line_blocks
 from fieldmark.data.rows import RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
 from fieldmark.model.kernel import kernel
 from fieldmark.values.strict_json import all_finite
-
-if TYPE_CHECKING:
-    from fieldmark.data.line_offsets import LineBlock
 
 __all__ = ["JsonlSource", "spill_to_lines"]
 
@@ -70,8 +68,6 @@ class JsonlSource(RowSource):
 
     def line_blocks(self) -> Iterator[LineBlock]:
         """Read the raw lines from the start."""
-        from fieldmark.data.line_offsets import read_line_blocks
-
         if self.opened is not None and self.is_seekable:
             self.opened.stream.seek(0)
         else:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
 import orjson
 
 from fieldmark.data.files import open_file, read_error
@@ -143,8 +144,6 @@ def read_line_offsets(path: str | Path, id_key: str | None, limit: int) -> LineO
     Each line must be an object, and must start with its id if there is an `id_key`. Files with
     blank lines or lines beyond the limit must be read line by line.
     """
-    import numpy as np
-
     match_id = None if id_key is None else id_pattern(id_key).match
     starts: list[NDArray[np.int64]] = []
     ids: list[int] = []

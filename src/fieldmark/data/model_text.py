@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from fieldmark.data.json_parser import JsonDialect, parse_text
+from fieldmark.data.json_repair import repaired_texts
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonValue
 from fieldmark.values.text import plural
@@ -186,7 +187,6 @@ def _find_json(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
 
 
 def _find_repaired(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
-    from fieldmark.data.json_repair import repaired_texts
 
     texts = repaired_texts(text)
     if len(texts) != 1 and not (last and texts):

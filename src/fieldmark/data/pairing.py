@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, cast
 
 import orjson
 
+from fieldmark.data.candidate_lookup import open_lookup
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.files import STDIN, FileState
 from fieldmark.data.input_warnings import (
@@ -45,6 +46,7 @@ from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
+from fieldmark.values.confidence import ConfidenceReader
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
@@ -404,7 +406,6 @@ class PairStream:
     def _pairs_by_id(
         self, batches: Iterator[SideBatch], candidate: InputSide
     ) -> Iterator[tuple[SideBatch, list[SideValue]]]:
-        from fieldmark.data.candidate_lookup import open_lookup
 
         lookup = open_lookup(candidate.source, candidate.blocks, candidate.layout)
         ids = DuplicateIds(self._truth.source, self._truth.layout)
@@ -471,8 +472,6 @@ class CaseBuilder:
         self._keep_context = options.context
         self._confidences = None
         if options.confidences is not None:
-            from fieldmark.values.confidence import ConfidenceReader  # not needed by most runs
-
             self._confidences = ConfidenceReader(options.confidences)
         self._before = before
         self.coverage = Coverage()

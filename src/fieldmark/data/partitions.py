@@ -9,6 +9,8 @@ from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
 
+import numpy as np
+
 from fieldmark.data.derived_rows import DerivedSource
 from fieldmark.data.file_blocks import (
     BlockRange,
@@ -35,6 +37,7 @@ from fieldmark.data.line_offsets import (
     too_long_error,
 )
 from fieldmark.data.pairing import PairStream
+from fieldmark.data.parquet import ParquetSource, RowGroupSource
 from fieldmark.data.rows import RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
@@ -42,8 +45,6 @@ from fieldmark.errors import DataError, Location
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from fieldmark.data.parquet import ParquetSource, RowGroupSource
 
 __all__ = [
     "BlockRange",
@@ -261,7 +262,6 @@ class _SideReader:
         return InputSide(source, dialect, source.blocks(), RowBlock([], []), opener.layout)
 
     def _open_table(self, dialect: JsonDialect) -> RowGroupSource:
-        from fieldmark.data.parquet import RowGroupSource
 
         table = RowGroupSource(self._opener.name, dialect, path=self._opener.path)
         if (table.version, table.bytes_total) != (self._opener.version, self._opener.size):
@@ -581,8 +581,6 @@ def _joined_partition(lines: list[JoinedLine]) -> Partition:
 
 def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
     """Return the row of the truth for each candidate, or `None` if the order differs."""
-    import numpy as np
-
     if truth.ids is None or candidate.ids is None:
         return np.arange(len(candidate)) if len(candidate) <= len(truth) else None
     order = np.argsort(truth.ids, kind="stable")
@@ -602,8 +600,6 @@ def _parts_by_place(
     places: NDArray[np.int64],
 ) -> Iterator[Partition]:
     """Yield the rows of the truth between the edges, with the candidates in these places."""
-    import numpy as np
-
     own, *other = (
         _ranges_between(side.source, each, numbers)
         for side, each, numbers in zip(

@@ -7,8 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fieldmark.data.coco import coco_candidate, coco_truth
+from fieldmark.data.derived_rows import GroupedSource, KeyedSource
+from fieldmark.data.directories import DirectorySource
 from fieldmark.data.files import is_stream
 from fieldmark.data.input_warnings import (
     describe_ids,
@@ -16,6 +18,7 @@ from fieldmark.data.input_warnings import (
     warn_truth_as_predictions,
 )
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Role, RowsAre
+from fieldmark.data.json_documents import ValueSource, can_be_keyed
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     Layout,
@@ -24,12 +27,13 @@ from fieldmark.data.layout import (
     id_text,
     paired_keys,
 )
+from fieldmark.data.presets import read_preset
+from fieldmark.data.python_objects import ensure_documents, is_record
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.data.sources import open_source
+from fieldmark.data.xlsx_rows import XlsxSource
 from fieldmark.errors import DataError, Location, OptionError, with_location
-
-if TYPE_CHECKING:
-    from fieldmark.data.json_documents import ValueSource
+from fieldmark.values.plain_json import is_table
 
 __all__ = [
     "InputSide",
@@ -92,8 +96,6 @@ def open_single_input(
     dialect = make_dialect(Role.CANDIDATE, options)
     source: RowSource
     if options.format_in is not None:
-        from fieldmark.data.coco import coco_truth
-
         source = coco_truth(given, dialect)
     else:
         source = open_source(_pairs_as_rows(given), dialect, side="", sheet=options.sheet)
@@ -153,8 +155,6 @@ def _pairs_as_rows(given: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
     if isinstance(given, str | Path | ParsedFile):
         return given
-    from fieldmark.data.python_objects import ensure_documents, is_record  # not needed for files
-    from fieldmark.values.plain_json import is_table
 
     if is_table(type(given)) or is_record(given) or is_stream(given):
         return given
@@ -174,8 +174,6 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         keys: tuple[Inputs, Inputs]
         notes: list[str]
         if options.format_in is not None:
-            from fieldmark.data.coco import coco_candidate, coco_truth
-
             images = coco_truth(truth, dialects[0])
             sources = images, coco_candidate(candidate, dialects[1], images)
             keys, notes = (options, options), []
@@ -237,8 +235,6 @@ def _read_presets(
 
 def _read_preset(source: RowSource, options: Inputs, *roles: Role) -> tuple[RowSource, Inputs]:
     """Return the rows of an export, and the options with the keys of the sides that it has."""
-    from fieldmark.data.presets import read_preset
-
     converted = read_preset(source, options.preset or "")
     sample = next(converted.blocks(), None)
     rows = [] if sample is None else [row for row in sample.rows if isinstance(row, dict)]
@@ -262,11 +258,8 @@ def _check_tables(sources: Iterable[RowSource], options: Inputs) -> None:
     sources = list(sources)
     if options.group_by is not None and not any(source.is_table for source in sources):
         raise OptionError("group_by", "no input is a table (CSV, Excel, Parquet or a data frame)")
-    if options.sheet is not None:
-        from fieldmark.data.xlsx_rows import XlsxSource
-
-        if not any(isinstance(source, XlsxSource) for source in sources):
-            raise OptionError("sheet", "no input is an Excel workbook")
+    if options.sheet is not None and not any(isinstance(source, XlsxSource) for source in sources):
+        raise OptionError("sheet", "no input is an Excel workbook")
 
 
 def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowSource:
@@ -276,8 +269,6 @@ def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowS
     nested = tuple(key for key in value_keys if key is not None and _may_be_derived(key))
     if not (grouped or nested or id_key is not None):
         return source
-    from fieldmark.data.derived_rows import GroupedSource, KeyedSource
-    from fieldmark.data.directories import DirectorySource
 
     if grouped:
         key = options.id_key or ID_KEYS[0]
@@ -318,15 +309,12 @@ def _whole_file(source: RowSource) -> ValueSource | None:
     """Return a source that is one JSON value, or `None` for others."""
     if source.has_lines:
         return None
-    from fieldmark.data.json_documents import ValueSource  # not needed for lines
 
     return source if isinstance(source, ValueSource) else None
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
     """Determine what a JSON file with both sides contains, from the options or its structure."""
-    from fieldmark.data.json_documents import can_be_keyed
-
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -347,7 +335,6 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
         for source in values:
             source.settle(RowsAre(options.rows))
         return []
-    from fieldmark.data.json_documents import can_be_keyed
 
     keyed = [
         source
@@ -371,9 +358,6 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
 
 def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
     """Return whether any of the keys is an id of the other side."""
-    from fieldmark.data.directories import DirectorySource
-    from fieldmark.data.json_documents import ValueSource, can_be_keyed
-
     rows: Iterable[object] = ()
     if isinstance(other, DirectorySource):
         return not keys.isdisjoint(other.ids())

@@ -7,8 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 
+from fieldmark import registry
+from fieldmark.data.csv_rows import CsvSource
+from fieldmark.data.directories import DirectorySource
 from fieldmark.data.files import (
     STDIN,
     InputFile,
@@ -23,14 +26,18 @@ from fieldmark.data.files import (
     redacted_url,
 )
 from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
+from fieldmark.data.json_documents import ObjectSource, ValueSource
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
+from fieldmark.data.parquet import ParquetSource
+from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
 from fieldmark.data.rows import ID_KEYS, RowSource
+from fieldmark.data.tables import open_table
+from fieldmark.data.xlsx_rows import XlsxSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonObject
-
-if TYPE_CHECKING:
-    from fieldmark.model.reader import FileReader
+from fieldmark.model.reader import FileReader
+from fieldmark.values.plain_json import is_table
 
 __all__ = ["open_source"]
 
@@ -64,20 +71,13 @@ def open_source(
             raise DataError(message, Location(side))
         path = Path(given)
         if path.is_dir():
-            from fieldmark.data.directories import DirectorySource
-
             return DirectorySource(str(given), dialect)
         return _open_path(str(given), dialect, sheet)
     # These are not needed for most files.
-    from fieldmark.data.json_documents import ObjectSource, ValueSource
-    from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
-    from fieldmark.values.plain_json import is_table
 
     if isinstance(given, ParsedFile):
         return ValueSource(given.name, given.value)
     if is_table(type(given)):
-        from fieldmark.data.tables import open_table
-
         return open_table(given, dialect, side)
     if is_record(given):
         try:
@@ -119,8 +119,6 @@ def _open_path(name: str, dialect: JsonDialect, sheet: str | None, *, path: str 
 
 def _plug_in(suffix: str) -> FileReader | None:
     """Return the reader of a plug-in for files with this suffix."""
-    from fieldmark import registry  # loads the names of plug-ins
-
     for _, strategy in registry.strategies(registry.Plugin.READERS):
         if suffix in getattr(strategy, "suffixes", ()):
             return cast("FileReader", registry.create(strategy, {}))
@@ -129,8 +127,6 @@ def _plug_in(suffix: str) -> FileReader | None:
 
 def _open_by(reader: FileReader, name: str, dialect: JsonDialect, path: str) -> RowSource:
     """Read all rows of a file; an exception of the reader becomes an error of the data."""
-    from fieldmark.data.json_documents import ObjectSource
-
     opened = open_file(path or name)
     try:
         rows = list(reader.read(cast("BinaryIO", opened.stream)))
@@ -158,7 +154,6 @@ def _open_jsonl(name: str, dialect: JsonDialect, path: str) -> RowSource:
 
 
 def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -> RowSource:
-    from fieldmark.data.csv_rows import CsvSource
 
     source = CsvSource(name, dialect, delimiter, path=path)
     if source.bytes_total == 0:
@@ -169,7 +164,6 @@ def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -
 def _open_parquet(name: str, dialect: JsonDialect, path: str) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("compressed Parquet files are not supported", Location(name))
-    from fieldmark.data.parquet import ParquetSource
 
     return ParquetSource(name, dialect, path=path)
 
@@ -177,7 +171,6 @@ def _open_parquet(name: str, dialect: JsonDialect, path: str) -> RowSource:
 def _open_workbook(name: str, dialect: JsonDialect, path: str, sheet: str | None) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("compressed workbooks are not supported", Location(name))
-    from fieldmark.data.xlsx_rows import XlsxSource
 
     return XlsxSource(name, dialect, sheet, path=path)
 
@@ -219,8 +212,6 @@ def _holds_lines(opened: InputFile, dialect: JsonDialect) -> bool:
 
 def _read_document(opened: InputFile, dialect: JsonDialect) -> RowSource:
     """Read one JSON value; a candidate that is not JSON is a string."""
-    from fieldmark.data.json_documents import ValueSource  # not needed for lines
-
     try:
         raw = read_whole(opened, dialect.limits.document_bytes)
         if not raw.strip():

@@ -10,6 +10,8 @@ from functools import partial
 from math import isfinite
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
+import jsonschema_rs
+
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
     MAX_EXAMPLES,
@@ -178,8 +180,6 @@ def _compile(
     schema: Schema, draft: Draft | None, *, formats: bool
 ) -> tuple[Callable[[JsonValue], SchemaErrors], bool]:
     """Return a function that validates a document, and whether it matches in linear time."""
-    import jsonschema_rs
-
     make = partial(
         jsonschema_rs.validator_for
         if draft is None

@@ -11,6 +11,8 @@ What a system offers decides how:
 
 from __future__ import annotations
 
+import ctypes
+import multiprocessing
 import os
 import select
 import signal as signals
@@ -178,14 +180,11 @@ def end_with_parent(parent: int) -> None:
     input.
     """
     if sys.platform == "linux":
-        import ctypes
-
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signals.SIGKILL)
             if os.getppid() != parent:
                 os.kill(os.getpid(), signals.SIGKILL)
             return
-    import multiprocessing
 
     started_by = multiprocessing.parent_process()
     if started_by is not None:

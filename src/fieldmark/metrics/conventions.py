@@ -7,6 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
 
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
+from fieldmark.align.whole import Whole
+from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.identity import canonical_sha256, describe, described
 from fieldmark.model.alignment import Aligner
@@ -206,28 +210,18 @@ def _refuse_unknown(
 
 
 def _default_comparator(name: str) -> Comparator:
-    """Return the comparator that a convention names; it is imported when a comparison needs it."""
     if name == "auto":
-        from fieldmark.compare.auto import Auto
+        from fieldmark.compare.auto import Auto  # loads readers of text and their vocabulary
 
         return Auto()
-    from fieldmark.compare.exact import Exact, NormalizedText
-
     return Exact() if name == "exact" else NormalizedText()
 
 
 def _default_aligner(name: str) -> Aligner:
-    """Return the aligner that a convention names; it is imported when a comparison needs it."""
     if name == "index":
-        from fieldmark.align.index import Index
-
         return Index()
     if name == "whole":
-        from fieldmark.align.whole import Whole
-
         return Whole()
-    from fieldmark.align.greedy import Greedy
-
     return Greedy()
 
 

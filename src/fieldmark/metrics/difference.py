@@ -13,6 +13,8 @@ from statistics import NormalDist
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, cast
 
+import numpy as np
+
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
@@ -45,11 +47,10 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.values.arrays import Floats
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from fieldmark.values.arrays import Floats
 
 __all__ = [
     "GROUPS",
@@ -537,8 +538,6 @@ class MetricSamples:
 
     def differences(self) -> Floats:
         """Return after minus before."""
-        import numpy as np
-
         undefined = np.isnan(self.before) & np.isnan(self.after)
         after, before = (
             np.nan_to_num(each, nan=self.nothing_compared) for each in (self.after, self.before)
@@ -704,8 +703,6 @@ class _Sides:
 
 def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
     """Return the metrics, the F1 of every attribute and the evaluators in all resamples."""
-    import numpy as np
-
     matrices = runs.matrices
     sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
@@ -779,8 +776,6 @@ def metric_differences(
 
     `cases` are the numbers of improved and of worse cases by metric.
     """
-    import numpy as np
-
     differences = {name: each.differences() for name, each in resampled.items()}
     p = {
         name: smallest_p(each.differing)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
 from enum import Enum
 from typing import Final
 
@@ -52,7 +54,6 @@ def describe(value: object) -> JsonValue:
         return sorted((describe(item) for item in value), key=canonical_text)
     if isinstance(value, Sequence):
         return [describe(item) for item in value]
-    from decimal import Decimal  # rarely needed
 
     if isinstance(value, Decimal) or hasattr(value, "__fspath__"):
         return str(value)
@@ -70,6 +71,4 @@ def without_paths(value: JsonValue) -> JsonValue:
 
 def canonical_sha256(value: JsonValue) -> str:
     """Return the hash of a JSON value, independent of the order of its keys."""
-    import hashlib  # loads OpenSSL
-
     return hashlib.sha256(canonical_text(value)).hexdigest()

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 from math import fsum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from fieldmark.metrics.averages import ExactSum, exact
 from fieldmark.metrics.bootstrap import (
@@ -38,10 +40,8 @@ from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.values.arrays import Bytes, Floats, Signs
 from fieldmark.values.strict_json import is_finite
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Bytes, Floats, Signs
 
 __all__ = [
     "PREDICTED_MEAN_SCORE",
@@ -193,8 +193,6 @@ class _Sampler:
 
     def resampled(self, weights: Bytes) -> tuple[list[Floats], dict[Pair, int]]:
         """Return the metric of each run, and in how many rows each pair of runs differs."""
-        import numpy as np
-
         metrics = [ResampledMetrics(len(weights)) for _ in self._matrices]
         differs = {
             pair: np.zeros(self._matrices[0].rows, bool)
@@ -252,8 +250,6 @@ class _Sampler:
 
     def _sums(self, weights: Floats | Bytes | Signs, matrix: CaseMatrix) -> Floats:
         """Return the weighted sums of a run; only those that the metric needs are computed."""
-        import numpy as np
-
         sums = np.zeros((len(weights), matrix.sums.shape[1]))
         sums[:, self._own] = product(weights, matrix.sums[:, self._own])
         return sums

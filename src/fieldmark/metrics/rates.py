@@ -8,7 +8,9 @@ something is wrong, undefined only if there is nothing to count.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
+from typing import Final, NamedTuple, TypeAlias, overload
+
+import numpy as np
 
 from fieldmark.metrics.conventions import (
     DEFAULT_CONVENTION,
@@ -17,9 +19,7 @@ from fieldmark.metrics.conventions import (
     ZeroRule,
 )
 from fieldmark.model.counts import Counts
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
+from fieldmark.values.arrays import Floats
 
 __all__ = [
     "NORMAL_QUANTILE",
@@ -66,7 +66,6 @@ def ratio(
     """
     if isinstance(whole, int | float):
         return part / whole if whole else undefined
-    import numpy as np
 
     default = math.nan if undefined is None else undefined
     shares: Floats = np.divide(part, whole, out=np.full_like(part, default), where=whole > 0)
@@ -81,7 +80,6 @@ def clip(value: float | Floats) -> float | Floats:
     """Clamp a value to 0 to 1."""
     if isinstance(value, int | float):
         return min(1.0, max(0.0, value))
-    import numpy as np
 
     return np.clip(value, 0.0, 1.0)
 

@@ -7,10 +7,11 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats, Signs
+import numpy as np
+
+from fieldmark.values.arrays import Floats, Signs
 
 __all__ = [
     "ALPHA",
@@ -112,8 +113,6 @@ def hypergeometric_tails(
     >>> hypergeometric_tails(np.array([0.0, 2.0, 3.0]), 4, 2, np.array([2.0, 2.0, 2.0])).round(6)
     array([1.      , 0.166667, 0.      ])
     """
-    import numpy as np
-
     rows = np.stack(np.broadcast_arrays(least, cases, marked, drawn), axis=1).astype(np.intp)
     most = int(rows[:, 1].max(initial=0))
     log = np.array([math.lgamma(number + 1) for number in range(most + 1)])  # of factorials
@@ -132,8 +131,6 @@ def flip_signs(cases: int, permutations: int, seed: int) -> Signs:
 
     The first row swaps nothing, so it gives the observed difference.
     """
-    import numpy as np
-
     generator = np.random.default_rng(seed)
     signs = np.empty((permutations + 1, cases), np.int8)
     for top in range(0, len(signs), _ROW_BLOCK):
@@ -150,8 +147,6 @@ def permutation_p(differences: Floats) -> float:
 
     If there is none, the tail of a normal distribution estimates the p-value.
     """
-    import numpy as np
-
     observed, drawn = differences[0], differences[1:]
     if np.isnan(observed):
         return 1.0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.significance import ALPHA, holm, hypergeometric_tails
 from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.counts import Counts
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Floats
+from fieldmark.values.arrays import Flags, Floats
 
 __all__ = [
     "MIN_CASES",
@@ -100,8 +100,6 @@ def find_weak_slices(
     them: if the values are unrelated to the scores, nothing is found with a probability of at least
     1 - alpha.
     """
-    import numpy as np
-
     gathered = _GatheredCases()
     for case in cases:
         gathered.add(case)
@@ -176,7 +174,6 @@ class _AttributeDrops:
     """The cases with mistakes by attribute, of which those of a slice are counted."""
 
     def __init__(self, wrong: Sequence[frozenset[str]]) -> None:
-        import numpy as np
 
         times = Counter(path for each in wrong for path in each)
         self._paths = [path for path, _ in times.most_common(_MAX_ATTRIBUTES)]
@@ -226,8 +223,6 @@ class _GatheredCases:
 
     def single_slices(self, min_cases: int) -> dict[Condition, tuple[Flags, list[Condition]]]:
         """Return the cases of each slice by one key, and other slices that have the same cases."""
-        import numpy as np
-
         number = len(self.f1)
         for key, known in self._places.items():
             if key != TAG:
@@ -254,8 +249,6 @@ class _GatheredCases:
 
 def _sums_of_pairs(member: Flags, weights: Floats) -> list[Floats]:
     """Return the sums of each column of weights over the cases of every two slices."""
-    import numpy as np
-
     slices = member.shape[1]
     found = [np.zeros((slices, slices)) for _ in weights.T]
     # By block: all cases as numbers take many times the memory of the slices.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean, stdev
 from typing import Annotated, ClassVar, Final, NamedTuple
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
@@ -25,6 +26,7 @@ from fieldmark.metrics.headline import (
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, Rates, accuracy, rates
+from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.counts import Counts
@@ -273,8 +275,6 @@ class Summary:
 
     def without_classes(self) -> Summary:
         """Return the summary without the metrics of classes and slices whose names are values."""
-        from fieldmark.metrics.slices import TAG  # only needed with slices
-
         return replace(
             self,
             by=tuple(key for key in self.by if key == TAG),
@@ -296,8 +296,6 @@ class Summary:
 
     def group_means(self) -> dict[str, GroupMeans]:
         """Return the means of metrics over the slices of each key, such as the folds of a run."""
-        from statistics import fmean, stdev  # not needed by most runs
-
         found: dict[str, GroupMeans] = {}
         for key, slices in self.slice_groups().items():
             valued = [each for value, each in slices.items() if value]

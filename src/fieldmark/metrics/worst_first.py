@@ -6,10 +6,9 @@ Scores that differ by less than float arithmetic can tell are ties, in every ran
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from fieldmark.metrics.summary import AttributeSummary
+from fieldmark.metrics.summary import AttributeSummary
 
 __all__ = ["case_sort_key", "sortable", "worst_attributes"]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from fieldmark.model.json import JsonValue, Missing
+
 try:
     from fieldmark.model import _kernel as kernel
 except ImportError:  # no compiler, or not wanted
@@ -21,7 +23,6 @@ else:
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
-    from fieldmark.model.json import JsonValue, Missing
 
 __all__ = ["COMPILED", "DOCUMENTS", "kernel", "parsed", "unparsed"]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
+from fieldmark.align.index import Index
 from fieldmark.align.leaves import RuleAligner
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.tokens import Tokens
 from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import BatchComparator, Comparator
 from fieldmark.model.json import JsonValue, Missing
@@ -18,9 +20,6 @@ from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Segment, join
-
-if TYPE_CHECKING:
-    from fieldmark.compare.tokens import Tokens
 
 __all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
 
@@ -143,8 +142,6 @@ class AttributeNode:
         if self.aligner.name == "whole" and any(
             isinstance(segment, int) or segment is ANY_ITEM for segment in next_segments
         ):
-            from fieldmark.align.index import Index
-
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
         self.align: Callable[[list[JsonValue], list[JsonValue]], Alignment] = self.aligner.align
         self.aligned_by_rules = getattr(self.aligner, "uses_rules", False) and any(

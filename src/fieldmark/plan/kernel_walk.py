@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import orjson
 
-from fieldmark.align.greedy import GREEDY
-from fieldmark.align.item_similarity import min_weight_of, text_similarity
+from fieldmark.align.greedy import GREEDY, Greedy
+from fieldmark.align.item_similarity import Edge, min_weight_of, text_similarity
 from fieldmark.align.limits import TooMuchWork
+from fieldmark.align.optimal import Optimal
 from fieldmark.align.similarity_alignment import select_few, select_pairs
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
+from fieldmark.model.case import UnparsedDocuments
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.kernel import kernel
@@ -25,14 +27,8 @@ from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.attribute_node import AttributeNode, NodeMode
 from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS, VALUE_FACTS
+from fieldmark.plan.walk import Walk
 from fieldmark.values.text import folded
-
-if TYPE_CHECKING:
-    from fieldmark.align.greedy import Greedy
-    from fieldmark.align.item_similarity import Edge
-    from fieldmark.align.optimal import Optimal
-    from fieldmark.model.case import UnparsedDocuments
-    from fieldmark.plan.walk import Walk
 
 __all__ = ["KernelWalk"]
 

@@ -18,6 +18,7 @@ from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan.attribute_node import AttributeNode, NodeMode, PlanSettings
+from fieldmark.plan.kernel_walk import KernelWalk
 from fieldmark.plan.rule_matching import RuleMatch, list_items
 from fieldmark.plan.walk import Walk
 from fieldmark.values.paths import (
@@ -35,7 +36,6 @@ from fieldmark.values.strict_json import all_finite
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
-    from fieldmark.plan.kernel_walk import KernelWalk
 
 __all__ = ["Plan", "compile_plan"]
 
@@ -165,7 +165,6 @@ class Plan:
         return self._kernel.compare([documents], lambda _: self._compare_parsed(pair))[0]
 
     def _kernel_walk(self) -> KernelWalk:
-        from fieldmark.plan.kernel_walk import KernelWalk
 
         rules, root = self.rules, self._root
         assert root is not None  # noqa: S101 - else the plan does not take unparsed documents

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
+from fieldmark.compare.tokens import Tokens
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of
@@ -24,9 +25,6 @@ from fieldmark.plan.classify import (
 )
 from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
-
-if TYPE_CHECKING:
-    from fieldmark.compare.tokens import Tokens
 
 __all__ = ["Walk"]
 

@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from fieldmark.report.exports.csv import write_cases_csv, write_csv, write_outcomes_csv
+from fieldmark.report.exports.eval_results import write_eval_results
+from fieldmark.report.exports.json import write_json
+from fieldmark.report.exports.junit import write_junit
+from fieldmark.report.exports.markdown import write_markdown, write_markdown_short
+from fieldmark.report.exports.parquet import write_parquet
+from fieldmark.report.exports.sqlite import write_sqlite
+from fieldmark.report.exports.xlsx import write_xlsx
 from fieldmark.report.shown_run import ShownRun
 
 __all__ = ["Exporter"]
@@ -34,8 +42,6 @@ class Markdown:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.markdown import write_markdown
-
         write_markdown(run, out)
 
 
@@ -48,8 +54,6 @@ class MarkdownShort:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.markdown import write_markdown_short
-
         write_markdown_short(run, out)
 
 
@@ -62,8 +66,6 @@ class Junit:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.junit import write_junit
-
         write_junit(run, out)
 
 
@@ -76,8 +78,6 @@ class AttributesCsv:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.csv import write_csv
-
         write_csv(run, out)
 
 
@@ -90,8 +90,6 @@ class CasesCsv:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.csv import write_cases_csv
-
         write_cases_csv(run, out)
 
 
@@ -104,8 +102,6 @@ class OutcomesCsv:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.csv import write_outcomes_csv
-
         write_outcomes_csv(run, out)
 
 
@@ -118,8 +114,6 @@ class Xlsx:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.xlsx import write_xlsx
-
         write_xlsx(run, out)
 
 
@@ -132,8 +126,6 @@ class Parquet:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.parquet import write_parquet
-
         write_parquet(run, out)
 
 
@@ -146,8 +138,6 @@ class Sqlite:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.sqlite import write_sqlite
-
         write_sqlite(run, out)
 
 
@@ -160,8 +150,6 @@ class EvalResults:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.eval_results import write_eval_results
-
         write_eval_results(run, out)
 
 
@@ -174,6 +162,4 @@ class Json:
 
     def write(self, run: ShownRun, out: Path) -> None:
         """Write the file."""
-        from fieldmark.report.exports.json import write_json
-
         write_json(run, out)

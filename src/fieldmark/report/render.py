@@ -7,6 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from rich.cells import cell_len, chop_cells
+from rich.segment import Segment
+from rich.style import Style
+
 from fieldmark.report.csv_text import csv_text
 from fieldmark.report.document import (
     Align,
@@ -73,8 +77,6 @@ class RichDocument:
         return document_text(self._document, width=width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.segment import Segment
-        from rich.style import Style
 
         if console.color_system is None:
             yield Segment(self.text(options.max_width))
@@ -223,7 +225,6 @@ def _wrapped(text: str, width: int) -> list[str]:
     """Return the lines of a folded cell, between words if possible."""
     if text.isascii():
         return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-    from rich.cells import chop_cells  # only for wide characters, of which few documents have any
 
     return chop_cells(text, width)
 
@@ -237,7 +238,6 @@ def _cell_widths(texts: Sequence[str]) -> list[int]:
     """Return the number of characters that each text takes in a terminal."""
     if "".join(texts).translate(_NARROW).isascii():
         return list(map(len, texts))
-    from rich.cells import cell_len
 
     return [len(text) if text.isascii() else cell_len(text) for text in texts]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
+from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.metrics.worst_first import sortable
@@ -41,9 +42,6 @@ from fieldmark.report.tables import (
     split_warnings,
 )
 from fieldmark.values.text import plural
-
-if TYPE_CHECKING:
-    from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 
 __all__ = [
     "attribute_table",

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
+from typing import Final, NamedTuple, get_type_hints
 
+from fieldmark.metrics.confidence import ConfidenceSummary
+from fieldmark.metrics.field_cost import FieldCost
+from fieldmark.metrics.gates import GateKind, GateResult, RunFailure
 from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.slices import NO_VALUE
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import sortable, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
-
-if TYPE_CHECKING:
-    from fieldmark.metrics.confidence import ConfidenceSummary
-    from fieldmark.metrics.field_cost import FieldCost
-    from fieldmark.metrics.gates import GateResult, RunFailure
-    from fieldmark.metrics.rates import Interval
-    from fieldmark.metrics.summary import Summary
-    from fieldmark.metrics.taxonomy import ErrorCounts
 
 __all__ = [
     "ALL_FIELDS",
@@ -204,8 +203,6 @@ def score_text(score: float | None, *, vacuous: bool) -> str:
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     """Describe the metric of a gate and its limit."""
-    from fieldmark.metrics.gates import GateKind  # not needed by lists of runs
-
     value = "undefined" if gate.value is None else number(gate.value, 4)
     bound = "at least" if gate.kind is GateKind.MIN else "at most"
     note = f" ({gate.note})" if gate.note not in ("", value) else ""
@@ -255,8 +252,6 @@ def slice_metrics(summary: Summary) -> list[str]:
 
 def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
     """Return the slices of a run by key, the lowest primary metric first."""
-    from fieldmark.metrics.slices import NO_VALUE  # only needed with slices
-
     shown = slice_metrics(summary)
     found: dict[str, list[SliceRow]] = {}
     for key, slices in summary.slice_groups().items():

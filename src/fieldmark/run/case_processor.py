@@ -7,10 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import with_hint
+from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.slices import SliceKey, check_slice_count
+from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, all_read
@@ -19,6 +24,7 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
+from fieldmark.run.warnings import CaseWarnings
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import (
     CaseColumns,
@@ -29,10 +35,6 @@ from fieldmark.wire.case_result import (
 )
 
 if TYPE_CHECKING:
-    from fieldmark.evaluators.base import EvaluatorResult
-    from fieldmark.metrics.confidence import ConfidenceTally
-    from fieldmark.metrics.slices import SliceKey
-    from fieldmark.metrics.summary import Summary
     from fieldmark.run.safety import SafetyRunner
 
 __all__ = [
@@ -154,8 +156,6 @@ class CaseProcessor:
         results: list[CaseResult] = []
         for case in cases:
             if case.input is CaseInput.FAILED:
-                from fieldmark.evaluators.base import Score  # only needed with a target
-
                 error = Score.error(case.note)
                 result = CaseResult(case, Outcomes(), _FAILED, table, convention, overall=error)
             else:
@@ -178,7 +178,6 @@ class CaseProcessor:
 
 
 def _confidence_tally(*, by_attribute: bool = True) -> ConfidenceTally:
-    from fieldmark.metrics.confidence import ConfidenceTally  # not needed by most runs
 
     return ConfidenceTally(by_attribute=by_attribute)
 
@@ -275,22 +274,16 @@ class SliceTotals:
 
         Slices are in the order of the keys, then by name.
         """
-        from fieldmark.metrics.summary import summarize  # not needed to compare
-
         found: dict[str, Summary] = {}
         for key in self._keys:
             for name in sorted(each for each in self.slices if each.startswith(f"{key.text}=")):
                 totals = self.slices[name]
                 own = summarize(totals.tally, convention, applied=summary.convention)
                 if totals.sample is not None and summary.intervals is not None:
-                    from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
-
                     resampling = summary.intervals.resampling
                     intervals = run_intervals(totals.sample, own, convention.counting, resampling)
                     own = replace(own, intervals=intervals)
                 if totals.confidence is not None and summary.confidence is not None:
-                    from fieldmark.metrics.confidence import pooled_confidence  # rarely needed
-
                     confidence = pooled_confidence(totals.confidence, summary.confidence.options)
                     own = replace(own, confidence=confidence)
                 found[name] = own
@@ -318,7 +311,6 @@ class SliceTotals:
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
             self.slices[name] = found
-            from fieldmark.metrics.slices import check_slice_count  # only needed with slices
 
             check_slice_count(self.slices, self._keys)
         return found
@@ -343,7 +335,6 @@ class RunTotals(GroupTotals):
         by: Sequence[SliceKey] = (),
         confidences: bool = False,
     ) -> None:
-        from fieldmark.run.warnings import CaseWarnings  # not needed to compare
 
         confidence = _confidence_tally() if confidences else None
         super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
+from fieldmark.evaluators.base import Score, Status
 from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case, Verdict, documents_of
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
@@ -17,9 +18,6 @@ from fieldmark.model.outcomes import Attribute, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.paths import ROOT
-
-if TYPE_CHECKING:
-    from fieldmark.evaluators.base import Score
 
 __all__ = ["compare_cases", "safe_comparator", "safe_rules", "score_or_error"]
 
@@ -43,8 +41,6 @@ def score_or_error(
 
     With `on_error: zero`, a failed evaluation scores 0 and has a miss.
     """
-    from fieldmark.evaluators.base import Score, Status  # not needed to compare
-
     try:
         found = score()
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything

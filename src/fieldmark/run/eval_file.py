@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from fieldmark.config.agentv import is_agentv, native_form
 from fieldmark.config.confidence import CONFIDENCE
 from fieldmark.config.context import Code, Context
 from fieldmark.config.eval_spec import InlineCase, Target, case_id
@@ -375,8 +376,6 @@ def load_eval(path: Path | str, *, contained: bool = False, code: Code = Code.RE
 
 def read_eval(located: Located, context: Context) -> EvalSpec:
     """Read an eval file in any form; problems are added to the context."""
-    from fieldmark.config.agentv import is_agentv, native_form  # rarely needed
-
     is_converted = is_agentv(located)
     if is_converted:
         located = native_form(located, context)

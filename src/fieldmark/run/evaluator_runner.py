@@ -42,7 +42,6 @@ from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.run.error_boundary import score_or_error
-from fieldmark.run.schema_process import open_schema_process
 from fieldmark.run.settings import Settings
 from fieldmark.run.warnings import DocumentPaths
 from fieldmark.wire.case_result import CaseResult
@@ -407,6 +406,9 @@ def open_evaluators(
     """
     own = own or {}
     configured = _all_evaluators(evaluators, own)
+
+    from fieldmark.run.schema_process import open_schema_process  # loads multiprocessing
+
     judges = {id(judge): judge for _, judge in _judges(configured)}
     schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
     with ExitStack() as stack:

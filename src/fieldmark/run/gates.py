@@ -9,6 +9,8 @@ from typing import Final, cast
 
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.evaluators.base import data_dependent_prefixes
+from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.gates import (
     Gate,
     GateKind,
@@ -27,15 +29,19 @@ from fieldmark.metrics.summary import (
     with_confidence,
 )
 from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.run.run_options import RunOptions, restored_options, strings
 from fieldmark.run.settings import Settings
+from fieldmark.store.index import COMPLETE, LATEST, ROOT, find_run
+from fieldmark.store.reader import open_run
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.manifest import Manifest, RunEntry
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["RunGates", "check_drops", "parse_gates", "resolve_baseline"]
 
@@ -84,7 +90,6 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
         from fieldmark.run.remote_runs import fetch_run
 
         return {**options, "baseline": fetch_run(name)}
-    from fieldmark.store.index import COMPLETE, LATEST, ROOT, find_run
 
     local = out is not None and not is_url(out)
     roots = [*([Path(cast("str | Path", out)).absolute().parent] if local else []), Path(ROOT)]
@@ -175,10 +180,6 @@ class RunGates:
             raise ConfigError.of(message, hint=hint)
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
-            from fieldmark.evaluators.base import data_dependent_prefixes
-            from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
-            from fieldmark.wire.summary import summary_to_json
-
             empty = summarize(
                 Tally(AttributeTable()),
                 settings.convention,
@@ -187,8 +188,6 @@ class RunGates:
             )
             empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
             if settings.confidence is not None:
-                from fieldmark.metrics.confidence import ConfidenceTally
-
                 empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
             metrics = {name: to_json(each) for name, each in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
@@ -209,7 +208,6 @@ class RunGates:
         """Raise an error if the baseline has other evaluators, ground truth or cases."""
         if self.baseline is None:
             return
-        from fieldmark.store.reader import open_run
 
         stored = open_run(self.baseline)
         truths = [each.truth for each in (stored.manifest, manifest)]
@@ -243,8 +241,6 @@ class RunGates:
         """
         results: tuple[GateResult, ...] = ()
         if self.gates or self.baseline is not None:
-            from fieldmark.wire.summary import summary_to_json
-
             metrics = summary_to_json(summary)
             results = check_gates(self.gates, metrics)
             if not values:
@@ -268,9 +264,6 @@ class RunGates:
 
     def _baseline_metrics(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:
         """Return the metrics of the baseline, which must have the same rules and convention."""
-        from fieldmark.store.reader import open_run
-        from fieldmark.wire.summary import summary_to_json
-
         stored = open_run(baseline)
         if stored.summary is None:
             raise ConfigError.of(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.errors import StorageError, with_hint
 from fieldmark.metrics.conventions import Convention
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import AttributeTable
+from fieldmark.store.spooled_rows import SpooledRows
 from fieldmark.values.json_text import strict_json
+from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult, with_parsed_documents
-
-if TYPE_CHECKING:
-    from fieldmark.store.spooled_rows import SpooledRows
-    from fieldmark.wire.cases import CaseEncoder
+from fieldmark.wire.cases import CaseEncoder
 
 __all__ = ["NOT_KEPT", "SAVE_HINT", "KeptCases"]
 
@@ -113,10 +112,6 @@ class KeptCases:
         if rows is not None and not self._buffer:
             return rows
         if rows is None or encoder is None:
-            from fieldmark.store.spooled_rows import SpooledRows
-            from fieldmark.wire.attributes import RowNumbers
-            from fieldmark.wire.cases import CaseEncoder
-
             rows = SpooledRows(self._convention)
             encoder = CaseEncoder(RowNumbers(self._table), values=self._values)
         for results, non_finite in self._buffer:

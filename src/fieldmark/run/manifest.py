@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -65,7 +66,6 @@ def hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
     files = [Path(each) for each in sources if isinstance(each, str | Path) and not is_url(each)]
     if not any(file.is_file() and file.stat().st_size >= _LARGE for file in files):
         return [_hash_input(source) for source in sources]
-    from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(len(sources)) as pool:
         return list(pool.map(_hash_input, sources))

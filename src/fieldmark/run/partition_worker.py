@@ -9,6 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.data.pairing import ReadStatistics
+from fieldmark.data.partitions import PartitionReader
 from fieldmark.evaluators.base import CaseScorer, ConfiguredEvaluator
 from fieldmark.metrics.case_sample import Threshold
 from fieldmark.model.alignment import Aligner
@@ -16,6 +17,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
+from fieldmark.run.evaluator_runner import open_evaluators
 from fieldmark.run.settings import Settings
 from fieldmark.wire.attributes import NumberedAttribute, RowNumbers, is_list
 from fieldmark.wire.case_result import CaseResult
@@ -171,8 +173,6 @@ def open_worker(
     with ExitStack() as stack:
         runner = None
         if job.evaluators:
-            from fieldmark.run.evaluator_runner import open_evaluators
-
             evaluators = open_evaluators(
                 job.evaluators,
                 concurrency=job.concurrency,
@@ -222,8 +222,6 @@ class PartitionWorker:
 
     def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
         """Read, compare and count the partitions of a task, and write the rows of each segment."""
-        from fieldmark.data.partitions import PartitionReader
-
         job, plan = self._job, self._processor.plan
         totals = RunTotals(
             plan.table,

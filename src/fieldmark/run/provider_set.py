@@ -15,10 +15,13 @@ from fieldmark.compare.provider_lookup import (
     with_provider_options,
 )
 from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.judges.llm.usage_log import LlmCall, SpentChange, TokenCount, UsageLog
+from fieldmark.judges.providers.similarity_memo import SimilarityMemo
 from fieldmark.metrics.identity import described
 from fieldmark.metrics.usage import total_spent, total_usage
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
+from fieldmark.run.targets.target import file_digest
 
 if TYPE_CHECKING:
     from fieldmark.compare.semantic import SimilaritySource
@@ -45,7 +48,6 @@ def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
 
 
 def _memo(provider: Provider) -> SimilaritySource:
-    from fieldmark.judges.providers.similarity_memo import SimilarityMemo
 
     return SimilarityMemo(provider)
 
@@ -87,8 +89,6 @@ class ProviderSet:
         # Which field a provider compares is part of its rule.
         named = [described(_without_field(each)) for each in self._all]
         for function in self._functions:
-            from fieldmark.run.targets.target import file_digest  # rarely needed
-
             digest = None if function.file is None else file_digest(function.file)
             named.append({**described(function), "sha256": digest})
         return tuple(each for place, each in enumerate(named) if each not in named[:place])
@@ -225,8 +225,6 @@ def _restore_log(log: UsageLog, records: Sequence[JsonObject]) -> None:
 
 def _removed_usage(records: Sequence[JsonObject]) -> _Usage:
     """Return the usage of a model that is no longer used; its prices are in the records."""
-    from fieldmark.judges.llm.usage_log import UsageLog
-
     log = UsageLog()
     _restore_log(log, records)
     named: JsonObject = dict(zip(("name", "model"), _names(records[0]), strict=True))
@@ -256,7 +254,6 @@ def _append_change(
 
 def _change_from_json(record: JsonObject) -> SpentChange:
     """Return a change of what was paid; a response is none."""
-    from fieldmark.judges.llm.usage_log import SpentChange, TokenCount
 
     def count(name: str) -> int:
         value = record.get(name)
@@ -271,7 +268,6 @@ def _change_from_json(record: JsonObject) -> SpentChange:
 
 
 def _response_to_json(number: int, model: object, call: LlmCall) -> JsonObject:
-    from fieldmark.judges.llm.usage_log import TokenCount
 
     cost = _price_of(model)(TokenCount(call.input_tokens, call.output_tokens))
     response: JsonObject = {**call._asdict()}
@@ -280,8 +276,6 @@ def _response_to_json(number: int, model: object, call: LlmCall) -> JsonObject:
 
 def _response_from_json(record: JsonObject) -> LlmCall | None:
     """Return the call of a response; `None` for anything else."""
-    from fieldmark.judges.llm.usage_log import LlmCall
-
     match record.get("response"):
         case {
             "id": str(identity),

@@ -17,8 +17,12 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
+
+import ray
+from ray import ObjectRef, data
+from ray.exceptions import RayError, RayTaskError
 
 from fieldmark.data.files import is_compressed
 from fieldmark.data.pairing import PairStream
@@ -45,9 +49,6 @@ from fieldmark.run.partition_worker import (
 from fieldmark.run.process_pool import WorkersDiedError
 from fieldmark.run.ray_services import start_task
 from fieldmark.version import VERSION
-
-if TYPE_CHECKING:
-    from ray import ObjectRef
 
 __all__ = ["connection", "join_on_ray", "map_on_ray", "run_on_ray", "why_not_joined"]
 
@@ -88,8 +89,6 @@ def run_on_ray(
     a limited number of tasks is submitted before their results are consumed, so that neither this
     process nor the object store of the cluster collects results.
     """
-    import ray
-
     segments = 1 if job.waits else _TASK_SEGMENTS
     tasks = group_tasks(partitions, segments=segments, size=_TASK_BYTES)
     pending: deque[_Result] = deque()
@@ -124,8 +123,6 @@ def map_on_ray(
 
     Only some results are computed before they are consumed.
     """
-    import ray
-
     call = ray.remote(max_retries=_MAX_RETRIES)(function)
     pending: deque[ObjectRef[_Value]] = deque()
     todo = iter(items)
@@ -163,8 +160,6 @@ def join_on_ray(stream: PairStream, size: int, *, workers: int | None) -> Partit
 
 def _joined_lines(stream: PairStream, workers: int | None) -> Iterator[JoinedLine]:
     import pyarrow.compute as pc  # type: ignore[import-untyped]
-    from ray import data
-    from ray.exceptions import RayError
 
     data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -241,8 +236,6 @@ def _work(
 
 def _worker_of(key: str, job: ObjectRef[Job]) -> Worker:
     """Return the worker of this process for a run; start it if the last task was of another run."""
-    import ray
-
     global _worker  # noqa: PLW0603 - Ray has no other way to keep something between tasks
     if _worker is not None and _worker[0] == key:
         return _worker[1]
@@ -264,9 +257,6 @@ def _rows(rows: ObjectRef[bytes]) -> Iterator[bytes]:
 
 def _fetched(reference: ObjectRef[_Value]) -> _Value:
     """Wait for a value; an error of a task is raised as in this process."""
-    import ray
-    from ray.exceptions import RayError, RayTaskError
-
     try:
         return ray.get(reference)
     except RayTaskError as error:
@@ -280,8 +270,6 @@ def _fetched(reference: ObjectRef[_Value]) -> _Value:
 
 
 def _unfinished(pending: Iterable[_Result]) -> list[ObjectRef[PartitionResult]]:
-    import ray
-
     results = [result for result, _ in pending]
     if not results:
         return []
@@ -293,8 +281,6 @@ def _most_running(workers: int | None) -> int:
 
     A task for each core waits, so that no core is idle between two tasks and that a cluster grows.
     """
-    import ray
-
     if workers is not None:
         return workers
     cores = ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
@@ -306,8 +292,6 @@ def connection(engine: str, workers: int | None) -> Iterator[None]:
     """Join the cluster of the engine, or start one on this machine; keep an open connection."""
     # Nothing may leave this machine unless it is configured.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
-
     if ray.is_initialized():
         yield
         return

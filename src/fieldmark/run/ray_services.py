@@ -19,6 +19,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final, NamedTuple, cast
 
+import ray
+from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
 from fieldmark.compare.provider_lookup import with_sources
 from fieldmark.compare.semantic import SimilaritySource
 from fieldmark.evaluators.base import Score
@@ -126,8 +130,6 @@ def start_task(segment: int) -> None:
 
 
 def _call(queue: Any, request: _Request) -> object:  # noqa: ANN401 - the handle of an actor
-    import ray
-
     response = ray.get(queue.call.remote(request._replace(task=_task)))
     if response.error is not None:
         raise response.error
@@ -164,9 +166,6 @@ class Services:
 
     def run(self) -> None:
         """Respond to requests until the actor is stopped."""
-        import ray
-        from ray.exceptions import RayError
-
         try:
             while True:
                 for number, request in ray.get(self._queue.take.remote()):
@@ -222,9 +221,6 @@ class Services:
 
         If the actor was lost, these are errors of the run and not of the cases.
         """
-        import ray
-        from ray.exceptions import RayError
-
         try:
             ray.get(self._queue.check.remote())
         except RayError as error:
@@ -245,9 +241,6 @@ class Services:
 @contextmanager
 def open_services(job: WorkerJob) -> Iterator[Services]:
     """Start the actor, next to this process, and respond to the requests of workers."""
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
     node = ray.get_runtime_context().get_node_id()
     queue = (
         cast("Any", ray.remote(_RequestQueue))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Final
 from fieldmark.data.files import is_url
 from fieldmark.data.remote_files import RemoteDirectory
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
+from fieldmark.judges.llm.response_cache import default_cache_file
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, RunLock, directory_lock
 from fieldmark.store.notes import NOTES
@@ -173,8 +175,6 @@ def _join_parts(remote: RemoteDirectory, path: Path) -> None:
 
 def _cache(url: str) -> Path:
     """Return the local directory of a run, which has the same name; its parent exists."""
-    from fieldmark.judges.llm.response_cache import default_cache_file
-
     root = default_cache_file().parent / "runs"
     url = url.rstrip("/")
     parent = root / hashlib.sha256(url.encode()).hexdigest()[:32]
@@ -189,8 +189,6 @@ def _cache(url: str) -> Path:
 
 def _clear(path: Path) -> None:
     """Make an empty directory of the cache, unless another process writes to it."""
-    import shutil  # slow to import
-
     try:
         path.mkdir(exist_ok=True, mode=0o700)
         with RunLock(path):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Micro, QualitySummary, Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Document
+from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
+from fieldmark.report.notebook import run_html
 from fieldmark.report.run_document import run_document
 from fieldmark.report.shown_record import ShownRecord
 from fieldmark.run.kept_cases import NOT_KEPT, SAVE_HINT
+from fieldmark.store.reader import open_run
 from fieldmark.wire.summary import summary_to_json
-
-if TYPE_CHECKING:
-    from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
 
 __all__ = ["EvalResult", "RunResult"]
 
@@ -56,22 +56,16 @@ class RunResult(ShownRecord):
         a temporary file. Those of files that are too large for this are read again, and must not
         have changed.
         """
-        from fieldmark.report.frames import CaseFrame
-
         return CaseFrame(self._case_source(), self.summary)
 
     @property
     def fields(self) -> FieldFrame:
         """The fields of all cases: one row per field, read like `cases`."""
-        from fieldmark.report.frames import FieldFrame
-
         return FieldFrame(self._case_source(), self.summary)
 
     @property
     def attributes(self) -> AttributeFrame:
         """The metrics per attribute."""
-        from fieldmark.report.frames import AttributeFrame
-
         return AttributeFrame(self.summary)
 
     def _case_source(self) -> CaseSource:
@@ -79,7 +73,6 @@ class RunResult(ShownRecord):
             return self.case_source
         if self.path is None:
             raise ConfigError.of(NOT_KEPT, hint=SAVE_HINT)
-        from fieldmark.store.reader import open_run
 
         return open_run(self.path)
 
@@ -127,7 +120,6 @@ class RunResult(ShownRecord):
         return run_document(self.summary, self.notes, top=top, hint=_SHOW_ALL)
 
     def _repr_html_(self) -> str:
-        from fieldmark.report.notebook import run_html
 
         return run_html(self.summary, top=_SHOWN, hint=_SHOW_ALL)
 

@@ -13,6 +13,7 @@ from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.plan import Plan
 from fieldmark.run.run_options import RunOptions
+from fieldmark.store.reader import open_run
 from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
@@ -44,7 +45,6 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
 
         name, copy = redacted_url(out), RunUpload(out, resume=True)
         path = copy.path
-    from fieldmark.store.reader import open_run  # a new run needs none
 
     stored = open_run(path)
     if stored.status == "complete":
@@ -127,7 +127,6 @@ class StoredResults:
     __slots__ = ("_held", "_own_plans", "_plan", "_rows", "_run", "attributes", "segments")
 
     def __init__(self, directory: RunDirectory, plan: Plan, own_plans: Mapping[str, Plan]) -> None:
-        from fieldmark.store.reader import open_run
 
         self._plan = plan
         self._own_plans = own_plans

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score
-from fieldmark.judges.safety import SafetyFunction, SafetyJudge
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.run.error_boundary import score_or_error
+
+if TYPE_CHECKING:
+    from fieldmark.judges.safety import SafetyFunction, SafetyJudge
 
 __all__ = ["SafetyRunner", "check_safety", "open_safety"]
 

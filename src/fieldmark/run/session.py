@@ -6,6 +6,7 @@ without evaluators is divided into partitions for several processes.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -14,24 +15,41 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.compare.provider_lookup import is_repeatable
+from fieldmark.data.duplicate_ids import DuplicateIds
+from fieldmark.data.file_blocks import SearchMap
 from fieldmark.data.files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
+from fieldmark.data.partitions import Partitions, partition, single_row_group, why_indivisible
 from fieldmark.errors import ConfigError, Location
+from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.identity import describe
 from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.plan import Plan, compile_plan
+from fieldmark.report.exports.parquet import write_parquet_shards
+from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
+from fieldmark.run.detection import RegionTotals
+from fieldmark.run.evaluator_runner import has_judges, open_evaluators
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.kept_cases import SAVE_HINT, KeptCases
+from fieldmark.run.partition_worker import (
+    NumberedPartition,
+    PartitionResult,
+    WorkerJob,
+    open_worker,
+)
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
+from fieldmark.run.resume import StoredResults, open_run_directory
 from fieldmark.run.run_options import (
     PARQUET,
     PROCESSES,
@@ -42,23 +60,20 @@ from fieldmark.run.run_options import (
     wants_intervals,
     worker_count,
 )
+from fieldmark.run.safety import open_safety
 from fieldmark.run.settings import Settings
 from fieldmark.run.warnings import list_notes, structural_warnings, unused_rules
+from fieldmark.store.reader import StoredRun
+from fieldmark.store.writer import RunDirectory
+from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.cases import CaseEncoder
+from fieldmark.wire.manifest import Manifest
 
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
-    from fieldmark.data.file_blocks import SearchMap
-    from fieldmark.data.partitions import Partitions
-    from fieldmark.evaluators.base import ConfiguredEvaluator
-    from fieldmark.model.outcomes import Attribute, AttributeTable
-    from fieldmark.run.detection import RegionTotals
     from fieldmark.run.eval_setup import CaseSelection
     from fieldmark.run.evaluator_runner import EvaluatorRunner
-    from fieldmark.run.partition_worker import NumberedPartition, PartitionResult, WorkerJob
-    from fieldmark.run.resume import StoredResults
-    from fieldmark.store.writer import RunDirectory
-    from fieldmark.wire.manifest import Manifest
 
 __all__ = ["PARALLEL_BYTES", "Observer", "PreparedRun", "Progress", "run_session"]
 
@@ -142,8 +157,6 @@ def run_session(
             stack.enter_context(connection(options["engine"], most_tasks(options)))
         directory = None
         if prepared.manifest is not None:
-            from fieldmark.run.resume import open_run_directory
-
             directory = open_run_directory(options, prepared.manifest)
         stack.enter_context(directory or nullcontext())
         session = _Session(prepared, options, directory, stack, progress, observers)
@@ -183,9 +196,6 @@ def _write_outcomes(directory: RunDirectory, summary: Summary, options: RunOptio
     """Write the results as Parquet files too, if the options say so."""
     if options["results"] != PARQUET:
         return
-    from fieldmark.report.exports.parquet import write_parquet_shards
-    from fieldmark.report.shown_run import ShownRun
-    from fieldmark.store.reader import StoredRun
 
     run = StoredRun(directory.path, directory.manifest)
     shown = ShownRun(
@@ -225,8 +235,6 @@ class _RowWriter:
         *,
         values: bool,
     ) -> None:
-        from fieldmark.wire.attributes import RowNumbers
-        from fieldmark.wire.cases import CaseEncoder
 
         self.directory = directory
         self.encoder = CaseEncoder(RowNumbers(table, seeds), values=values)
@@ -269,8 +277,6 @@ class _Session:
         if directory is not None:
             seeds = None
             if directory.whole.next_segment:
-                from fieldmark.run.resume import StoredResults
-
                 self._stored = StoredResults(directory, self._plan, self._own_plans)
                 seeds = self._stored.attributes.seeds
             self._rows = _RowWriter(directory, self._plan.table, seeds, values=options["values"])
@@ -279,8 +285,6 @@ class _Session:
         self._runner: EvaluatorRunner | None = None
         self._regions: RegionTotals | None = None
         if self._stream.format_in is not None:
-            from fieldmark.run.detection import RegionTotals
-
             self._regions = RegionTotals()
         self._dialect = JsonDialect(role=Role.CANDIDATE)
         self._first_non_finite = ""
@@ -307,8 +311,6 @@ class _Session:
         """Process all cases, in several processes if possible and worthwhile."""
         prepared = self._prepared
         if prepared.evaluators or prepared.own_evaluators:
-            from fieldmark.run.evaluator_runner import open_evaluators
-
             self._runner = self._stack.enter_context(
                 open_evaluators(
                     prepared.evaluators,
@@ -353,7 +355,6 @@ class _Session:
         """Return the summary with confidence intervals, if they are requested."""
         if self._totals.sample is None:
             return summary
-        from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
 
         counting = self._settings.convention.counting
         intervals = run_intervals(self._totals.sample, summary, counting, self._prepared.resampling)
@@ -380,11 +381,8 @@ class _Session:
         stream, tally = self._stream, self._totals.tally
         if stream.structural:
             return tuple(stream.structural)
-        if self._prepared.evaluators:
-            from fieldmark.run.evaluator_runner import has_judges
-
-            if has_judges(self._prepared.evaluators):
-                return ()  # a judge may compare documents that have nothing in common
+        if self._prepared.evaluators and has_judges(self._prepared.evaluators):
+            return ()  # a judge may compare documents that have nothing in common
         cases = tally.sums().cases
         read = cases.scored - cases.missing - cases.unparseable
         return tuple(structural_warnings(tally.facts(), read=read))
@@ -423,8 +421,6 @@ class _Session:
             self._stream.keep_unparsed()
         safety = None
         if self._settings.safety is not None:
-            from fieldmark.run.safety import open_safety
-
             safety = self._stack.enter_context(open_safety(self._settings.safety))
         convention = self._settings.convention
         rated = self._settings.confidence is not None
@@ -513,9 +509,6 @@ class _Session:
         The rows of both files are first assumed to be in the same order. If they are not, the ids
         are read, and processing continues with the next segment.
         """
-        from fieldmark.data.partitions import partition
-        from fieldmark.run.partition_worker import WorkerJob
-
         read = _PartsRead()
         search_map = self._search_map()
         for careful in (False, True):
@@ -614,8 +607,6 @@ class _Session:
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
     ) -> Generator[PartitionResult, None, None]:
         """Yield the results in order; this process does the first segment, workers the rest."""
-        from fieldmark.run.partition_worker import open_worker
-
         todo: Iterator[NumberedPartition] = islice(partitions, self._next, None)
         if self._rows is None:
             yield from self._distributed(job, todo)
@@ -639,11 +630,12 @@ class _Session:
         self, job: WorkerJob, todo: Iterator[NumberedPartition], files: Sequence[int] = ()
     ) -> Iterator[PartitionResult]:
         """Yield the results of the engine; judges and models stay in this process."""
-        from fieldmark.run.engines import run_partitions
+        from fieldmark.run.engines import run_partitions  # loads multiprocessing
 
         if not job.scorers and self._prepared.providers.are_local:
             yield from run_partitions(self._options, job, todo, files=files)
             return
+
         from fieldmark.run.ray_services import open_services
 
         with open_services(job) as services:
@@ -670,7 +662,6 @@ class _PartsRead:
     """What was read by the workers: statistics, and ids that must be unique."""
 
     def __init__(self) -> None:
-        from fieldmark.data.duplicate_ids import DuplicateIds
 
         self._ids = DuplicateIds()
         self._statistics: ReadStatistics | None = None
@@ -693,8 +684,6 @@ class _PartsRead:
 
 def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine: str) -> str:
     """Return why a run cannot be divided by an engine; empty if it can."""
-    from fieldmark.data.partitions import single_row_group, why_indivisible
-
     settings, selection = prepared.settings, prepared.selection
     if prepared.target is not None:
         return "a target produces the predictions"
@@ -712,12 +701,8 @@ def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engin
         # On a cluster, workers ask this process.
         if not prepared.providers.are_local:
             return "a comparator or an evaluator calls a model"
-        if prepared.evaluators:
-            from fieldmark.run.evaluator_runner import has_judges
-
-            if has_judges(prepared.evaluators):
-                return "an evaluator calls a program"
-    import pickle  # only needed for large runs
+        if prepared.evaluators and has_judges(prepared.evaluators):
+            return "an evaluator calls a program"
 
     try:
         # Rules may contain functions of the caller.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.data.inputs import Coverage, InputFormat, Inputs
 from fieldmark.data.pairing import PairStream
@@ -17,12 +17,10 @@ from fieldmark.judges.safety import Safety, SafetyFunction
 from fieldmark.metrics.summary import SAFETY_JUDGE
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.store.reader import StoredRun
 from fieldmark.values.json_text import unname_non_finite
 from fieldmark.values.paths import PathError, changed_at, parse_path
-
-if TYPE_CHECKING:
-    from fieldmark.store.reader import StoredRun
-    from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["StoredPairs", "StoredSafety", "check_rescorable", "compared_case"]
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from fieldmark.config.agentv import is_agentv
 from fieldmark.config.context import Code, Context
 from fieldmark.config.files import load_file
 from fieldmark.config.located import Located
@@ -95,8 +96,6 @@ def _kind_of(located: Located, file: str) -> FileKind:
 
     Rules may also have fields named `cases` or `evaluators`.
     """
-    from fieldmark.config.agentv import is_agentv  # rarely needed
-
     evaluators, cases = located.get("evaluators"), located.get("cases")
     is_eval = (
         Path(file).stem.endswith(".eval")

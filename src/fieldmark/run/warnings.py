@@ -13,9 +13,14 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+from fieldmark.align.entries import Entries
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.key import Key
+from fieldmark.align.optimal import Optimal
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
+from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
@@ -38,10 +43,6 @@ from fieldmark.values.text import nearest, plural
 from fieldmark.wire.case_result import CaseResult, CaseResults, case_columns
 
 if TYPE_CHECKING:
-    from fieldmark.align.entries import Entries
-    from fieldmark.align.greedy import Greedy
-    from fieldmark.align.key import Key
-    from fieldmark.align.optimal import Optimal
     from fieldmark.model._kernel import Document
 
 __all__ = [
@@ -230,8 +231,6 @@ class CaseWarnings:
 
     def _failure(self, result: CaseResult) -> str:
         """Return the first failed comparison of a case, or what its evaluators reported."""
-        from fieldmark.evaluators.hits_and_misses import mismatch_reason  # rarely needed
-
         for record in result.outcomes.records(result.attributes):
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._values else ""

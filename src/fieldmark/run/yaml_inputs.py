@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, overload
 
+from fieldmark.config.files import load_file
 from fieldmark.data.files import is_url, redacted_url
 from fieldmark.data.inputs import InputLike, ParsedFile
 from fieldmark.errors import DataError, Location
@@ -28,6 +29,5 @@ def with_yaml(given: InputLike | None) -> InputLike | None:
         return given
     if is_url(given):
         raise DataError("YAML files must be local", Location(redacted_url(str(given))))
-    from fieldmark.config.files import load_file  # rarely needed
 
     return ParsedFile(str(given), load_file(given).value)

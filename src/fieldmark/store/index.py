@@ -24,6 +24,7 @@ from fieldmark.store.notes import NOTES, RunNotes
 from fieldmark.store.writer import MANIFEST, RESULTS, SUMMARY
 from fieldmark.values.json_text import read_document, strict_json
 from fieldmark.values.records import ARRAY, from_json, to_json
+from fieldmark.values.text import did_you_mean
 from fieldmark.wire.manifest import (
     Manifest,
     RunEntry,
@@ -124,7 +125,6 @@ def find_run(
     tagged = [entry.id for entry in entries if str(name) in entry.tags]
     if tagged:
         return Path(root) / tagged[-1]
-    from fieldmark.values.text import did_you_mean
 
     tags = [tag for entry in entries for tag in entry.tags]
     hint = did_you_mean(str(name), [*(entry.id for entry in entries), *tags, LATEST])

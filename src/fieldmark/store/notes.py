@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -134,7 +135,6 @@ def delete_run(run: Path) -> None:
     if others:
         hint = "delete the directory manually if it is no longer needed"
         raise ConfigError.of(f"{run} contains other files: {', '.join(others[:5])}", hint=hint)
-    import shutil  # slow to import, and not needed to read notes
 
     try:
         with RunLock(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -285,8 +286,6 @@ class RunDirectory:
             with suppress(OSError):
                 self._disk.remove(self.path / SPENT_LOG)
         if self.target_cache.exists():
-            import shutil  # slow to import
-
             # The results contain the responses now.
             shutil.rmtree(self.target_cache, ignore_errors=True)
 

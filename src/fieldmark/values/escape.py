@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -63,8 +64,6 @@ def for_markdown(text: str) -> str:
 
 def for_html(text: str) -> str:
     """Return text escaped for HTML."""
-    import html  # loads a table of all named characters
-
     return html.escape(visible(text))
 
 

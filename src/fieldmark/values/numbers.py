@@ -13,6 +13,7 @@ from math import inf, isfinite
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
+from fieldmark.values.currencies import CODES, SYMBOLS
 
 __all__ = [
     "Amount",
@@ -199,8 +200,6 @@ def currency_codes(word: str) -> frozenset[str]:
     >>> sorted(currency_codes("kr.")), sorted(currency_codes("MYR")), sorted(currency_codes("INV"))
     (['DKK', 'EEK', 'ISK', 'NOK', 'SEK'], ['MYR'], [])
     """
-    from fieldmark.values.currencies import CODES, SYMBOLS
-
     if word in CODES:
         return frozenset({word})
     symbol = word[:-1] if word.endswith(".") and word[:-1][-1:].isalpha() else word

@@ -6,13 +6,13 @@ import importlib.util
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+import numpy as np
 
 from fieldmark.errors import MissingExtra
+from fieldmark.values.arrays import Flags, Floats, Objects
 from fieldmark.values.boxes import NOT_A_BOX, Box, Outline, Shape
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Floats, Objects
 
 __all__ = [
     "Overlap",
@@ -101,15 +101,11 @@ def overlap(expected: Shape, candidate: Shape, polygon: PolygonMethod) -> Overla
 
 def box_table(boxes: Sequence[Box]) -> Floats:
     """Return rectangles as rows of left, top, right, bottom and area."""
-    import numpy as np
-
     return np.array(boxes, dtype=np.float64).reshape(-1, 5)
 
 
 def box_ious(expected: Floats, candidate: Floats) -> Floats:
     """Return the intersection over union of all pairs of rectangles, given as arrays."""
-    import numpy as np
-
     ious = np.empty((len(expected), len(candidate)))
     rows = max(1, _BLOCK // max(1, len(candidate)))
     buffers = np.empty((2, rows, len(candidate)))
@@ -162,7 +158,6 @@ def _table_of(shapes: Sequence[Shape | str]) -> Floats:
 
 
 def _outlined(shapes: Sequence[Shape | str]) -> Flags:
-    import numpy as np
 
     flags = [not isinstance(shape, str) and shape.outline is not None for shape in shapes]
     return np.array(flags, dtype=np.bool_)
@@ -171,7 +166,6 @@ def _outlined(shapes: Sequence[Shape | str]) -> Flags:
 def _drawn(shapes: Sequence[Shape | str]) -> Objects:
     """Return shapely polygons, `None` for shapes without area or with self-intersections."""
     require_shapely()
-    import numpy as np
     import shapely  # type: ignore[import-untyped]
 
     drawn = np.full(len(shapes), None, dtype=object)
@@ -208,7 +202,6 @@ def _outline_of(shape: Shape) -> Outline:
 
 def _polygon_ious(expected: Objects, candidate: Objects) -> Floats:
     """Return the intersection over union of each pair of polygons."""
-    import numpy as np
     import shapely
 
     # The area of a missing polygon is NaN, which counts as 0.

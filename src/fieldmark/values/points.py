@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from operator import sub
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
+
+import numpy as np
 
 from fieldmark.model.json import JsonValue
+from fieldmark.values.arrays import Floats
 from fieldmark.values.boxes import Scale, coordinates_of, read_numbers
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Floats
 
 __all__ = [
     "NOT_A_POINT",
@@ -82,7 +82,6 @@ def distances(
     expected: Sequence[Point | str], candidate: Sequence[Point | str], metric: Metric
 ) -> Floats:
     """Return the distances of all pairs of points; infinite if their dimensions differ."""
-    import numpy as np
     from scipy.spatial.distance import cdist
 
     apart = np.full((len(expected), len(candidate)), np.inf)
@@ -101,7 +100,6 @@ def distances(
 
 
 def _unit_rows(rows: Floats) -> Floats:
-    import numpy as np
 
     greatest = np.abs(rows).max(axis=1, keepdims=True)
     rows = np.divide(rows, greatest, out=np.zeros_like(rows), where=greatest > 0)

@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import Annotated, Final, NamedTuple, cast, overload
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.compare.tokens import Tokens
 from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
     HitsAndMisses,
@@ -24,6 +25,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.values.confidence import least_confidence
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import without_non_finite
 from fieldmark.values.paths import ROOT, resolve
@@ -473,9 +475,6 @@ def with_confidences(result: CaseResult) -> CaseResult:
     a value only if it has a confidence. The words of a text are one value, with the outcome of the
     first one that does not match.
     """
-    from fieldmark.compare.tokens import Tokens  # these are not needed by most runs
-    from fieldmark.values.confidence import least_confidence
-
     given, candidate = result.case.confidences, result.case.candidate
     found: dict[int, float | None] = {}
     texts: dict[tuple[int, str], tuple[int, bool]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -159,7 +158,7 @@ def test_cluster_that_cannot_be_used_is_an_error(engine, starts, message, monkey
         raise RuntimeError("out of memory\ndetails")
 
     ray = SimpleNamespace(init=fail, is_initialized=lambda: False, shutdown=lambda: None)
-    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_engine, "ray", ray)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with (
         pytest.raises(fm.ConfigError, match=message) as raised,
@@ -178,7 +177,7 @@ def test_cluster_of_the_environment_is_used(monkeypatch):
         raise RuntimeError("stop")
 
     ray = SimpleNamespace(init=connect, is_initialized=lambda: False, shutdown=lambda: None)
-    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_engine, "ray", ray)
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     with (
         pytest.raises(fm.ConfigError, match=r"cannot connect to 10\.0\.0\.1:6379"),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from ruamel.yaml import YAML
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from fieldmark.config.agentv.suite import Era, convert_suite, is_agentv
 from fieldmark.config.context import Context
@@ -86,10 +90,6 @@ def yaml_text(value: JsonObject) -> str:
     notes: null
     """
     # Importing the YAML library takes longer than writing most files.
-    from io import StringIO
-
-    from ruamel.yaml import YAML
-    from ruamel.yaml.representer import RoundTripRepresenter
 
     class Representer(RoundTripRepresenter):
         """Quotes strings that a parser could misread, and uses no aliases."""

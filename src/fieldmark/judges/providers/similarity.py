@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.outcome import Reason
 
@@ -29,7 +31,6 @@ def cosine_similarities(
 
 
 def _cosine(expected: Vector | Comparison, candidate: Vector | Comparison) -> Similarity:
-    import numpy as np  # slow to import, and not always needed
 
     if isinstance(expected, Comparison):
         return expected

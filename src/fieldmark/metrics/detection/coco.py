@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
+
+import numpy as np
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detection.matching import IouThreshold, MatchedDetections, matched
 from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length
+from fieldmark.values.arrays import Flags, Floats, Integers
 from fieldmark.values.strategy_options import check_options
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = ["AREAS", "MAX_DETECTIONS", "CocoSettings", "IouThresholds", "coco_ap", "coco_metrics"]
 
@@ -27,8 +27,6 @@ _CURVE_DIGITS: Final = 5
 
 def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
     """Return precision by threshold, recall, class and range; `label` is each detection's class."""
-    import numpy as np
-
     # The detections that overlap some region, by class and descending score.
     order = np.lexsort((-matches.found.score, label))
     place = np.empty(len(order), dtype=np.intp)
@@ -68,8 +66,6 @@ def _recalls(matches: MatchedDetections, label: Integers, most: tuple[int, ...])
 
     Recall is the share of regions found by the `most` highest-scoring detections of each image.
     """
-    import numpy as np
-
     label = label[matches.which]
     expected = matches.expected[:, :, None]
     right = matches.hit & ~matches.ignored
@@ -95,8 +91,6 @@ def _precision(
     Precision peaks where a region has just been found, so only these positions are considered. A
     detection of an ignored region does not count, whatever its size.
     """
-    import numpy as np
-
     right = hit & ~ignored
     counted = np.where(hit, ~ignored, inside[:, None]).astype(np.intp)
     among = before[:, None] + np.cumsum(counted - inside[:, None], axis=0)
@@ -146,8 +140,6 @@ class CocoSettings:
 
     def thresholds(self) -> Floats:
         """Return the thresholds as an array."""
-        import numpy as np
-
         if self.iou_thresholds is None:
             return np.linspace(0.5, 0.95, 10)
         return np.array(self.iou_thresholds, dtype=np.float64)
@@ -221,8 +213,6 @@ def _curve(precision: Floats) -> list[JsonValue]:
 
     The mean of the curve is the average precision, because a class has all recalls or none.
     """
-    import numpy as np
-
     classes = precision[:, :, (precision > _UNDEFINED).all(axis=(0, 1))]
     if not classes.size:
         return []

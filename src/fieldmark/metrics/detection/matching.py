@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, RegionTable, TruthRegion
 from fieldmark.values.annotations import Range
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Floats, Integers
+from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = [
     "ImageMatch",
@@ -51,8 +51,6 @@ class OverlappingPairs(NamedTuple):
 
 def ordered(table: RegionTable, most: int) -> SortedDetections:
     """Return the `most` highest-scoring detections of each class and image, in descending order."""
-    import numpy as np
-
     order = np.lexsort((-table.score, table.found_key))
     rank = _ranks(table.found_key[order])
     chosen = rank < most
@@ -64,8 +62,6 @@ def ordered(table: RegionTable, most: int) -> SortedDetections:
 
 def _ranks(key: Integers) -> Integers:
     """Count from 0 within each run of equal keys."""
-    import numpy as np
-
     places = np.arange(len(key))
     starts = np.diff(key, prepend=-1) != 0
     return places - np.maximum.accumulate(np.where(starts, places, 0))
@@ -79,8 +75,6 @@ def overlapping(
     `order` sorts the regions by key; pairs name regions by their position in it. With a `margin` of
     1, coordinates are pixel indexes, so a box from 3 to 3 is one pixel wide.
     """
-    import numpy as np
-
     key = table.truth_key[order]
     extent, crowd = table.truth_extent[order], table.crowd[order]
     first = np.searchsorted(key, found.key, "left")
@@ -96,8 +90,6 @@ def overlapping(
 
 def _candidate_pairs(first: Integers, count: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Yield every detection with every region that it may match, in blocks."""
-    import numpy as np
-
     some = np.flatnonzero(count)
     ends = np.cumsum(count[some])
     start = 0
@@ -125,8 +117,6 @@ def _overlaps(
     As in the reference implementation, areas are width times height as written, and nothing is
     clamped: ties between overlaps depend on the last digit.
     """
-    import numpy as np
-
     detection, truth = pairs
     x, y, w, h = found.T
     left, top, width, height = truths.T
@@ -178,8 +168,6 @@ def matched(
     most: int,
 ) -> MatchedDetections:
     """Match all detections of a data set."""
-    import numpy as np
-
     found = ordered(table, most)
     order = np.argsort(table.truth_key, kind="stable")
     limits = np.minimum(thresholds, _WHOLE)
@@ -201,8 +189,6 @@ def matched(
 
 def _within(areas: Floats, ranges: Sequence[tuple[float, float]]) -> Flags:
     """Return whether each area lies in each range, inclusive."""
-    import numpy as np
-
     return np.stack([(areas >= least) & (areas <= most) for least, most in ranges])
 
 
@@ -218,8 +204,6 @@ def _greedy(
 
     The pairs of a detection start at its position in `first`.
     """
-    import numpy as np
-
     shape = (len(first), len(ignored), len(limits))
     hit, passed_over = np.zeros((2, *shape), dtype=np.bool_)
     free = np.ones((len(crowd), *shape[1:]), dtype=np.bool_)
@@ -243,8 +227,6 @@ def _greedy(
 
 def _steps(count: Integers) -> Integers:
     """Return 0, 1, 2, … for each of the counts, concatenated."""
-    import numpy as np
-
     ends = np.cumsum(count)
     return np.arange(count.sum()) - np.repeat(ends - count, count)
 
@@ -257,8 +239,6 @@ def _preferences(
     The highest rank is preferred: regions that count before ignored ones, then the larger overlap,
     then the later region. Ranks up to the number of ignored regions belong to ignored regions.
     """
-    import numpy as np
-
     preference = np.ones((len(pairs.iou), len(ignored)), dtype=np.intp)
     few = np.empty((len(count), len(ignored)), dtype=np.intp)
     owner = np.repeat(np.arange(len(count)), count)

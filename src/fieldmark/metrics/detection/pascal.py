@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detection.matching import IouThreshold, ordered, overlapping
 from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
 from fieldmark.model.json import JsonObject
 from fieldmark.values.annotations import problem_of
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Integers
+from fieldmark.values.arrays import Flags, Integers
 
 __all__ = ["pascal_ap", "pascal_metrics"]
 
@@ -46,7 +46,6 @@ def pascal_metrics(
     """Return the means over all classes with regions, and each class's metrics in `classes`."""
     if problem := problem_of(IouThreshold, iou_threshold):
         raise OptionError("iou_threshold", problem)
-    import numpy as np
 
     right, counted, label_of = _judged(table, iou_threshold, 1.0 if pixels else 0.0)
     truths = table.class_of(table.truth_key)[~table.crowd]
@@ -83,8 +82,6 @@ def _judged(table: RegionTable, threshold: float, margin: float) -> tuple[Flags,
     Detections are in order of descending score. A detection is matched to the region that it
     overlaps most, whether that region is free or not.
     """
-    import numpy as np
-
     found = ordered(table, len(table.score) + 1)
     order = np.argsort(table.truth_key, kind="stable")
     pairs = overlapping(table, found, order, threshold, margin)

@@ -8,12 +8,12 @@ from contextlib import suppress
 from itertools import chain
 from numbers import Real
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
+
+import numpy as np
 
 from fieldmark.errors import DataError
-
-if TYPE_CHECKING:
-    from fieldmark.values.arrays import Flags, Floats, Integers
+from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = [
     "CocoGiven",
@@ -94,8 +94,6 @@ class Regions:
 
     def merge(self, other: Regions) -> None:
         """Add the images of another part of the data set."""
-        import numpy as np
-
         codes = np.array([self._code(label) for label in other._labels], dtype=np.float64)
         for ours, theirs in zip((self._truth, self._found), other._rows(), strict=True):
             theirs[:, 0] = codes[theirs[:, 0].astype(np.intp)]
@@ -105,8 +103,6 @@ class Regions:
 
     def table(self) -> RegionTable:
         """Return all regions as arrays, with classes sorted by name."""
-        import numpy as np
-
         labels = sorted(self._labels)
         rank = np.empty(len(labels), dtype=np.intp)
         rank[[self._labels[label] for label in labels]] = np.arange(len(labels))
@@ -129,8 +125,6 @@ class Regions:
 
     def _rows(self) -> tuple[Floats, Floats]:
         """Return copies of the regions and of the detections, one row each."""
-        import numpy as np
-
         return np.array(self._truth).reshape(-1, 8), np.array(self._found).reshape(-1, 7)
 
     def _code(self, label: str) -> int:
@@ -229,7 +223,6 @@ def _keys(
     image_of: Mapping[object, int],
     what: str,
 ) -> Integers:
-    import numpy as np
 
     labels, images = _column(entries, "category_id", what), _column(entries, "image_id", what)
     try:
@@ -255,7 +248,6 @@ def _extents(entries: Sequence[Entry], what: str) -> Floats:
 
 
 def _numbers(values: Sequence[object], what: str, key: str) -> Floats:
-    import numpy as np
 
     kinds: set[type] = set(map(type, values))
     numbers = np.array([np.nan])
