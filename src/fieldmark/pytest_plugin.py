@@ -16,7 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from fieldmark.model.json import JsonObject
-    from fieldmark.pytest_tests import EvalFile
+    from fieldmark.pytest_tests import ComparedTest, EvalFile
     from fieldmark.run.run_options import CompareOptions
     from fieldmark.wire.case_result import CaseResult
     from fieldmark.wire.known_outcomes import KnownOutcomes
@@ -103,7 +103,7 @@ class State:
 STATE: Final = pytest.StashKey[State]()
 
 
-TEST: Final = pytest.StashKey["ComparedTest"]()
+TEST: Final[pytest.StashKey[ComparedTest]] = pytest.StashKey()
 
 
 class _Baselines:
