@@ -18,8 +18,6 @@ from pathlib import Path
 
 import orjson
 
-__all__ = ["Reading"]
-
 WARM_UP_DOCUMENTS = 1_000
 TIMES = 5
 ENOUGH = 1.0

@@ -22,8 +22,6 @@ from benchmarks.measure import PROJECT, print_table
 from benchmarks.peers.environments import Peer, PeerUnavailable
 from benchmarks.workloads import cache_directory
 
-__all__ = ["detection"]
-
 FASTER: Final = 8.0
 """The required speedup of the metrics over the peer; box overlaps must not be slower."""
 REPEATS: Final = 20

@@ -9,8 +9,6 @@ from typing import Final
 import numpy as np
 import orjson
 
-__all__ = ["Scenes"]
-
 CLASSES: Final = 80
 REGIONS: Final = 7.3
 """The mean number of regions per image: COCO val has 36,335 on 5,000 images."""

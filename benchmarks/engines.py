@@ -27,8 +27,6 @@ from benchmarks.invoices import RULES, Dataset
 from benchmarks.workers import LARGE_LEAST, PROVE, results_digest
 from benchmarks.workloads import cache_directory
 
-__all__ = ["print_engines"]
-
 CASES: Final = 300_000
 MANY: Final = 67 * CASES
 """About five minutes of CPU time, in which starting a cluster hardly matters."""

@@ -12,8 +12,6 @@ from typing import Final
 from benchmarks.invoices import Dataset
 from benchmarks.workloads import cache_directory
 
-__all__ = ["eval_memory"]
-
 FEW: Final = 1_000
 MANY: Final = 10_000
 ITEMS: Final = 10

@@ -17,16 +17,6 @@ from typing import Final, TypeAlias
 
 import orjson
 
-__all__ = [
-    "RULES",
-    "RULES_OPTIMAL",
-    "Dataset",
-    "Document",
-    "Json",
-    "document_pairs",
-    "extracted_document",
-]
-
 Json: TypeAlias = "str | int | float | list[Json] | dict[str, Json] | None"
 Document: TypeAlias = "dict[str, Json]"
 

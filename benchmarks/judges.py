@@ -11,8 +11,6 @@ from benchmarks.measure import print_table
 from fieldmark.judges.code_judge import CodeJudge, JudgeProtocol
 from fieldmark.model.case import Case
 
-__all__ = ["judges"]
-
 SCRIPT: Final = Path(__file__).resolve().parent.parent / "examples" / "judges" / "fuzzy_match.py"
 CASES: Final = 500
 SAMPLE: Final = 50

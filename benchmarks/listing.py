@@ -13,8 +13,6 @@ from typing import Final
 import fieldmark
 from benchmarks.measure import Row, print_table
 
-__all__ = ["listing"]
-
 RUNS: Final = 10_000
 LIMIT: Final = 1.0
 """The most CPU seconds, including startup."""

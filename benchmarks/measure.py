@@ -17,8 +17,6 @@ from benchmarks.child import Reading
 from benchmarks.invoices import RULES, Dataset
 from benchmarks.workloads import MALFORMED_COST, Workload, cache_directory
 
-__all__ = ["cold_start", "cpu_seconds", "memory", "print_table", "reading", "throughput"]
-
 REPEATS: Final = 3
 STARTS: Final = 7
 FLAT: Final = 1.2

@@ -16,8 +16,6 @@ from typing import Final
 
 from benchmarks.invoices import Dataset, Document, Json
 
-__all__ = ["ORDER_RULES", "OrderDataset"]
-
 ORDER_RULES: Final = """\
 scope: union
 fields:

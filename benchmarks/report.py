@@ -13,10 +13,8 @@ from typing import Final, Protocol
 
 from benchmarks.measure import print_table
 from fieldmark import score
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 from fieldmark.model.json import JsonObject, JsonValue
-
-__all__ = ["report"]
 
 CASES: Final = 10_000
 ATTRIBUTES: Final = 50

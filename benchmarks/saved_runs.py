@@ -21,8 +21,6 @@ from benchmarks.invoices import RULES, Dataset, extracted_document
 from benchmarks.measure import Row, cpu_seconds, print_table
 from benchmarks.workloads import cache_directory
 
-__all__ = ["saved_runs"]
-
 CASES: Final = 100_000
 COMMAND: Final = str(Path(sys.executable).parent / "fieldmark")
 COMMAND_LIMIT: Final = 6.0

@@ -23,8 +23,6 @@ from benchmarks.measure import PROJECT, print_table
 from benchmarks.orders import ORDER_RULES, OrderDataset
 from benchmarks.workloads import cache_directory
 
-__all__ = ["count_instructions", "instructions_per_document", "slope"]
-
 CEILINGS: Final = Path(__file__).parent / "ceilings.json"
 SLACK: Final = 1.05
 

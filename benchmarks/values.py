@@ -20,8 +20,6 @@ from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonValue
 from fieldmark.values.numbers import NumberFormat
 
-__all__ = ["compare_values", "values"]
-
 PAIRS: Final = 1_000
 SCRIPT: Final = """
 import sys

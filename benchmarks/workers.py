@@ -19,8 +19,6 @@ from typing import Final, NamedTuple
 from benchmarks.invoices import RULES, Dataset
 from benchmarks.workloads import cache_directory
 
-__all__ = ["LARGE_LEAST", "PROVE", "print_workers", "results_digest"]
-
 CASES: Final = 300_000
 MILLION: Final = 1_000_000
 REPEATS: Final = 2

@@ -9,8 +9,6 @@ from typing import Final
 from benchmarks.invoices import RULES, RULES_OPTIMAL, Dataset
 from benchmarks.orders import ORDER_RULES, OrderDataset
 
-__all__ = ["CACHE", "MALFORMED_COST", "WORKLOADS", "Workload", "cache_directory"]
-
 CACHE: Final = Path(__file__).resolve().parent.parent / ".cache"
 """The directory of data sets and peers, outside version control."""
 

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.error import HTTPError, URLError
 
-from fieldmark.api.diff import diff
-from fieldmark.api.report import write_report
-from fieldmark.api.runs import annotate, remove_run, runs
+from fieldmark.analyses.diff import diff
+from fieldmark.analyses.report import write_report
+from fieldmark.analyses.runs import annotate, remove_run, runs
 from fieldmark.errors import FieldmarkError
 from fieldmark.report.render import document_markdown
-from fieldmark.run.eval_file import load_eval
-from fieldmark.run.gates import resolve_baseline
-from fieldmark.run.run_options import complete_options
+from fieldmark.runs.eval_file import load_eval
+from fieldmark.runs.gates import resolve_baseline
+from fieldmark.runs.run_options import complete_options
 from fieldmark.values.escape import for_markdown, visible
 
 MAX_COMMENT: Final = 65_000

@@ -21,8 +21,6 @@ from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
 from reference_pages import GENERATED
 
-__all__ = ["on_files", "on_nav", "on_page_markdown", "on_post_build", "on_post_page"]
-
 ROOT: Final = Path(__file__).resolve().parents[1]
 _FENCE: Final = re.compile(r"^(?P<start> *`{3,}\w+)(?P<words>[^`\n]*)$", re.MULTILINE)
 _CODE: Final = re.compile(r"^( *)(`{3,})[^`\n]*\n.*?^\1\2 *$|`[^`\n]+`", re.MULTILINE | re.DOTALL)

@@ -19,22 +19,20 @@ import click
 
 import fieldmark
 from fieldmark import errors, registry
-from fieldmark.api.arguments import options_of
+from fieldmark.analyses.arguments import options_of
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpCommand
 from fieldmark.cli.main import ERROR_CODES, GROUPS, load_command
-from fieldmark.config.option_types import option_schemas, required_options, summary_of
-from fieldmark.config.rules_file import FIELD_KEYS
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions
 from fieldmark.registry import Plugin
-from fieldmark.run.schemas import schema_of
-from fieldmark.server.api_errors import ErrorCode
-from fieldmark.server.app import create_api
-from fieldmark.server.options import ServerOptions
+from fieldmark.rules.option_types import option_schemas, required_options, summary_of
+from fieldmark.rules.rules_file import FIELD_KEYS
+from fieldmark.runs.schemas import schema_of
 from fieldmark.values.declared_options import declared_options
 from fieldmark.values.json_text import pretty_json
-
-__all__ = ["GENERATED"]
+from fieldmark.web.api_errors import ErrorCode
+from fieldmark.web.app import create_api
+from fieldmark.web.options import ServerOptions
 
 _Schema: TypeAlias = Mapping[str, Any]
 _Row: TypeAlias = tuple[str, ...]

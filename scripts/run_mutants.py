@@ -51,7 +51,7 @@ ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src"
 MUTATED: Final = (
     *(f"fieldmark/{name}" for name in ("values", "compare", "align", "plan", "metrics")),
-    "fieldmark/server/middleware.py",
+    "fieldmark/web/middleware.py",
 )
 TESTS: Final = (
     *(f"tests/unit/{name}" for name in ("values", "compare", "align", "plan", "metrics")),

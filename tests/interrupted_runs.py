@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from fieldmark.store.writer import RunDirectory
+from fieldmark.runs.run_directory import RunDirectory
 
 
 class InterruptedRunError(Exception):

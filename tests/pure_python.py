@@ -9,8 +9,8 @@ import pytest
 from fieldmark.data import duplicate_ids, json_parser, line_offsets, pairing
 from fieldmark.metrics import case_score
 from fieldmark.plan import plan
-from fieldmark.run import warnings
-from fieldmark.wire import cases
+from fieldmark.runs import case_rows as cases
+from fieldmark.runs import warnings
 
 __all__ = ["pure_python", "with_and_without_kernel"]
 

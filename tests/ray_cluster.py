@@ -20,7 +20,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import fieldmark as fm
-from fieldmark.run import ray_engine
+from fieldmark.runs import ray_engine
 from waiting import eventually
 
 os.environ.setdefault("RAY_worker_niceness", "0")  # otherwise a busy machine delays all tasks

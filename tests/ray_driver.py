@@ -19,7 +19,7 @@ import ray
 import fieldmark as fm
 from edges.llm_server import serving
 from fieldmark.data import file_blocks
-from fieldmark.run import ray_engine
+from fieldmark.runs import ray_engine
 
 os.environ.setdefault("RAY_worker_niceness", "0")  # otherwise a busy machine delays all tasks
 STORE = 80 << 20

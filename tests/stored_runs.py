@@ -9,7 +9,7 @@ from fieldmark.metrics.summary import applied_convention, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rules
-from fieldmark.wire.manifest import Manifest
+from fieldmark.runs.manifest import Manifest
 
 CONFUSION = find_convention("confusion")
 MANIFEST = Manifest(

@@ -12,8 +12,6 @@ from benchmarks.measure import print_table, reading
 from benchmarks.peers.environments import PEERS, Peer, PeerUnavailable
 from benchmarks.workloads import Workload, cache_directory
 
-__all__ = ["peers"]
-
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "NO_PROXY": "*", "PYTHONHASHSEED": "0"}
 """Peers must not download models while they are measured."""
 

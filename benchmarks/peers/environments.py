@@ -10,8 +10,6 @@ from typing import Final
 
 from benchmarks.workloads import cache_directory
 
-__all__ = ["PEERS", "Peer", "PeerUnavailable"]
-
 _WINDOWS: Final = sys.platform == "win32"
 
 

@@ -15,7 +15,7 @@ from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.run.targets.target import TargetCall, TargetResponse
+from fieldmark.runs.targets.target import TargetCall, TargetResponse
 from fieldmark.values.annotations import PositiveInt
 from fieldmark.values.strategy_options import check_options
 

@@ -12,24 +12,25 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from fieldmark.api.assertions import assert_extraction
-    from fieldmark.api.calibrate import Calibration, calibrate
-    from fieldmark.api.compare import compare
-    from fieldmark.api.compare_many import ManyResult, compare_many
-    from fieldmark.api.consensus import ConsensusResult, consensus
-    from fieldmark.api.diff import DiffResult, diff
-    from fieldmark.api.evaluate import evaluate
-    from fieldmark.api.explain import ExplainResult, explain
-    from fieldmark.api.improve import ImproveResult, improve
-    from fieldmark.api.infer import ProposedRules, infer, rules_from
-    from fieldmark.api.label import LabelSheet, label
-    from fieldmark.api.lint import LintResult, lint
-    from fieldmark.api.plugins import plugins
-    from fieldmark.api.power import PowerResult, power
-    from fieldmark.api.preview import PreviewResult, preview_rules
-    from fieldmark.api.rank import RankResult, rank
-    from fieldmark.api.rescore import rescore
-    from fieldmark.api.review import (
+    from fieldmark.analyses.assertions import assert_extraction
+    from fieldmark.analyses.calibrate import Calibration, calibrate
+    from fieldmark.analyses.compare import compare
+    from fieldmark.analyses.compare_many import ManyResult, compare_many
+    from fieldmark.analyses.consensus import ConsensusResult, consensus
+    from fieldmark.analyses.diff import DiffResult, diff
+    from fieldmark.analyses.evaluate import evaluate
+    from fieldmark.analyses.explain import ExplainResult, explain
+    from fieldmark.analyses.improve import ImproveResult, improve
+    from fieldmark.analyses.infer import ProposedRules, infer, rules_from
+    from fieldmark.analyses.label import LabelSheet, label
+    from fieldmark.analyses.lint import LintResult, lint
+    from fieldmark.analyses.plugins import plugins
+    from fieldmark.analyses.power import PowerResult, power
+    from fieldmark.analyses.preview import PreviewResult, preview_rules
+    from fieldmark.analyses.rank import RankResult, rank
+    from fieldmark.analyses.rescore import rescore
+    from fieldmark.analyses.result import EvalResult, RunResult
+    from fieldmark.analyses.review import (
         ReviewQueue,
         ReviewResult,
         add_review,
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
         review_queue,
         undo_review,
     )
-    from fieldmark.api.runs import RunList, open_run, runs
-    from fieldmark.api.score import score
-    from fieldmark.api.score_many import ScoredRuns, score_many
-    from fieldmark.api.slices import FindSlicesResult, find_slices
-    from fieldmark.api.triage import ThresholdSet, TriageResult, thresholds, triage
+    from fieldmark.analyses.runs import RunList, open_run, runs
+    from fieldmark.analyses.score import score
+    from fieldmark.analyses.score_many import ScoredRuns, score_many
+    from fieldmark.analyses.slices import FindSlicesResult, find_slices
+    from fieldmark.analyses.triage import ThresholdSet, TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
@@ -54,8 +55,7 @@ if TYPE_CHECKING:
     )
     from fieldmark.metrics.summary import Summary
     from fieldmark.model.json import MISSING
-    from fieldmark.run.result import EvalResult, RunResult
-    from fieldmark.wire.case_result import CaseResult, FieldResult
+    from fieldmark.runs.case_result import CaseResult, FieldResult
 
 __all__ = [
     "MISSING",
@@ -125,58 +125,58 @@ __all__ = [
 
 __version__: str
 _MODULES: Final = {
-    "assert_extraction": "fieldmark.api.assertions",
-    "Calibration": "fieldmark.api.calibrate",
-    "calibrate": "fieldmark.api.calibrate",
-    "CaseResult": "fieldmark.wire.case_result",
-    "FieldResult": "fieldmark.wire.case_result",
-    "compare": "fieldmark.api.compare",
-    "ManyResult": "fieldmark.api.compare_many",
-    "compare_many": "fieldmark.api.compare_many",
-    "ConsensusResult": "fieldmark.api.consensus",
-    "consensus": "fieldmark.api.consensus",
-    "diff": "fieldmark.api.diff",
-    "DiffResult": "fieldmark.api.diff",
-    "EvalResult": "fieldmark.run.result",
-    "evaluate": "fieldmark.api.evaluate",
-    "explain": "fieldmark.api.explain",
-    "ExplainResult": "fieldmark.api.explain",
-    "find_slices": "fieldmark.api.slices",
-    "FindSlicesResult": "fieldmark.api.slices",
-    "improve": "fieldmark.api.improve",
-    "ImproveResult": "fieldmark.api.improve",
-    "infer": "fieldmark.api.infer",
-    "label": "fieldmark.api.label",
-    "LabelSheet": "fieldmark.api.label",
-    "lint": "fieldmark.api.lint",
-    "LintResult": "fieldmark.api.lint",
-    "ProposedRules": "fieldmark.api.infer",
-    "plugins": "fieldmark.api.plugins",
-    "power": "fieldmark.api.power",
-    "PowerResult": "fieldmark.api.power",
-    "PreviewResult": "fieldmark.api.preview",
-    "preview_rules": "fieldmark.api.preview",
-    "rank": "fieldmark.api.rank",
-    "RankResult": "fieldmark.api.rank",
-    "rescore": "fieldmark.api.rescore",
-    "add_review": "fieldmark.api.review",
-    "review": "fieldmark.api.review",
-    "ReviewResult": "fieldmark.api.review",
-    "undo_review": "fieldmark.api.review",
-    "review_queue": "fieldmark.api.review",
-    "ReviewQueue": "fieldmark.api.review",
-    "rules_from": "fieldmark.api.infer",
-    "RunResult": "fieldmark.run.result",
-    "RunList": "fieldmark.api.runs",
-    "open_run": "fieldmark.api.runs",
-    "runs": "fieldmark.api.runs",
-    "score": "fieldmark.api.score",
-    "ScoredRuns": "fieldmark.api.score_many",
-    "score_many": "fieldmark.api.score_many",
-    "thresholds": "fieldmark.api.triage",
-    "triage": "fieldmark.api.triage",
-    "TriageResult": "fieldmark.api.triage",
-    "ThresholdSet": "fieldmark.api.triage",
+    "assert_extraction": "fieldmark.analyses.assertions",
+    "Calibration": "fieldmark.analyses.calibrate",
+    "calibrate": "fieldmark.analyses.calibrate",
+    "CaseResult": "fieldmark.runs.case_result",
+    "FieldResult": "fieldmark.runs.case_result",
+    "compare": "fieldmark.analyses.compare",
+    "ManyResult": "fieldmark.analyses.compare_many",
+    "compare_many": "fieldmark.analyses.compare_many",
+    "ConsensusResult": "fieldmark.analyses.consensus",
+    "consensus": "fieldmark.analyses.consensus",
+    "diff": "fieldmark.analyses.diff",
+    "DiffResult": "fieldmark.analyses.diff",
+    "EvalResult": "fieldmark.analyses.result",
+    "evaluate": "fieldmark.analyses.evaluate",
+    "explain": "fieldmark.analyses.explain",
+    "ExplainResult": "fieldmark.analyses.explain",
+    "find_slices": "fieldmark.analyses.slices",
+    "FindSlicesResult": "fieldmark.analyses.slices",
+    "improve": "fieldmark.analyses.improve",
+    "ImproveResult": "fieldmark.analyses.improve",
+    "infer": "fieldmark.analyses.infer",
+    "label": "fieldmark.analyses.label",
+    "LabelSheet": "fieldmark.analyses.label",
+    "lint": "fieldmark.analyses.lint",
+    "LintResult": "fieldmark.analyses.lint",
+    "ProposedRules": "fieldmark.analyses.infer",
+    "plugins": "fieldmark.analyses.plugins",
+    "power": "fieldmark.analyses.power",
+    "PowerResult": "fieldmark.analyses.power",
+    "PreviewResult": "fieldmark.analyses.preview",
+    "preview_rules": "fieldmark.analyses.preview",
+    "rank": "fieldmark.analyses.rank",
+    "RankResult": "fieldmark.analyses.rank",
+    "rescore": "fieldmark.analyses.rescore",
+    "add_review": "fieldmark.analyses.review",
+    "review": "fieldmark.analyses.review",
+    "ReviewResult": "fieldmark.analyses.review",
+    "undo_review": "fieldmark.analyses.review",
+    "review_queue": "fieldmark.analyses.review",
+    "ReviewQueue": "fieldmark.analyses.review",
+    "rules_from": "fieldmark.analyses.infer",
+    "RunResult": "fieldmark.analyses.result",
+    "RunList": "fieldmark.analyses.runs",
+    "open_run": "fieldmark.analyses.runs",
+    "runs": "fieldmark.analyses.runs",
+    "score": "fieldmark.analyses.score",
+    "ScoredRuns": "fieldmark.analyses.score_many",
+    "score_many": "fieldmark.analyses.score_many",
+    "thresholds": "fieldmark.analyses.triage",
+    "triage": "fieldmark.analyses.triage",
+    "TriageResult": "fieldmark.analyses.triage",
+    "ThresholdSet": "fieldmark.analyses.triage",
     "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",

@@ -17,9 +17,9 @@ import pytest
 if TYPE_CHECKING:
     from fieldmark.model.json import JsonObject
     from fieldmark.pytest_tests import ComparedTest, EvalFile
-    from fieldmark.run.run_options import CompareOptions
-    from fieldmark.wire.case_result import CaseResult
-    from fieldmark.wire.known_outcomes import KnownOutcomes
+    from fieldmark.runs.case_result import CaseResult
+    from fieldmark.runs.known_outcomes import KnownOutcomes
+    from fieldmark.runs.run_options import CompareOptions
 
 Known: TypeAlias = "dict[str, tuple[KnownOutcomes, ...]]"
 _SUFFIXES: Final = (".eval.yaml", ".eval.yml", ".eval.json")
@@ -93,7 +93,7 @@ class State:
 
     def known(self, file: Path) -> Known:
         """Return the content of a baseline."""
-        from fieldmark.api.known_outcomes import read_known
+        from fieldmark.runs.known_outcomes import read_known
 
         if file not in self._known:
             self._known[file] = read_known(file)
@@ -146,7 +146,7 @@ def _assert_extraction(request: pytest.FixtureRequest) -> Callable[..., CaseResu
 
     Mistakes that are recorded in the baseline of the test module are accepted.
     """
-    from fieldmark.api.compare import compare
+    from fieldmark.analyses.compare import compare
     from fieldmark.pytest_tests import ComparedTest
 
     item = cast("pytest.Item", request.node)

@@ -10,23 +10,30 @@ from typing import Final, cast
 
 import pytest
 
-from fieldmark.api.assertions import failure_of
-from fieldmark.api.evaluate import eval_cases, evaluate
-from fieldmark.api.known_outcomes import baseline_file, read_known, write_known
-from fieldmark.config.context import Code
+from fieldmark.analyses.assertions import failure_of
+from fieldmark.analyses.evaluate import eval_cases, evaluate
 from fieldmark.errors import DataError, FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.pytest_plugin import STATE, TEST, UPDATE
 from fieldmark.report.tables import evaluator_errors, failure_text, gate_line
-from fieldmark.run.eval_file import load_eval
-from fieldmark.run.eval_setup import one_per_target
-from fieldmark.store.lock import directory_lock
-from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.rules.context import Code
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.eval_file import load_eval
+from fieldmark.runs.eval_setup import one_per_target
+from fieldmark.runs.known_outcomes import (
+    KnownOutcomes,
+    baseline_file,
+    known_from_json,
+    known_to_json,
+    outcomes_of,
+    read_known,
+    write_known,
+)
+from fieldmark.runs.lock import directory_lock
+from fieldmark.runs.manifest import RunStatus
+from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.known_outcomes import KnownOutcomes, known_from_json, known_to_json, outcomes_of
-from fieldmark.wire.manifest import RunStatus
 
 _GATES: Final = "gates"
 

@@ -20,14 +20,6 @@ from typing import ClassVar, Final
 
 from fieldmark.values.value_types import reference_of
 
-__all__ = [
-    "REFERENCE",
-    "REFERENCE_FORM",
-    "PythonFunction",
-    "load_attribute",
-    "search_path",
-]
-
 REFERENCE: Final = re.compile(r"(?P<home>.+\.py|[\w.]+):[^\W\d]\w*(?:\.\w+)*\Z")
 """The name of a function in a module, or in a file."""
 REFERENCE_FORM: Final = "must have the form module:function or file.py:function"

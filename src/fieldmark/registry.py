@@ -144,10 +144,10 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "llm_judge": "fieldmark.judges.llm_judge:LlmJudge",
     },
     Plugin.TARGETS: {
-        "command": "fieldmark.run.targets.command:CommandTarget",
-        "python": "fieldmark.run.targets.python:PythonTarget",
-        "http": "fieldmark.run.targets.http:HttpTarget",
-        "chat": "fieldmark.run.targets.chat:ChatTarget",
+        "command": "fieldmark.runs.targets.command:CommandTarget",
+        "python": "fieldmark.runs.targets.python:PythonTarget",
+        "http": "fieldmark.runs.targets.http:HttpTarget",
+        "chat": "fieldmark.runs.targets.chat:ChatTarget",
     },
     Plugin.SAFETY: {
         "none": "fieldmark.judges.safety:NoSafety",

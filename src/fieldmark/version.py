@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["RUN_FORMAT", "VERSION"]
-
 VERSION: Final = "0.1.0"
 RUN_FORMAT: Final = 2
 """The version of the stored format, shared by all files of a run."""

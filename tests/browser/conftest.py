@@ -9,7 +9,7 @@ import pytest
 
 import fieldmark as fm
 from browser.chromium import Browser
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 
 SAMPLE = Path(fm.__file__).parent / "sample"
 

@@ -8,9 +8,9 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.config.rules_file import load_rules
-from fieldmark.server.request_rules import Models
-from fieldmark.server.strategies import load_default_rules
+from fieldmark.rules.rules_file import load_rules
+from fieldmark.web.request_rules import Models
+from fieldmark.web.strategies import load_default_rules
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually

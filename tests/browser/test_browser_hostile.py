@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 from fieldmark.report.html.page import page as whole_page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 from waiting import eventually
 
 LISTS = json.loads(

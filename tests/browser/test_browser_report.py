@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 
 DATA = "JSON.parse(document.getElementById('run').textContent)"
 
@@ -316,7 +316,7 @@ def test_a_run_without_values_shows_paths_and_scores(open_page, valueless):
 
 
 def test_a_limited_list_is_explained(open_page, tmp_path, sample):
-    from fieldmark.api.report import html_report
+    from fieldmark.analyses.report import html_report
     from fieldmark.report.html.cases import ReportLimits
 
     path = tmp_path / "limited.html"

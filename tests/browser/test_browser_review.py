@@ -8,8 +8,8 @@ import pytest
 
 import fieldmark as fm
 from browser.test_browser_app import goto, new_page
-from fieldmark.api.report import write_report
-from fieldmark.store.reviews import read_reviews
+from fieldmark.analyses.report import write_report
+from fieldmark.runs.reviews import read_reviews
 from unit.server.live_server import live, write_jsonl
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"

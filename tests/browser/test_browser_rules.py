@@ -7,8 +7,8 @@ import json
 import pytest
 
 from browser.test_browser_app import fill_in, goto, new_page
-from fieldmark.store.notes import read_notes
-from fieldmark.store.reader import open_run
+from fieldmark.runs.notes import read_notes
+from fieldmark.runs.stored_run import open_run
 from unit.server.live_server import live
 from waiting import eventually
 

@@ -8,7 +8,7 @@ import pytest
 
 import fieldmark as fm
 from browser.test_browser_app import goto, new_page, select_files
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.server.live_server import live
 from waiting import eventually

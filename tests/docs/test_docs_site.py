@@ -21,8 +21,8 @@ from fieldmark.cli.exit_codes import MEANINGS
 from fieldmark.cli.main import GROUPS, load_command
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.registry import Plugin
-from fieldmark.run.schemas import schema_of
-from fieldmark.server.api_errors import ErrorCode
+from fieldmark.runs.schemas import schema_of
+from fieldmark.web.api_errors import ErrorCode
 
 REFERENCE = {page: page.read_text("utf-8") for page in (ROOT / "docs/reference").glob("*.md")}
 KINDS = (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.consensus import BEST_OF, MAJORITY
+from fieldmark.analyses.consensus import BEST_OF, MAJORITY
 from fieldmark.errors import ConfigError
 
 SAMPLE = Path(fm.__file__).parent / "sample"

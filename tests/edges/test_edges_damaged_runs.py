@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.cli import main
-from fieldmark.store import index as index_module
-from fieldmark.store import writer as writer_module
-from fieldmark.store.index import INDEX
+from fieldmark.runs import run_directory as writer_module
+from fieldmark.runs import run_index as index_module
+from fieldmark.runs.run_index import INDEX
 from unit.server.live_server import live
 
 FILES = ("manifest.json", "summary.json", "notes.json")

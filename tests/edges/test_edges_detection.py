@@ -143,7 +143,7 @@ def test_run_without_stored_predictions_cannot_be_resumed(folder, command):
 
 
 def test_run_with_prediction_files_resumes_without_stored_values(pages, command, monkeypatch):
-    from fieldmark.store.writer import RunDirectory
+    from fieldmark.runs.run_directory import RunDirectory
 
     append, times = RunDirectory.append, []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from fieldmark.run.schemas import schema_of
+from fieldmark.runs.schemas import schema_of
 from published.command_line import fieldmark
 
 DATA = Path(__file__).parents[1] / "data"

@@ -14,9 +14,9 @@ from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.python import PythonProvider
 from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.rule import Rule, Rules
-from fieldmark.run.eval_file import load_eval
-from fieldmark.run.evaluator_rules import eval_settings
-from fieldmark.store.reader import open_run
+from fieldmark.runs.eval_file import load_eval
+from fieldmark.runs.evaluator_rules import eval_settings
+from fieldmark.runs.stored_run import open_run
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,11 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.explain import RunRules
-from fieldmark.config import calibration
-from fieldmark.config.comparator_catalog import normalization
+from fieldmark.analyses.explain import RunRules
 from fieldmark.registry import Plugin, built_in
-from fieldmark.store.reader import open_run
+from fieldmark.rules import calibration
+from fieldmark.rules.comparator_catalog import normalization
+from fieldmark.runs.stored_run import open_run
 
 RULES = """\
 fields:

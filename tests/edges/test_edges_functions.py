@@ -9,7 +9,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.data.inputs import Inputs
-from fieldmark.run.run_options import options_of_run
+from fieldmark.runs.run_options import options_of_run
 from published.command_line import fieldmark
 
 HOUSE = """

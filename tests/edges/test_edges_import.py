@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.run.eval_file import load_eval
+from fieldmark.runs.eval_file import load_eval
 from published.command_line import DATA
 from unit.config.agentv_files import HEADER, project
 

@@ -332,7 +332,7 @@ def test_fuzzy_and_semantic_share_one_budget_of_a_language_model():
 
 def test_fuzzy_compares_letters_with_other_providers():
     provider = {"type": "python", "function": "operator:length_hint"}
-    from fieldmark.config.rules_file import read_rules
+    from fieldmark.rules.rules_file import read_rules
 
     rules = read_rules(
         {"provider": provider, "fields": {"name": "FUZZY", "note": "SEMANTIC"}}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from exported_text import exported_text
-from fieldmark.api.report import KINDS
+from fieldmark.analyses.report import KINDS
 from unit.server.live_server import live
 
 NUMBER = 123456789012345678901234567890

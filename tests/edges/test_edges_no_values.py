@@ -8,7 +8,7 @@ import re
 import pytest
 
 from edges.llm_server import serving
-from fieldmark.api.report import KINDS
+from fieldmark.analyses.report import KINDS
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.rate_limiter import Clock
 

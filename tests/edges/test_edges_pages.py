@@ -8,8 +8,8 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.api import embedded_pages
-from fieldmark.api.report import write_report
+from fieldmark.analyses import embedded_pages
+from fieldmark.analyses.report import write_report
 from fieldmark.errors import ConfigError
 from page_files import pdf, png
 

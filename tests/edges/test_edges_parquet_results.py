@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 from fieldmark.report import frames
 from fieldmark.report.exports import parquet
-from fieldmark.run import run_options as options
+from fieldmark.runs import run_options as options
 
 PAIRS = [({"n": number, "text": f"row {number}"}, {"n": number}) for number in range(50)]
 

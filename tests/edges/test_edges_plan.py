@@ -10,10 +10,10 @@ import pytest
 
 import fieldmark as fm
 from compressed_files import in_members
-from fieldmark.api.planned import merge_plan, plan_run, work_on
+from fieldmark.analyses.planned import merge_plan, plan_run, work_on
 from fieldmark.data.inputs import Inputs
-from fieldmark.run.case_processor import SEGMENT
-from fieldmark.run.run_options import complete_options
+from fieldmark.runs.case_processor import SEGMENT
+from fieldmark.runs.run_options import complete_options
 from partitioned_runs import content, rows, written
 from published.command_line import fieldmark
 

@@ -15,7 +15,7 @@ from s3fs import S3FileSystem
 import fieldmark as fm
 from compressed_files import in_members
 from fieldmark.data import file_blocks, files, remote_files
-from fieldmark.run import session
+from fieldmark.runs import session
 from loopback_server import Answer, loopback
 from published.command_line import fieldmark
 from s3_server import s3_environment, s3_server

@@ -15,12 +15,12 @@ import fsspec
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.planned import merge_plan, plan_run, work_on
-from fieldmark.api.report import write_report
+from fieldmark.analyses.planned import merge_plan, plan_run, work_on
+from fieldmark.analyses.report import write_report
 from fieldmark.data import remote_files
 from fieldmark.data.remote_files import RemoteDirectory
-from fieldmark.run import remote_runs
-from fieldmark.run.run_options import complete_options
+from fieldmark.runs import remote_runs
+from fieldmark.runs.run_options import complete_options
 from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, fieldmark_here
 from s3_server import s3_server
@@ -288,7 +288,7 @@ def test_commands_write_and_read_runs_at_urls(tmp_path):
 KILLED = """
 import os, signal, sys
 import fieldmark as fm
-from fieldmark.run import remote_runs
+from fieldmark.runs import remote_runs
 remote_runs._PART_SECONDS = 0
 def kill(done, *_):
     if done > 600:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exported_text import exported_text
-from fieldmark.api.report import KINDS, file_name
+from fieldmark.analyses.report import KINDS, file_name
 from fieldmark.errors import StorageError
 
 EXPORTS = [kind for kind in KINDS if kind != "html"]

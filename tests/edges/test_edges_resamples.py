@@ -11,7 +11,7 @@ import fieldmark as fm
 from fieldmark.mcp import serving
 from fieldmark.mcp.tools import Toolbox
 from fieldmark.metrics.summary import Resampling
-from fieldmark.run.run_options import complete_options, options_of_run
+from fieldmark.runs.run_options import complete_options, options_of_run
 from interrupted_runs import interrupted_at_segment
 from unit.server.live_server import live
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import fieldmark as fm
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 
 TRUTH = [
     {"id": "a", "expected": {"total": 1, "vendor": "Acme", "lines": [{"x": 1}, {"x": 2}]}},

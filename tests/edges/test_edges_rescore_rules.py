@@ -9,8 +9,8 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.api import preview
-from fieldmark.store.reader import open_run
+from fieldmark.analyses import preview
+from fieldmark.runs.stored_run import open_run
 
 TRUTH = [
     {"id": "a", "tags": ["x"], "expected": {"total": 10, "vendor": "Acme Inc", "on": "2024-05-03",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 import fieldmark as fm
-from fieldmark.store.lock import RunLock
+from fieldmark.runs.lock import RunLock
 
 TRUTH = [{"id": str(n), "total": n} for n in range(20)]
 

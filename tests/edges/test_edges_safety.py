@@ -176,7 +176,7 @@ def test_planned_run_does_not_skip_the_judge(folder, command):
 
 
 def test_server_judges_safety_in_evaluate_and_batch(tmp_path):
-    from fieldmark.config.rules_file import read_rules
+    from fieldmark.rules.rules_file import read_rules
 
     with serving(grade) as endpoint:
         judge = read_rules(rules(model(endpoint.url, max_calls=2))).safety
@@ -217,8 +217,8 @@ def test_request_can_name_neither_a_model_nor_a_file(tmp_path, given):
 
 
 def test_rules_file_of_the_server_may_be_calibrated_and_set_a_judge(tmp_path):
-    from fieldmark.server.request_rules import Models
-    from fieldmark.server.strategies import load_default_rules
+    from fieldmark.web.request_rules import Models
+    from fieldmark.web.strategies import load_default_rules
 
     rows = [
         {"expected": "Acme", "candidate": c, "verdict": v}

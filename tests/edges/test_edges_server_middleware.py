@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from fieldmark.errors import ConfigError
-from fieldmark.server.options import CSRF_HEADER, ServerLimits
-from fieldmark.server.serving import check_bind, listen
+from fieldmark.web.options import CSRF_HEADER, ServerLimits
+from fieldmark.web.serving import check_bind, listen
 from unit.server.live_server import TRUTH, error_code, live, read_only_server  # noqa: F401
 from waiting import TIMEOUT
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.api.starter import create_starter
+from fieldmark.analyses.starter import create_starter
 from fieldmark.cli.main import fieldmark
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.conventions import CONVENTIONS

@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 import fieldmark as fm
-from fieldmark.run import session
-from fieldmark.wire.summary import summary_from_json, summary_to_json
+from fieldmark.metrics.summary import summary_from_json, summary_to_json
+from fieldmark.runs import session
 
 VENDORS = ("Acme", "Bolt", "Cask")
 

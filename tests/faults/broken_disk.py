@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from fieldmark.store.disk import DISK, Disk
-from fieldmark.store.lock import LOCK
+from fieldmark.runs.disk import DISK, Disk
+from fieldmark.runs.lock import LOCK
 
 OPERATIONS = [
     name for name, what in vars(Disk).items() if callable(what) and not name.startswith("_")

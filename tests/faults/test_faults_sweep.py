@@ -12,9 +12,9 @@ from broken_disk import BrokenDisk, Killed
 
 import fieldmark as fm
 from fieldmark.errors import StorageError
-from fieldmark.run.case_processor import SEGMENT
-from fieldmark.store.disk import DISK
-from fieldmark.store.reader import open_run
+from fieldmark.runs.case_processor import SEGMENT
+from fieldmark.runs.disk import DISK
+from fieldmark.runs.stored_run import open_run
 from proving import PROVING
 
 CASES = 3 * SEGMENT + 40

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from fieldmark.errors import ConfigError, RunLockedError
-from fieldmark.store import lock
-from fieldmark.store.reader import open_run
-from fieldmark.store.writer import RunDirectory
+from fieldmark.runs import lock
+from fieldmark.runs.run_directory import RunDirectory
+from fieldmark.runs.stored_run import open_run
 from proving import PROVING
 from stored_runs import SUMMARY, manifest
 from waiting import TIMEOUT

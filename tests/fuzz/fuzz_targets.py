@@ -11,12 +11,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from fieldmark.api.triage import ThresholdSet, triage
-from fieldmark.config.files import load_file
-from fieldmark.config.rules_file import load_rules
-from fieldmark.data.inputs import Parse, Role
-from fieldmark.data.json_parser import JsonDialect, parse_json
-from fieldmark.data.model_text import parse_model_text
+from fieldmark.analyses.triage import ThresholdSet, triage
+from fieldmark.data.json_parser import JsonDialect, Role, parse_json
+from fieldmark.data.model_text import Parse, parse_model_text
 from fieldmark.data.pairing import open_truth
 from fieldmark.errors import DataError, FieldmarkError
 from fieldmark.evaluators.constraints import Constraint
@@ -24,7 +21,9 @@ from fieldmark.evaluators.json_schema import JsonSchema
 from fieldmark.judges.judge_protocol import InvalidResponseError, parse_response
 from fieldmark.judges.llm.chat import parse_grades, response_text
 from fieldmark.judges.llm.client import UnusableResponseError
-from fieldmark.run.eval_file import load_eval
+from fieldmark.rules.files import load_file
+from fieldmark.rules.rules_file import load_rules
+from fieldmark.runs.eval_file import load_eval
 from fieldmark.values.confidence import ConfidenceOptions, ConfidenceReader
 from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.json_text import finite_json, read_document

@@ -53,9 +53,9 @@ def compared(rules: object, pairs: list, *, parsed: bool) -> list[str]:
     from fieldmark.model.case import Case
     from fieldmark.model.json import MISSING
     from fieldmark.plan import compile_plan, plan
-    from fieldmark.run.case_processor import CaseProcessor
-    from fieldmark.wire import cases
-    from fieldmark.wire.attributes import RowNumbers
+    from fieldmark.runs import case_rows as cases
+    from fieldmark.runs.attribute_table import RowNumbers
+    from fieldmark.runs.case_processor import CaseProcessor
 
     for module in (plan, case_score, cases):
         module.COMPILED = not parsed

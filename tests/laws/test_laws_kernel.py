@@ -22,7 +22,6 @@ from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import line_offsets
 from fieldmark.data.duplicate_ids import _hash_ids
-from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.errors import DataError
 from fieldmark.metrics.case_score import CaseCounter, count_cells
@@ -38,10 +37,11 @@ from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.plan import compile_plan
 from fieldmark.plan.kernel_walk import KernelWalk
 from fieldmark.plan.walk import Walk
+from fieldmark.runs.attribute_table import RowNumbers
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.case_rows import CaseEncoder, divide_row
+from fieldmark.values.json_limits import Limits
 from fieldmark.values.paths import parse_path, resolve, resolve_unparsed
-from fieldmark.wire.attributes import RowNumbers
-from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseEncoder, divide_row
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides

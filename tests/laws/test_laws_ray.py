@@ -14,7 +14,7 @@ import pytest
 
 import fieldmark as fm
 from compressed_files import in_members
-from fieldmark.run.case_processor import SEGMENT
+from fieldmark.runs.case_processor import SEGMENT
 from partitioned_runs import content, rows, written
 from published.command_line import ENVIRONMENT, TESTS, fieldmark
 from waiting import TIMEOUT, eventually

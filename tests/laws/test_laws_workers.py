@@ -16,7 +16,7 @@ import pytest
 import fieldmark as fm
 from compressed_files import in_members
 from fieldmark.data import file_blocks
-from fieldmark.data.inputs import Inputs, Limits
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import (
     IdRange,
@@ -29,8 +29,11 @@ from fieldmark.data.partitions import (
     partition_opener,
     read_ids,
 )
-from fieldmark.run import engines, process_pool, session
-from fieldmark.run.case_processor import SEGMENT
+from fieldmark.runs import process_engine as engines
+from fieldmark.runs import process_engine as process_pool
+from fieldmark.runs import session
+from fieldmark.runs.case_processor import SEGMENT
+from fieldmark.values.json_limits import Limits
 from partitioned_runs import content, rows, written
 
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from fieldmark.api.evaluate import evaluate
-from fieldmark.config.agentv.native import import_agentv
+from fieldmark.analyses.evaluate import evaluate
+from fieldmark.rules.agentv.native import import_agentv
 from published.command_line import DATA, ROOT
 from unit.config.agentv_files import project
 

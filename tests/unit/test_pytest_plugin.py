@@ -9,8 +9,7 @@ import sys
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.known_outcomes import read_known, write_known
-from fieldmark.wire.known_outcomes import KnownOutcomes
+from fieldmark.runs.known_outcomes import KnownOutcomes, read_known, write_known
 
 pytest_plugins = ["pytester"]
 

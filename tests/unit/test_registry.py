@@ -11,12 +11,12 @@ from typing import ClassVar
 import pytest
 
 from fieldmark import registry
-from fieldmark.config.context import Context
-from fieldmark.config.rules_file import loaded_rules
-from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import MISSING
 from fieldmark.registry import Plugin
+from fieldmark.rules.context import Context
+from fieldmark.rules.rules_file import loaded_rules
+from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.values.annotations import PositiveInt, Share
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import fieldmark
 from fieldmark.cli import main
-from fieldmark.run import process_pool, session
-from fieldmark.store.writer import RunDirectory
+from fieldmark.runs import process_engine as process_pool
+from fieldmark.runs import session
+from fieldmark.runs.run_directory import RunDirectory
 
 ROWS = 3_000
 CASES = 3

@@ -13,8 +13,6 @@ from typing import Any
 
 import orjson
 
-__all__ = ["Kinds", "drive", "fields"]
-
 Kinds = dict[str, Any]
 """How each field is compared, nested as in the document; a list has the kinds of its items."""
 

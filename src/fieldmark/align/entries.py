@@ -16,8 +16,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Entries", "EntryMethod"]
-
 
 class EntryMethod(StrEnum):
     """How the values are aligned."""

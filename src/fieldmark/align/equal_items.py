@@ -15,15 +15,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, typed_key
 from fieldmark.values.equality import equal
 
-__all__ = [
-    "Partners",
-    "UnpairedItems",
-    "build_alignment",
-    "canonical_order",
-    "pair_equal",
-    "pair_keys",
-]
-
 Partners = list[int | None]
 """For each item of one list, the index of its partner in the other list, or None."""
 

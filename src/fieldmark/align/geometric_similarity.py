@@ -32,9 +32,6 @@ from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.value_types import InvalidValueError, read_value
 
-__all__ = ["measure_of", "measured_edges", "read_item_similarity"]
-
-
 _MEASURES: Final[Mapping[SimilarityType, type[Iou | Distance]]] = {
     SimilarityType.IOU: Iou,
     SimilarityType.DISTANCE: Distance,

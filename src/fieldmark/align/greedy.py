@@ -24,8 +24,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["GREEDY", "Greedy"]
-
 _BATCH: Final = 16_384  # pairs per pass before those of taken items are dropped
 
 

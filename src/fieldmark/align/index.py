@@ -9,8 +9,6 @@ from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.equality import equal
 
-__all__ = ["Index"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:

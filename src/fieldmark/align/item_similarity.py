@@ -26,18 +26,6 @@ from fieldmark.align.limits import (
 from fieldmark.model.json import JsonValue
 from fieldmark.values.arrays import Flags, Floats, Integers
 
-__all__ = [
-    "WEIGHT_UNIT",
-    "Edge",
-    "EdgeArrays",
-    "EqualLeafCounter",
-    "edges_of_few",
-    "edges_of_many",
-    "min_weight_of",
-    "rule_similarities",
-    "text_similarity",
-]
-
 WEIGHT_UNIT: Final = 1e12
 """A weight is a similarity in units of 1e-12, rounded, so that sums and comparisons are exact."""
 

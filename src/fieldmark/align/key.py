@@ -16,8 +16,6 @@ from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Key"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:

@@ -22,22 +22,6 @@ from fieldmark.values.paths import PathError, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 from fieldmark.values.text import folded
 
-__all__ = [
-    "ItemLeaves",
-    "LeafRules",
-    "Path",
-    "RuleAligner",
-    "RuledLeaf",
-    "all_leaves",
-    "apply_rules",
-    "drop_unshared",
-    "equality_leaves",
-    "exact_leaves_of",
-    "is_iso_date",
-    "largest",
-    "leaves_of",
-]
-
 Path: TypeAlias = str | tuple[str, ...]
 ItemLeaves: TypeAlias = dict[Path, Hashable]
 _Leaf = TypeVar("_Leaf")

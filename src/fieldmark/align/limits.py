@@ -9,19 +9,6 @@ from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 
-__all__ = [
-    "FALLBACK_PAIRS",
-    "MAX_AGREEMENTS",
-    "MAX_CHARACTER_PAIRS",
-    "MAX_PAIRS",
-    "MAX_TEXT",
-    "SMALL_CHARACTER_PAIRS",
-    "SMALL_PAIRS",
-    "TooMuchWork",
-    "refused",
-    "within",
-]
-
 MAX_PAIRS: Final = 4_000_000
 """The maximum number of pairs of unequal items in one alignment."""
 

@@ -8,8 +8,6 @@ from typing import Final, TypeVar
 from fieldmark.align.greedy import Greedy
 from fieldmark.model.json import JsonValue
 
-__all__ = ["nearest_counterparts"]
-
 _ANY: Final = Greedy(threshold=0.0)
 _SIMILAR: Final = Greedy(threshold=1e-6)
 _MAX_PAIRS: Final = 10_000

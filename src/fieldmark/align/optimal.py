@@ -28,8 +28,6 @@ from fieldmark.values.annotations import Share
 from fieldmark.values.arrays import Flags, Integers
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["OnLimit", "Optimal"]
-
 _SMALL_MATRIX: Final = 64
 """The matrix size up to which importing and calling scipy costs more time than it saves."""
 

@@ -10,16 +10,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Distinct, Length
 from fieldmark.values.arrays import Floats
 
-__all__ = [
-    "THRESHOLD_ALL_LEAVES",
-    "THRESHOLD_MATCH_FIELDS",
-    "FieldPaths",
-    "ItemSimilarity",
-    "SimilarityMeasure",
-    "SimilarityOption",
-    "SimilarityType",
-]
-
 THRESHOLD_MATCH_FIELDS: Final = 0.8
 THRESHOLD_ALL_LEAVES: Final = 0.5
 

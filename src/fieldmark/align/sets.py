@@ -9,8 +9,6 @@ from fieldmark.align.equal_items import build_alignment, pair_equal
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
-__all__ = ["SetAlign"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAlign:

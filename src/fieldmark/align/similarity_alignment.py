@@ -44,8 +44,6 @@ from fieldmark.align.options import ItemSimilarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
-__all__ = ["SelectionMethod", "align_by_similarity", "select_few", "select_pairs"]
-
 _TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
 _TOO_LARGE: Final = "the items are too large to compare all pairs"
 

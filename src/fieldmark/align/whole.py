@@ -8,8 +8,6 @@ from typing import ClassVar
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Whole"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:

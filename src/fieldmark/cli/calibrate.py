@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.calibrate import calibrate
+from fieldmark.analyses.calibrate import calibrate
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import (
@@ -21,11 +21,10 @@ from fieldmark.cli.options import (
     output_options,
     seed_option,
 )
-from fieldmark.cli.output import OutputOptions, check_overwrite, print_document, print_message
+from fieldmark.cli.output import OutputOptions, check_overwrite, print_document
+from fieldmark.cli.streams import print_message
 from fieldmark.report.tables import gate_text
 from fieldmark.values.text import plural
-
-__all__ = ["command"]
 
 
 @make_command(

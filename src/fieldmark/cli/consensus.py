@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.consensus import consensus
+from fieldmark.analyses.consensus import consensus
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import (
@@ -25,14 +25,12 @@ from fieldmark.cli.output import (
     OutputOptions,
     check_overwrite,
     print_document,
-    print_message,
     rethrow_with_options,
     write_file,
 )
+from fieldmark.cli.streams import print_message
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
-
-__all__ = ["command"]
 
 
 @make_command(

@@ -16,7 +16,6 @@ import click
 if TYPE_CHECKING:
     from fieldmark.errors import ConfigError
 
-__all__ = ["CONFIGURABLE", "Defaults"]
 
 _OWN: Final = "fieldmark.toml"
 _SHARED: Final = "pyproject.toml"

@@ -9,14 +9,13 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from fieldmark.api.report import write_report
-from fieldmark.api.score import score
+from fieldmark.analyses.report import write_report
+from fieldmark.analyses.score import score
 from fieldmark.cli.exit_codes import run_exit_code
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import OUTPUT, output_options, top_option
-from fieldmark.cli.output import OutputOptions, print_message, print_run
-
-__all__ = ["command"]
+from fieldmark.cli.output import OutputOptions, print_run
+from fieldmark.cli.streams import print_message
 
 
 @make_command(examples=("fieldmark demo --report demo.html",))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.diff import diff
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.diff import diff
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -20,10 +20,9 @@ from fieldmark.cli.options import (
     root_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, print_document, print_message, rethrow_with_options
+from fieldmark.cli.output import OutputOptions, print_document, rethrow_with_options
+from fieldmark.cli.streams import print_message
 from fieldmark.report.tables import gate_line
-
-__all__ = ["command"]
 
 
 @make_command(

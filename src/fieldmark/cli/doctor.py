@@ -7,16 +7,15 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.doctor import Check, CheckStatus, doctor
+from fieldmark.analyses.doctor import Check, CheckStatus, doctor
 from fieldmark.cli.defaults import Defaults
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.main import load_command
 from fieldmark.cli.options import output_options
-from fieldmark.cli.output import OutputOptions, print_document, print_message
+from fieldmark.cli.output import OutputOptions, print_document
+from fieldmark.cli.streams import print_message
 from fieldmark.errors import ConfigError
-
-__all__ = ["command"]
 
 
 @make_command(

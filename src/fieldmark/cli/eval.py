@@ -10,7 +10,8 @@ from typing import Unpack
 
 import click
 
-from fieldmark.api.evaluate import check_ready_eval, evaluate_with, with_baseline
+from fieldmark.analyses.evaluate import check_ready_eval, evaluate_with, with_baseline
+from fieldmark.analyses.result import EvalResult
 from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
@@ -25,16 +26,9 @@ from fieldmark.cli.options import (
     declared,
     run_options,
 )
-from fieldmark.cli.output import (
-    OutputFormat,
-    OutputOptions,
-    in_github_workflow,
-    print_message,
-    print_run,
-    write_stdout,
-)
+from fieldmark.cli.output import OutputFormat, OutputOptions, in_github_workflow, print_run
 from fieldmark.cli.progress import show_progress
-from fieldmark.config.context import Code
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.document import Document
@@ -42,18 +36,16 @@ from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.render import document_text
 from fieldmark.report.run_document import targets_table
 from fieldmark.report.tables import failure_text, gate_text
-from fieldmark.run.eval_file import EvalSpec, load_eval
-from fieldmark.run.eval_setup import for_target, one_per_target
-from fieldmark.run.result import EvalResult
-from fieldmark.run.resume import run_directories
-from fieldmark.run.run_options import EvalOptions, RunOptions, complete_options
-from fieldmark.run.session import Observer
-from fieldmark.store.writer import new_run_id
+from fieldmark.rules.context import Code
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.eval_file import EvalSpec, load_eval
+from fieldmark.runs.eval_setup import for_target, one_per_target
+from fieldmark.runs.resume import run_directories
+from fieldmark.runs.run_directory import new_run_id
+from fieldmark.runs.run_options import EvalOptions, RunOptions, complete_options
+from fieldmark.runs.session import Observer
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["command"]
 
 
 class _Arguments(RunArguments, total=False):

@@ -7,9 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from fieldmark.run.result import RunResult
-
-__all__ = ["MEANINGS", "ExitCode", "combine_exit_codes", "run_exit_code"]
+    from fieldmark.analyses.result import RunResult
 
 
 class ExitCode(IntEnum):

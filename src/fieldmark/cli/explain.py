@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.explain import explain
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.explain import explain
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import output_options, root_option
 from fieldmark.cli.output import OutputOptions, print_document
-
-__all__ = ["command"]
 
 
 @make_command(

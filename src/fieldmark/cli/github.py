@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fieldmark.cli.output import print_message
+from fieldmark.cli.streams import print_message
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.gates import RunFailure
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.report.tables import evaluator_errors, failure_text, gate_text
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.escape import visible
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["GitHubAnnotations"]
 
 _MAX_ANNOTATIONS: Final = 10
 """GitHub shows at most this many annotations of each level per step."""

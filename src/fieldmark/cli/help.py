@@ -14,15 +14,6 @@ from click.core import ParameterSource
 
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 
-__all__ = [
-    "CommandDecorator",
-    "HelpCommand",
-    "HelpGroup",
-    "make_command",
-    "option",
-    "reject_options",
-]
-
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., object])
 CommandDecorator: TypeAlias = Callable[[Callable[..., object]], Callable[..., object]]
 

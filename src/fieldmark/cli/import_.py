@@ -9,11 +9,10 @@ import click
 
 from fieldmark.cli.help import HelpGroup
 from fieldmark.cli.options import force_option, out_option
-from fieldmark.cli.output import check_overwrite, print_message, write_file_or_stdout
-from fieldmark.config.agentv.native import import_agentv
+from fieldmark.cli.output import check_overwrite, write_file_or_stdout
+from fieldmark.cli.streams import print_message
+from fieldmark.rules.agentv.native import import_agentv
 from fieldmark.values.text import plural
-
-__all__ = ["command"]
 
 _EXAMPLES: Final = (
     "fieldmark import agentv invoices.eval.yaml > invoices.yaml",

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.improve import improve
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.improve import improve
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import output_options, root_option, top_option
 from fieldmark.cli.output import OutputOptions, print_document
-
-__all__ = ["command"]
 
 
 @make_command(

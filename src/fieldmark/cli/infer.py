@@ -6,19 +6,17 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.infer import propose_rules
+from fieldmark.analyses.infer import propose_rules
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import check_single_stdin, force_option, input_options, out_option
 from fieldmark.cli.output import (
     check_overwrite,
-    print_message,
     rethrow_with_options,
     with_options,
     write_file_or_stdout,
 )
+from fieldmark.cli.streams import print_message
 from fieldmark.data.inputs import Inputs
-
-__all__ = ["command"]
 
 
 @make_command(

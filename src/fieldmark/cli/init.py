@@ -7,13 +7,11 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.starter import create_starter, starter_files
+from fieldmark.analyses.starter import create_starter, starter_files
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
-from fieldmark.cli.output import print_message, write_stdout
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.values.escape import visible
-
-__all__ = ["command"]
 
 
 @make_command(

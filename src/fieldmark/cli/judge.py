@@ -9,19 +9,17 @@ from typing import BinaryIO, Final
 
 import click
 
-from fieldmark.api.judge import open_judge
+from fieldmark.analyses.judge import open_judge
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
-from fieldmark.cli.output import print_message, write_stdout
-from fieldmark.config.files import load_file
-from fieldmark.config.json_parser import parse_json
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, FieldmarkError, LimitError
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.json import JsonObject
+from fieldmark.rules.files import load_file
+from fieldmark.rules.json_parser import parse_json
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.records import to_json
-
-__all__ = ["command"]
 
 _REQUEST_BYTES: Final = 64 << 20
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
-from fieldmark.api.label import ORDERS, label
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.label import ORDERS, label
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -19,10 +19,9 @@ from fieldmark.cli.options import (
     root_option,
     seed_option,
 )
-from fieldmark.cli.output import check_overwrite, print_message, write_stdout
+from fieldmark.cli.output import check_overwrite
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.values.text import plural
-
-__all__ = ["command"]
 
 _PAIRS: Final = "Pairs"
 

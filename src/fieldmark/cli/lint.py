@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import click
 
-from fieldmark.api.lint import lint
+from fieldmark.analyses.lint import lint
 from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import input_options, output_options, top_option
-from fieldmark.cli.output import (
-    OutputFormat,
-    OutputOptions,
-    print_document,
-    print_message,
-    write_stdout,
-)
+from fieldmark.cli.output import OutputFormat, OutputOptions, print_document
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import FieldmarkError
 from fieldmark.values.escape import for_markdown, visible
-
-__all__ = ["command"]
 
 
 @make_command(

@@ -17,9 +17,7 @@ from fieldmark.cli.exit_codes import MEANINGS, ExitCode
 from fieldmark.cli.help import HelpGroup, option
 from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
-from fieldmark.run.gc_tuning import relaxed_gc
-
-__all__ = ["ERROR_CODES", "GROUPS", "load_command", "main"]
+from fieldmark.runs.gc_tuning import relaxed_gc
 
 GROUPS: Final = {
     "Score": {

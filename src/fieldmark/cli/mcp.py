@@ -10,10 +10,8 @@ import click
 
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
-from fieldmark.cli.output import print_message
+from fieldmark.cli.streams import print_message
 from fieldmark.errors import MissingExtra
-
-__all__ = ["command"]
 
 
 @make_command(

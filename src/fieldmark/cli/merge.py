@@ -6,15 +6,13 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.planned import merge_plan
+from fieldmark.analyses.planned import merge_plan
 from fieldmark.cli.exit_codes import MEANINGS, run_exit_code
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import RUN, out_option, output_options, results_option, top_option
 from fieldmark.cli.output import OutputOptions, print_run
 from fieldmark.cli.progress import show_progress
-from fieldmark.store.writer import new_run_id
-
-__all__ = ["command"]
+from fieldmark.runs.run_directory import new_run_id
 
 
 @make_command(

@@ -23,57 +23,14 @@ from fieldmark.metrics.gates import GateKind, parse_gate
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin
-from fieldmark.run.run_options import RunOptions, ScoreOptions, options_of_run
-from fieldmark.store.writer import new_run_id
+from fieldmark.runs.run_directory import new_run_id
+from fieldmark.runs.run_options import RunOptions, ScoreOptions, options_of_run
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import DeclaredOption, OptionGroup, declared_options
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = [
-    "CASES",
-    "COMPARISON",
-    "GATES",
-    "INPUT",
-    "OUTPUT",
-    "RUN",
-    "Integer",
-    "Number",
-    "RegisteredChoice",
-    "RunArguments",
-    "SuggestingChoice",
-    "allow_code_option",
-    "bind_run_options",
-    "by_option",
-    "check_baseline",
-    "check_resume",
-    "check_save",
-    "check_single_stdin",
-    "combine",
-    "declared",
-    "declared_option",
-    "engine_options",
-    "force_option",
-    "format_option",
-    "gate_options",
-    "input_options",
-    "limit_options",
-    "max_drop_option",
-    "offline_option",
-    "out_option",
-    "output_options",
-    "pages_option",
-    "parse_limits",
-    "parse_settings",
-    "results_option",
-    "root_option",
-    "run_options",
-    "seed_option",
-    "set_option",
-    "top_option",
-    "values_option",
-]
 
 _Command: TypeAlias = Callable[..., object]
 

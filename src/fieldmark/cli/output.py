@@ -35,25 +35,10 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from fieldmark.api.slices import FindSlicesResult
+    from fieldmark.analyses.result import RunResult
+    from fieldmark.analyses.slices import FindSlicesResult
     from fieldmark.metrics.summary import Summary
-    from fieldmark.run.result import RunResult
 
-__all__ = [
-    "OutputFormat",
-    "OutputOptions",
-    "check_overwrite",
-    "in_github_workflow",
-    "print_document",
-    "print_failures",
-    "print_message",
-    "print_run",
-    "rethrow_with_options",
-    "with_options",
-    "write_file",
-    "write_file_or_stdout",
-    "write_stdout",
-]
 
 _PHRASES: Final[Mapping[OptionPhrase, str]] = {
     OptionPhrase.SET_KEY: "use --{option}",
@@ -251,7 +236,7 @@ def _print_unknown_metrics(run: RunResult) -> None:
 
 def _with_own_options(run: RunResult) -> Summary:
     """Return the summary of a run, with warnings that name the options of the command line."""
-    from fieldmark.run.result import EvalResult
+    from fieldmark.analyses.result import EvalResult
 
     summary = run.summary
     if isinstance(run, EvalResult):

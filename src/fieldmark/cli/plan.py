@@ -7,7 +7,7 @@ from typing import Unpack
 
 import click
 
-from fieldmark.api.planned import plan_run
+from fieldmark.analyses.planned import plan_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -18,12 +18,10 @@ from fieldmark.cli.options import (
     declared,
     values_option,
 )
-from fieldmark.cli.output import print_message
-from fieldmark.run.run_options import ScoreOptions, complete_options
+from fieldmark.cli.streams import print_message
+from fieldmark.runs.run_options import ScoreOptions, complete_options
 from fieldmark.values.declared_options import declared_options
 from fieldmark.values.text import plural
-
-__all__ = ["command"]
 
 _ELSEWHERE = ("values", "pages", "baseline", "max_drop")
 _OPTIONS = [

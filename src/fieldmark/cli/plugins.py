@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from fieldmark.api.plugins import plugins
+from fieldmark.analyses.plugins import plugins
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice, output_options
-from fieldmark.cli.output import OutputOptions, print_document, print_message
+from fieldmark.cli.output import OutputOptions, print_document
+from fieldmark.cli.streams import print_message
 from fieldmark.registry import Plugin
-
-__all__ = ["command"]
 
 
 @make_command(

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.power import power as required_power
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.power import power as required_power
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, Number, output_options, root_option
 from fieldmark.cli.output import OutputOptions, print_document
-
-__all__ = ["command"]
 
 
 @make_command(

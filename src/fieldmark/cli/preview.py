@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.preview import preview_rules
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.preview import preview_rules
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -24,8 +24,6 @@ from fieldmark.cli.options import (
 from fieldmark.cli.output import OutputOptions, print_document
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import JsonValue
-
-__all__ = ["command"]
 
 
 @make_command(

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from fieldmark.cli.output import OutputOptions, print_message
-from fieldmark.run.session import Progress
+from fieldmark.cli.output import OutputOptions
+from fieldmark.cli.streams import print_message
+from fieldmark.runs.session import Progress
 from fieldmark.values.text import plural
-
-__all__ = ["show_progress"]
 
 _BAR_AFTER_SECONDS: Final = 1.0
 _LINE_EVERY_SECONDS: Final = 10.0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.rank import RankResult, rank
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.rank import RankResult, rank
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -19,15 +19,9 @@ from fieldmark.cli.options import (
     root_option,
     top_option,
 )
-from fieldmark.cli.output import (
-    OutputOptions,
-    print_document,
-    print_message,
-    rethrow_with_options,
-)
+from fieldmark.cli.output import OutputOptions, print_document, rethrow_with_options
+from fieldmark.cli.streams import print_message
 from fieldmark.errors import ConfigError
-
-__all__ = ["command", "print_ranking"]
 
 
 @make_command(

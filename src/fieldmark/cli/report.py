@@ -7,16 +7,14 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.report import HTML, KINDS, file_name, write_report
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.report import HTML, KINDS, file_name, write_report
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import RegisteredChoice, values_option
-from fieldmark.cli.output import print_message, write_stdout
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.data.files import is_url
 from fieldmark.registry import Plugin
-
-__all__ = ["command"]
 
 _STDOUT = "-"
 

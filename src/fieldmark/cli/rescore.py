@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.rescore import rescore
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.rescore import rescore
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode, run_exit_code
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -28,8 +28,6 @@ from fieldmark.cli.options import (
 from fieldmark.cli.output import OutputOptions, print_run
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import JsonValue
-
-__all__ = ["command"]
 
 
 @make_command(

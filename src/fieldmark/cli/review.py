@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.label import LabelSheet
-from fieldmark.api.review import review, review_note, rules_path
-from fieldmark.api.runs import find_run
+from fieldmark.analyses.label import LabelSheet
+from fieldmark.analyses.review import review, review_note, rules_path
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -19,11 +19,10 @@ from fieldmark.cli.options import (
     root_option,
     top_option,
 )
-from fieldmark.cli.output import OutputOptions, check_overwrite, print_document, print_message
+from fieldmark.cli.output import OutputOptions, check_overwrite, print_document
+from fieldmark.cli.streams import print_message
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
-
-__all__ = ["command"]
 
 
 @make_command(

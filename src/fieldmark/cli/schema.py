@@ -8,13 +8,12 @@ import click
 
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice
-from fieldmark.cli.output import write_file, write_stdout
+from fieldmark.cli.output import write_file
+from fieldmark.cli.streams import write_stdout
 from fieldmark.errors import StorageError
-from fieldmark.run.schemas import SCHEMAS, file_name, schema_of
+from fieldmark.runs.schemas import SCHEMAS, file_name, schema_of
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
-
-__all__ = ["command"]
 
 
 @make_command(

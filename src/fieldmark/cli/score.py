@@ -8,7 +8,7 @@ from typing import Unpack
 
 import click
 
-from fieldmark.api.score import score_with
+from fieldmark.analyses.score import score_with
 from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -22,17 +22,10 @@ from fieldmark.cli.options import (
     declared,
     run_options,
 )
-from fieldmark.cli.output import (
-    in_github_workflow,
-    print_failures,
-    print_message,
-    print_run,
-    rethrow_with_options,
-)
+from fieldmark.cli.output import in_github_workflow, print_failures, print_run, rethrow_with_options
 from fieldmark.cli.progress import show_progress
-from fieldmark.run.run_options import RunOptions, ScoreOptions, complete_options, read_inputs
-
-__all__ = ["command"]
+from fieldmark.cli.streams import print_message
+from fieldmark.runs.run_options import RunOptions, ScoreOptions, complete_options, read_inputs
 
 
 class _Arguments(RunArguments, total=False):
@@ -103,7 +96,7 @@ def command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
         keep_cases = given["find_slices"] or annotations is not None
         run = score_with(options, progress=progress, keep_cases=keep_cases)
     if given["find_slices"]:
-        from fieldmark.api.slices import find_slices
+        from fieldmark.analyses.slices import find_slices
 
         weak = find_slices(run)
     print_run(run, given["output"], weak)
@@ -115,9 +108,9 @@ def command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
 
 def _rank(options: RunOptions, candidates: tuple[str, ...], given: _Arguments) -> int:
     """Make one run for each of several predictions, and print their ranking."""
-    from fieldmark.api.score_many import named_candidates, score_many_with
+    from fieldmark.analyses.score_many import named_candidates, score_many_with
     from fieldmark.cli.rank import print_ranking
-    from fieldmark.store.writer import new_run_id
+    from fieldmark.runs.run_directory import new_run_id
 
     output = given["output"]
     named = named_candidates(candidates)

@@ -9,11 +9,9 @@ import click
 
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import Integer
-from fieldmark.cli.output import print_message
-from fieldmark.config.rules_file import load_rules
+from fieldmark.cli.streams import print_message
 from fieldmark.errors import ConfigError, MissingExtra
-
-__all__ = ["command"]
+from fieldmark.rules.rules_file import load_rules
 
 _PORT: Final = 8321
 _FILES: Final = "Files"
@@ -120,10 +118,10 @@ def command(
     temporary and are deleted when the server stops.
     """
     try:
-        from fieldmark.server.options import ServerOptions
-        from fieldmark.server.request_rules import Models
-        from fieldmark.server.serving import listen, serve
-        from fieldmark.server.strategies import load_default_rules
+        from fieldmark.web.options import ServerOptions
+        from fieldmark.web.request_rules import Models
+        from fieldmark.web.serving import listen, serve
+        from fieldmark.web.strategies import load_default_rules
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
     loaded = None if rules is None else load_rules(rules)

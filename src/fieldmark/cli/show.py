@@ -6,15 +6,13 @@ from typing import Final
 
 import click
 
-from fieldmark.api.runs import find_run
-from fieldmark.api.show import CaseDetails, CaseFilter, show_case, show_cases
+from fieldmark.analyses.runs import find_run
+from fieldmark.analyses.show import CaseDetails, CaseFilter, show_case, show_cases
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import SuggestingChoice, output_options, top_option, values_option
 from fieldmark.cli.output import OutputOptions, print_document
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
-
-__all__ = ["command"]
 
 _LIST: Final = "List"
 _CASE: Final = "Case"

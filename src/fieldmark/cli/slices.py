@@ -6,14 +6,12 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.runs import find_run
-from fieldmark.api.slices import find_slices
+from fieldmark.analyses.runs import find_run
+from fieldmark.analyses.slices import find_slices
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, Integer, output_options, root_option, top_option
 from fieldmark.cli.output import OutputOptions, print_document
-
-__all__ = ["command"]
 
 
 @make_command(

@@ -13,8 +13,6 @@ from typing import Final, TextIO
 
 from fieldmark.errors import StorageError
 
-__all__ = ["output_error", "print_message", "write_stdout"]
-
 _ASCII: Final = str.maketrans(
     {
         "≥": ">=",

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.runs import find_run
-from fieldmark.api.triage import thresholds
+from fieldmark.analyses.runs import find_run
+from fieldmark.analyses.triage import thresholds
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, OUTPUT, Number, force_option, root_option
-from fieldmark.cli.output import check_overwrite, print_message, write_file_or_stdout
+from fieldmark.cli.output import check_overwrite, write_file_or_stdout
+from fieldmark.cli.streams import print_message
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
 from fieldmark.values.text import plural
-
-__all__ = ["command"]
 
 
 @make_command(

@@ -8,16 +8,15 @@ from typing import Final
 
 import click
 
-from fieldmark.api.triage import triage
+from fieldmark.analyses.triage import triage
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, OUTPUT, force_option, input_options
-from fieldmark.cli.output import check_overwrite, print_message, write_stdout
+from fieldmark.cli.output import check_overwrite
+from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import StorageError
 from fieldmark.values.json_text import finite_json
-
-__all__ = ["command"]
 
 _BATCH: Final = 256
 """Lines that are written together."""

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from fieldmark.api.planned import work_on
+from fieldmark.analyses.planned import work_on
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import RUN, Integer
-from fieldmark.cli.output import print_message
-
-__all__ = ["command"]
+from fieldmark.cli.streams import print_message
 
 
 @make_command(

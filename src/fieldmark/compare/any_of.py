@@ -10,8 +10,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.presence import is_present
 
-__all__ = ["AnyOf"]
-
 _NONE: Final = Comparison.differs(Reason.NONE_ACCEPTABLE)
 
 

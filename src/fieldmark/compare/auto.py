@@ -17,8 +17,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
 from fieldmark.values.dates import is_iso_date, read_day
 
-__all__ = ["Auto", "Detected", "comparator_for", "detect"]
-
 
 class Detected(StrEnum):
     """The forms that a value can have."""

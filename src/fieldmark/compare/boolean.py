@@ -13,8 +13,6 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
 from fieldmark.values.text import folded
 
-__all__ = ["Boolean"]
-
 _WORDS: Final[Mapping[str, bool]] = {"true": True, "yes": True, "false": False, "no": False}
 _NUMBERS: Final[Mapping[float, bool]] = {0: False, 1: True}
 _COERCED: Final = MATCHED._replace(coerced=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Self
 
-__all__ = ["CalibratedThreshold"]
-
 
 class CalibratedThreshold(float):
     """A threshold with the hash of the calibration that it comes from.

@@ -14,8 +14,6 @@ from fieldmark.values.equality import equal
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import Ignored, ignoring, normalized
 
-__all__ = ["Container", "Contains"]
-
 _NOT_CONTAINED: Final = Comparison.differs(Reason.NOT_CONTAINED)
 
 

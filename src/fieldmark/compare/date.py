@@ -17,8 +17,6 @@ from fieldmark.values.date_words import date_words
 from fieldmark.values.dates import DateOrder, DateReader, DateReading, parse_formats
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["DateMatch"]
-
 _OTHER_DAY: Final = Comparison.differs()
 _UNPARSEABLE: Final = Comparison.wrong_type(Reason.UNPARSEABLE_DATE)
 _UNPARSEABLE_TRUTH: Final = Comparison.differs(

@@ -23,8 +23,6 @@ from fieldmark.values.points import (
 )
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Distance", "is_near"]
-
 _SLACK: Final = 1e-9
 
 

@@ -13,8 +13,6 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.hosts import is_domain, unified_host
 from fieldmark.values.text import unified
 
-__all__ = ["Email"]
-
 _MAX_LENGTH: Final = 1_000
 _NAMED: Final = re.compile(r"[^<>]*<([^<>]+)>\Z")
 _ADDRESS: Final = re.compile(r"(?:mailto:)?([^@\s<>,;:]+)@([^@\s<>,;:/]+)\Z")

@@ -13,8 +13,6 @@ from fieldmark.values.strategy_options import check_options
 from fieldmark.values.strict_json import parse_strict
 from fieldmark.values.text import Ignored, exact_text, ignoring, normalized
 
-__all__ = ["Exact", "ExactText", "NormalizedText"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exact:

@@ -26,8 +26,6 @@ from fieldmark.values.annotations import Share
 from fieldmark.values.plain_json import plain_json
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["FunctionMatch", "Normalized", "normalized_by"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionMatch:

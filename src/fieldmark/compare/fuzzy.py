@@ -21,15 +21,6 @@ from fieldmark.values.numbers import numbers_in
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import Ignored, ignoring, shorten, unified
 
-__all__ = [
-    "MAX_TEXT_LENGTH",
-    "Algorithm",
-    "Fuzzy",
-    "NumbersInText",
-    "levenshtein_similarity",
-    "with_equal_numbers",
-]
-
 MAX_TEXT_LENGTH: Final = 10_000
 """Longer strings are not compared, because the cost is quadratic."""
 

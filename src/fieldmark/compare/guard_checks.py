@@ -16,8 +16,6 @@ from fieldmark.compare.lexical import is_within, pair_tokens
 from fieldmark.compare.text_reader import NEGATION, TextToken, TextTokenKind, read_text, same_value
 from fieldmark.compare.vocabulary import OPPOSITES, PARTIES, RELATIONS
 
-__all__ = ["find_difference"]
-
 _MAX_NAMED: Final = 3
 _MAX_DATES: Final = 200
 _MAX_COMPARED: Final = 1000

@@ -15,8 +15,6 @@ from typing import Final, TypeAlias
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject
 
-__all__ = ["GUARDS_VERSION", "Guards", "is_name_or_code"]
-
 GUARDS_VERSION: Final = 2
 """Incremented whenever the guards reject other pairs than before."""
 

@@ -12,8 +12,6 @@ from fieldmark.values.canonical import integer_text
 from fieldmark.values.equality import equal
 from fieldmark.values.text import unified
 
-__all__ = ["Identifier", "letters_and_digits"]
-
 _COERCED: Final = MATCHED._replace(coerced=True)
 
 

@@ -8,8 +8,6 @@ from typing import ClassVar
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Ignore"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignore:

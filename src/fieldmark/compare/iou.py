@@ -17,8 +17,6 @@ from fieldmark.values.boxes import BoxFormat, Scale, Shape, as_floats, read_shap
 from fieldmark.values.overlap import PolygonMethod, overlap, overlaps, require_shapely
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Iou"]
-
 _FlatScale: TypeAlias = Annotated[Scale, Length(ge=2, le=2, noun="number")]
 
 

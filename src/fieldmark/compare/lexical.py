@@ -30,8 +30,6 @@ from fieldmark.compare.text_reader import (
 )
 from fieldmark.compare.vocabulary import AMBIGUOUS, CODES
 
-__all__ = ["Pairing", "is_within", "lexical_similarity", "pair_tokens"]
-
 # --- pairs of texts -------------------------------------------------------------------------------
 
 _EXTRA: Final = 1.3

@@ -7,8 +7,6 @@ from typing import Final
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue, kind_of
 
-__all__ = ["DIFFERENT", "WRONG_TYPE", "mismatch"]
-
 DIFFERENT: Final = Comparison.differs()
 WRONG_TYPE: Final = Comparison.wrong_type()
 

@@ -23,8 +23,6 @@ from fieldmark.values.numbers import (
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["Money"]
-
 _OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
 _INVALID: Final = Comparison.wrong_type(Reason.INVALID_NUMBER)
 _NO_EXPECTED_AMOUNT: Final = Comparison.differs(

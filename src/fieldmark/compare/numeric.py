@@ -16,8 +16,6 @@ from fieldmark.values.annotations import Range
 from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, exact_fraction, read_amount
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Amount", "NumericTolerance", "flag_ambiguous"]
-
 Amount: TypeAlias = Annotated[float | Decimal, Range(ge=0)]
 
 _COERCED: Final = MATCHED._replace(coerced=True)

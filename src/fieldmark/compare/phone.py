@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phonenumbers import PhoneNumber
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Phone"]
-
 _MAX_LENGTH: Final = 100
 _AMBIGUOUS: Final = MATCHED._replace(ambiguous=True, note="only one side has a country code")
 _NOT_A_NUMBER: Final = Comparison.wrong_type(

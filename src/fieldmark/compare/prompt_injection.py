@@ -10,14 +10,6 @@ from typing import Final
 from fieldmark.model.json import JsonValue
 from fieldmark.values.paths import ROOT
 
-__all__ = [
-    "INJECTION_NOTE",
-    "INJECTION_WARNING",
-    "find_injections",
-    "injection_reason",
-    "texts_with_paths",
-]
-
 INJECTION_NOTE: Final = "a string looks like an instruction to the judge"
 """The note of a comparison with a suspicious string."""
 INJECTION_WARNING: Final = "strings look like instructions to the judge"

@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from fieldmark.compare.semantic import Semantic, SimilaritySource
     from fieldmark.python_function import PythonFunction
 
-__all__ = [
-    "find_functions",
-    "find_providers",
-    "find_providers_and_judges",
-    "for_field",
-    "is_local",
-    "is_repeatable",
-    "option_names",
-    "with_memos",
-    "with_provider_options",
-    "with_sources",
-]
 
 _Configured = TypeVar("_Configured")
 

@@ -16,8 +16,6 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share, problem_of
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Lexical", "Recorded"]
-
 LEXICAL_VERSION: Final = 2
 """Incremented whenever a rule or a table of the lexical provider changes a similarity."""
 

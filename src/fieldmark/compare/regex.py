@@ -17,8 +17,6 @@ from fieldmark.values.annotations import Length
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import replace_surrogates
 
-__all__ = ["MAX_PATTERN", "MAX_SUBJECT", "Regex"]
-
 MAX_PATTERN: Final = 1_000
 MAX_SUBJECT: Final = 10_000
 _MEMORY: Final = 1_000_000

@@ -28,8 +28,6 @@ from fieldmark.values.annotations import Share
 from fieldmark.values.equality import equal
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Semantic", "SimilaritySource", "ask_provider", "is_guarded", "is_persuadable"]
-
 _WRONG_COUNT: Final = Comparison.error(
     Reason.PROVIDER_FAILED, note="the provider returned a wrong number of similarities"
 )

@@ -14,8 +14,6 @@ from fieldmark.values.equality import equal
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import normalized
 
-__all__ = ["SetMatch"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetMatch:

@@ -38,22 +38,6 @@ from fieldmark.compare.vocabulary import (
 )
 from fieldmark.values.numbers import currency_codes
 
-__all__ = [
-    "LEGAL_FORMS",
-    "MINOR",
-    "NEGATION",
-    "Day",
-    "Key",
-    "Period",
-    "Quantity",
-    "TextToken",
-    "TextTokenKind",
-    "is_acronym",
-    "read_text",
-    "same_value",
-    "spelled_out",
-]
-
 NEGATION: Final = "not"
 """The word that stands for all negations."""
 

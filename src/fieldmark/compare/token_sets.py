@@ -17,8 +17,6 @@ from fieldmark.values.equality import equal
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import Ignored, ignoring, unified
 
-__all__ = ["Address", "Name"]
-
 _Words: TypeAlias = frozenset[str]
 
 _MAX_LENGTH: Final = 2_000

@@ -13,8 +13,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.json_text import strict_json
 
-__all__ = ["Tokens"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:

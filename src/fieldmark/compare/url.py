@@ -15,8 +15,6 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.hosts import is_domain, unified_host
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Url", "UrlPart"]
-
 _MAX_LENGTH: Final = 10_000
 _PARTS: Final = re.compile(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?P<slashes>//)?(?:(?P<user>[^/?#@\s]*)@)?"

@@ -14,8 +14,6 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import unified
 
-__all__ = ["VatId"]
-
 _MAX_LENGTH: Final = 100
 _SEPARATORS: Final = re.compile(r"[\s.\-\u2010-\u2015\u2212]")
 _NUMBER: Final = re.compile(r"(?=.*[0-9])[0-9A-Z+*]{2,12}")

@@ -11,31 +11,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
-__all__ = [
-    "ABBREVIATIONS",
-    "AMBIGUOUS",
-    "CARDINALS",
-    "CODES",
-    "COMPANY_FORMS",
-    "CURRENCY_WORDS",
-    "FRACTIONS",
-    "FUNCTION_WORDS",
-    "GENERIC_WORDS",
-    "HONORIFICS",
-    "MONTHS",
-    "NEGATED",
-    "NOT_INFLECTED",
-    "NOT_NEGATED",
-    "NUMBERED",
-    "OPPOSITES",
-    "ORDINALS",
-    "PARTIES",
-    "RELATIONS",
-    "SCALES",
-    "SYNONYMS",
-    "UNITS",
-]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

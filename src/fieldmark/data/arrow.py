@@ -15,7 +15,6 @@ from fieldmark.values.strict_json import first_repeated
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["Converter", "column_converters", "convert_members"]
 
 _PANDAS_INDEX: Final = re.compile(r"__index_level_\d+__\Z")
 """The column that contains the row labels of pandas, if they have no name."""

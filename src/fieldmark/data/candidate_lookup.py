@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "CandidateLookup",
-    "DirectoryCandidates",
-    "InMemoryCandidates",
-    "OffsetIndex",
-    "StreamedCandidates",
-    "UnmatchedCandidates",
-    "open_lookup",
-]
 
 _MAX_WAITING: Final = 4096
 _MAX_WAITING_BYTES: Final = 8 << 20

@@ -21,16 +21,15 @@ from fieldmark.data.files import (
     open_stdin,
     read_whole,
 )
-from fieldmark.data.inputs import LIMITS, InputLike, Limits, Role, RowsAre
+from fieldmark.data.inputs import InputLike, RowsAre
 from fieldmark.data.json_documents import ValueSource
-from fieldmark.data.json_parser import JsonDialect, parse_bytes
+from fieldmark.data.json_parser import JsonDialect, Role, parse_bytes
 from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.metrics.detection.regions import class_names
 from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue
-
-__all__ = ["COCO_LIMITS", "CocoSource", "coco_candidate", "coco_truth"]
+from fieldmark.values.json_limits import LIMITS, Limits
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 """Larger limits, because one file contains a whole data set."""

@@ -12,18 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
-from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, parse_text
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
 from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.json_limits import check_paths
+from fieldmark.values.json_limits import Limits, check_paths
 from fieldmark.values.paths import parse_path
 from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import first_repeated
-
-__all__ = ["Columns", "add_column_note", "read_cell", "read_header"]
 
 _NAME: Final = r"[^\W\d][\w -]*(?<! )"
 _INDEXES: Final = r"(?:\[(?:0|[1-9]\d{0,5})\])*"

@@ -20,8 +20,6 @@ from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonValue
 
-__all__ = ["CsvSource"]
-
 _BLOCK_ROWS: Final = 256
 _SAMPLE_ROWS: Final = 20
 _UTF8: Final = "utf-8"

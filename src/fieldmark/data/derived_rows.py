@@ -15,15 +15,13 @@ from typing import Final
 import orjson
 
 from fieldmark.data.columns import Columns, read_header
-from fieldmark.data.inputs import LIMITS
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.layout import id_text
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.json_limits import LIMITS
 from fieldmark.values.paths import is_path, parse_path, resolve, without
-
-__all__ = ["DerivedSource", "GroupedSource", "KeyedSource"]
 
 _ITEMS: Final = "items"
 _ITEM_COLUMN: Final = re.compile(r"(?P<list>[^\[\].]+)\[\]\.(?P<field>.+)\Z", re.DOTALL)

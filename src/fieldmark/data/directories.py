@@ -14,8 +14,6 @@ from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, Location
 from fieldmark.values.text import plural
 
-__all__ = ["DirectorySource"]
-
 _BLOCK_ROWS: Final = 64
 _SUFFIX: Final = ".json"
 

@@ -13,8 +13,6 @@ from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, Location
 from fieldmark.model.kernel import COMPILED, kernel
 
-__all__ = ["DuplicateIds", "first_duplicate"]
-
 _FIRST_CHECK: Final = 1024
 _BY_SORTING: Final = 1 << 16
 """The number of rows from which sorting an array takes less memory than a set."""

@@ -17,17 +17,6 @@ from typing import IO, Final, NamedTuple, Protocol, TypeVar
 from fieldmark.data.files import open_file
 from fieldmark.data.line_offsets import IrregularLinesError
 
-__all__ = [
-    "BlockRange",
-    "FileBlock",
-    "IndivisibleError",
-    "Search",
-    "SearchMap",
-    "block_ranges",
-    "check_divisible",
-    "file_blocks",
-]
-
 _SEARCH_BYTES: Final = 16 << 20
 """The size in bytes of the parts of a file that are searched separately."""
 _BLOCK_BYTES: Final = 1 << 20

@@ -18,24 +18,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra
 
-__all__ = [
-    "STDIN",
-    "FileState",
-    "InputFile",
-    "buffer_stream",
-    "format_suffix",
-    "is_compressed",
-    "is_stream",
-    "is_url",
-    "open_file",
-    "open_stdin",
-    "read_error",
-    "read_whole",
-    "redacted_url",
-    "temporary_file",
-]
-
-
 STDIN: Final = "-"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _MAX_IN_MEMORY: Final = 16 << 20

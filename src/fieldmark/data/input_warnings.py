@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.data.inputs import Coverage, Role
-from fieldmark.data.json_parser import JsonDialect, UnreadableRow
+from fieldmark.data.inputs import Coverage
+from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.rows import RowBlock
@@ -23,16 +23,6 @@ from fieldmark.values.text import plural
 if TYPE_CHECKING:
     from fieldmark.data.sides import InputSide
 
-__all__ = [
-    "describe_ids",
-    "first_non_finite",
-    "warn_confidences",
-    "warn_nested_documents",
-    "warn_no_common_ids",
-    "warn_non_finite",
-    "warn_truth_as_predictions",
-    "warn_unreadable_sides",
-]
 
 _CHECKED_ROWS: Final = 3
 _WRAPPER_DEPTH: Final = 3

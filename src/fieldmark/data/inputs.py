@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
-from fieldmark.data.json_parser import Duplicates, Role
+from fieldmark.data.json_parser import Duplicates
 from fieldmark.data.model_text import CandidateJson, Parse
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
@@ -18,22 +18,6 @@ from fieldmark.values.annotations import Choices, Length
 from fieldmark.values.confidence import ConfidenceOptions, ReadConfidences
 from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
 from fieldmark.values.json_limits import LIMITS, Limits
-
-__all__ = [
-    "LIMITS",
-    "ArrowTable",
-    "CandidateJson",
-    "Coverage",
-    "Duplicates",
-    "InputFormat",
-    "InputLike",
-    "Inputs",
-    "Limits",
-    "Parse",
-    "ParsedFile",
-    "Role",
-    "RowsAre",
-]
 
 
 class ArrowTable(Protocol):

@@ -17,13 +17,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.plain_json import may_be_document
 
-__all__ = [
-    "ObjectSource",
-    "ValueSource",
-    "can_be_keyed",
-    "unreadable_row",
-]
-
 _BLOCK_ROWS: Final = 256
 _DOCUMENT: Final = "a document (a mapping, a list, a model or a dataclass)"
 

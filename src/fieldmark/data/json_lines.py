@@ -13,11 +13,11 @@ from typing import ClassVar
 import orjson
 
 from fieldmark.data.files import InputFile, temporary_file
-from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import (
     BLANK_LINE,
     BOM,
     JsonDialect,
+    Role,
     UnreadableRow,
     parse_lines,
     reject_other_encodings,
@@ -29,8 +29,6 @@ from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
 from fieldmark.model.kernel import kernel
 from fieldmark.values.strict_json import all_finite
-
-__all__ = ["JsonlSource", "spill_to_lines"]
 
 
 @dataclass(slots=True, eq=False)

@@ -37,24 +37,6 @@ from fieldmark.values.strict_json import (
 )
 from fieldmark.values.text import shorten
 
-__all__ = [
-    "BLANK_LINE",
-    "BOM",
-    "Duplicates",
-    "JsonDialect",
-    "Role",
-    "Row",
-    "UnreadableRow",
-    "decode",
-    "parse_bytes",
-    "parse_document",
-    "parse_json",
-    "parse_lines",
-    "parse_text",
-    "reject_other_encodings",
-    "roundtrip_differs",
-]
-
 _UTF16: Final = "looks like UTF-16; save it as UTF-8"
 _OTHER_ENCODINGS: Final = {
     b"\xff\xfe": _UTF16,

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from fieldmark.errors import DataError
 
-__all__ = ["repaired_texts"]
-
 _OPENER: Final = re.compile(
     r"""\{\s*["'}]|\[\s*(?:[\[{"'\]0-9-]|(?:true|false|null|None|True|False)\b)"""
 )

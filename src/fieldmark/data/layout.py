@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
-from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.json_parser import Row, UnreadableRow
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.json_parser import Role, Row, UnreadableRow
 from fieldmark.data.rows import ID_KEYS, RowBlock
 from fieldmark.errors import DataError, Location, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import CaseContext, CaseInput
@@ -25,23 +25,6 @@ if TYPE_CHECKING:
     from fieldmark.data.duplicate_ids import DuplicateIds
     from fieldmark.model._kernel import Document
 
-__all__ = [
-    "CANDIDATE_KEYS",
-    "EXPECTED_KEYS",
-    "Layout",
-    "RatedDocument",
-    "RowFault",
-    "SideBatch",
-    "SideCursor",
-    "SideValue",
-    "apply_layout",
-    "detect_layout",
-    "detect_paired_layout",
-    "first_object",
-    "id_text",
-    "is_envelope",
-    "paired_keys",
-]
 
 EXPECTED_KEYS: Final = ("expected", "truth", "ground_truth", "gold", "label")
 CANDIDATE_KEYS: Final = (

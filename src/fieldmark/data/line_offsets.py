@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "IrregularLinesError",
-    "LineBlock",
-    "LineOffsets",
-    "id_pattern",
-    "nth_line_offsets",
-    "nth_lines",
-    "read_block",
-    "read_line_blocks",
-    "read_line_offsets",
-    "too_long_error",
-]
 
 _BLOCK_BYTES: Final = 1 << 15
 _SCAN_BYTES: Final = 1 << 18

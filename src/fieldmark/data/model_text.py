@@ -17,17 +17,6 @@ from fieldmark.values.text import plural
 if TYPE_CHECKING:
     from fieldmark.data.inputs import Inputs
 
-__all__ = [
-    "REPAIRED",
-    "CandidateJson",
-    "Parse",
-    "ParsedText",
-    "candidate_reader",
-    "parse_model_text",
-    "read_candidate",
-    "read_expected",
-    "warn_repaired",
-]
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that starts JSON rather than a remark in brackets."""

@@ -20,9 +20,9 @@ from fieldmark.data.input_warnings import (
     warn_non_finite,
     warn_unreadable_sides,
 )
-from fieldmark.data.inputs import Coverage, InputLike, Inputs, Role
+from fieldmark.data.inputs import Coverage, InputLike, Inputs
 from fieldmark.data.json_lines import JsonlSource
-from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.layout import (
     RatedDocument,
     RowFault,
@@ -49,16 +49,6 @@ from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
 from fieldmark.values.confidence import ConfidenceReader
 from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
-
-__all__ = [
-    "CaseBuilder",
-    "PairStream",
-    "PairedFiles",
-    "ReadStatistics",
-    "open_candidates",
-    "open_pairs",
-    "open_truth",
-]
 
 _BATCH_CASES: Final = 512
 _MAX_NAMES: Final = 3

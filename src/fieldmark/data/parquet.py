@@ -14,7 +14,6 @@ from fieldmark.errors import DataError, LimitError, Location, MissingExtra
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile, RowGroupMetaData  # type: ignore[import-untyped]
 
-__all__ = ["ParquetSource", "RowGroupSource"]
 
 _BLOCK_ROWS: Final = 16
 """The number of rows that are decompressed together, because a small file can have large values."""

@@ -21,9 +21,9 @@ from fieldmark.data.file_blocks import (
     file_blocks,
 )
 from fieldmark.data.files import InputFile, is_compressed, open_file
-from fieldmark.data.inputs import Inputs, Role
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_lines import JsonlSource
-from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.layout import Layout
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
@@ -45,25 +45,6 @@ from fieldmark.errors import DataError, Location
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-__all__ = [
-    "BlockRange",
-    "IdLine",
-    "IdRange",
-    "JoinedLine",
-    "LineRange",
-    "Partition",
-    "PartitionOpener",
-    "PartitionReader",
-    "Partitions",
-    "id_ranges",
-    "joined_partitions",
-    "partition",
-    "partition_opener",
-    "read_ids",
-    "single_row_group",
-    "why_indivisible",
-]
 
 
 class LineRange(NamedTuple):

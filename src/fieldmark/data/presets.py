@@ -24,8 +24,6 @@ from fieldmark.registry import Plugin
 from fieldmark.values.confidence import CONFIDENCE_KEY
 from fieldmark.values.paths import resolve
 
-__all__ = ["read_preset"]
-
 _Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"
 

@@ -18,8 +18,6 @@ from fieldmark.values.plain_json import (
     record_reader,
 )
 
-__all__ = ["ensure_documents", "ensure_json", "is_record", "to_json_value"]
-
 _ACCEPTED: Final = (
     "a file, a directory, an open file, a mapping, a data frame or an iterable of documents"
 )

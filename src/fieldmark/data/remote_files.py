@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
     from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
 
-__all__ = ["RemoteDirectory", "RemoteFile"]
 
 _BY_EXTRA: Final = frozenset({"http", "https", "s3", "s3a"})
 """The protocols whose libraries are in the extra."""

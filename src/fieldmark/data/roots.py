@@ -20,8 +20,6 @@ from typing import Final, NamedTuple
 
 from fieldmark.errors import DataError, LimitError
 
-__all__ = ["DataRoots", "FileEntry", "LocalRoots", "OpenedPath", "OutsideRootsError"]
-
 _STEP: Final = re.compile(r"[^/\\\0-\x1f\x7f%:]{1,255}")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _MAX_STEPS: Final = 64

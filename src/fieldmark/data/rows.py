@@ -15,7 +15,6 @@ from fieldmark.model.case import CaseContext
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["ID_KEYS", "RowBlock", "RowSource", "UnparsedRows", "changed_error"]
 
 ID_KEYS: Final = ("id", "case_id", "key")
 """The keys that may contain the id of a row."""

@@ -17,9 +17,9 @@ from fieldmark.data.input_warnings import (
     warn_nested_documents,
     warn_truth_as_predictions,
 )
-from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, Role, RowsAre
+from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, RowsAre
 from fieldmark.data.json_documents import ValueSource, can_be_keyed
-from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
+from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     Layout,
     detect_layout,
@@ -34,15 +34,6 @@ from fieldmark.data.sources import open_source
 from fieldmark.data.xlsx_rows import XlsxSource
 from fieldmark.errors import DataError, Location, OptionError, with_location
 from fieldmark.values.plain_json import is_table
-
-__all__ = [
-    "InputSide",
-    "OpenedInputs",
-    "make_dialect",
-    "open_candidate_input",
-    "open_inputs",
-    "open_single_input",
-]
 
 
 @dataclass(slots=True, eq=False)

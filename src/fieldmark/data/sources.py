@@ -25,10 +25,10 @@ from fieldmark.data.files import (
     read_whole,
     redacted_url,
 )
-from fieldmark.data.inputs import Duplicates, InputLike, ParsedFile
+from fieldmark.data.inputs import InputLike, ParsedFile
 from fieldmark.data.json_documents import ObjectSource, ValueSource
 from fieldmark.data.json_lines import JsonlSource
-from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
+from fieldmark.data.json_parser import Duplicates, JsonDialect, parse_bytes, parse_document
 from fieldmark.data.parquet import ParquetSource
 from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
 from fieldmark.data.rows import ID_KEYS, RowSource
@@ -38,8 +38,6 @@ from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonObject
 from fieldmark.model.reader import FileReader
 from fieldmark.values.plain_json import is_table
-
-__all__ = ["open_source"]
 
 _PEEK_BYTES: Final = 1 << 12
 _WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol, cast
 
 from fieldmark.data.arrow import Converter, column_converters, convert_members
 from fieldmark.data.columns import Columns, add_column_note, read_header
-from fieldmark.data.inputs import Role
 from fieldmark.data.json_documents import unreadable_row
-from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
+from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow
 from fieldmark.data.python_objects import to_json_value
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, InputTypeError, Location, MissingExtra, with_location
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["TableSource", "open_table", "read_table"]
 
 _BLOCK_ROWS: Final = 256
 _DOUBLE: Final = 8

@@ -21,7 +21,6 @@ from fieldmark.values.text import did_you_mean
 if TYPE_CHECKING:
     from openpyxl import Workbook  # type: ignore[import-untyped]
 
-__all__ = ["XlsxSource"]
 
 _BLOCK_ROWS: Final = 256
 _CHUNK_BYTES: Final = 1 << 20

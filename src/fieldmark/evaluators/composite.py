@@ -22,8 +22,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length, Share
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Aggregator", "Composite", "case_score"]
-
 
 class Aggregator(StrEnum):
     """How the scores of several evaluators are combined."""

@@ -27,8 +27,6 @@ from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.annotations import NonNegativeInt
 from fieldmark.values.paths import is_path
 
-__all__ = ["FieldAccuracy", "FieldConfusion"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldAccuracy(FieldEvaluator):

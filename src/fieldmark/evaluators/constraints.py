@@ -28,8 +28,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import Length, NonNegativeFloat, Share
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Constraint", "Constraints"]
-
 MAX_RULES: Final = 1_000
 _EXPECTED: Final = "$expected"
 

@@ -30,8 +30,6 @@ from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import ROOT
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["DetectionAp", "DetectionTally"]
-
 _NO_CLASS: Final = "object"
 """The class of regions without a class."""
 _NOWHERE: Final[Extent] = (0.0, 0.0, 0.0, 0.0)

@@ -19,8 +19,6 @@ from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rules, Scope
 from fieldmark.values.annotations import NonNegativeInt
 
-__all__ = ["ExtractionMetrics", "Variant"]
-
 
 class Variant(StrEnum):
     """Whether a wrong value counts as extra and missing (`taxonomy`) or only as extra."""

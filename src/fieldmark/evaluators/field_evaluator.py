@@ -36,16 +36,6 @@ from fieldmark.values.plain_json import plain_json
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import shorten
 
-__all__ = [
-    "ComparedCase",
-    "DistinctRules",
-    "FieldEvaluator",
-    "FieldRules",
-    "make_case",
-    "metrics_by_attribute",
-    "mismatches",
-]
-
 _MAX_PLAN_CASES: Final = 1_000
 """A plan stores every key it has seen, so it is replaced before rare keys accumulate."""
 _MAX_SHOWN: Final = 200

@@ -37,8 +37,6 @@ from fieldmark.values.presence import is_present, presence
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.value_types import InvalidValueError, read_value
 
-__all__ = ["CoordinateDistance", "IouScore", "Matching", "ShapeEvaluator"]
-
 ScaleOption: TypeAlias = Scale | str | None
 """Factors, or the path of the page size in the expected document."""
 

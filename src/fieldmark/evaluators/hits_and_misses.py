@@ -12,18 +12,6 @@ from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT
 
-__all__ = [
-    "EMPTY_REASONS",
-    "REASON_TEXTS",
-    "HitsAndMisses",
-    "MarkedField",
-    "case_hits_and_misses",
-    "hits_and_misses",
-    "mark_fields",
-    "mismatch_reason",
-    "pair_label",
-]
-
 EMPTY_REASONS: Final[Mapping[Presence, Reason]] = {
     Presence.ABSENT: Reason.MISSING,
     Presence.NULL: Reason.NULL_VALUE,

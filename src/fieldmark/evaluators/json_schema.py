@@ -26,8 +26,6 @@ from fieldmark.values.paths import ROOT, join
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import plural, replace_surrogates
 
-__all__ = ["Draft", "JsonSchema", "SchemaError", "SchemaErrors", "SchemaRunner"]
-
 Schema: TypeAlias = JsonObject | bool
 
 

@@ -34,9 +34,6 @@ from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.annotations import NonNegativeInt, Share
 from fieldmark.values.paths import ROOT, append_path, is_path, resolve
 
-__all__ = ["ItemAggregation", "ItemMethod", "LineItems"]
-
-
 _LIST: Final = "items"
 """The lists are compared as the only field of a document, whatever their path is."""
 _ITEM: Final = f"{_LIST}[]"

@@ -17,16 +17,6 @@ from fieldmark.values.paths import (
     resolve,
 )
 
-__all__ = [
-    "PathValue",
-    "ValuePath",
-    "find_values",
-    "is_pattern",
-    "split_at_items",
-    "value_at",
-    "values_at",
-]
-
 
 class PathValue(NamedTuple):
     """A path without wildcards and its value."""

@@ -26,8 +26,6 @@ from fieldmark.model.outcome import fact
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.values.annotations import Share, problem_of
 
-__all__ = ["ResponseQuality"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseQuality(FieldEvaluator):

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Missing
 
-__all__ = ["SchemaCost", "SchemaReferences", "check_schema", "pattern_bytes"]
-
 _MAX_VALUES: Final = 100_000
 _MAX_DEPTH: Final = 200
 _MAX_REFERENCE_DEPTH: Final = 100

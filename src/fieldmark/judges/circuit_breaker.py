@@ -7,8 +7,6 @@ from typing import Final
 
 from fieldmark.judges import rate_limiter
 
-__all__ = ["UNAUTHORIZED", "CircuitBreaker"]
-
 UNAUTHORIZED: Final = 401
 _MAX_FAILURES: Final = 10
 _PAUSE: Final = 30.0

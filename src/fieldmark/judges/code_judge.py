@@ -39,8 +39,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import CommandLine, PositiveFloat, PositiveInt, Share
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["CodeJudge", "JudgeProtocol"]
-
 
 class JudgeProtocol(StrEnum):
     """How a judge receives its requests: one process per case, or one line per case."""

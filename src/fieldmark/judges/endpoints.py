@@ -16,8 +16,6 @@ from urllib.parse import parse_qsl, urlsplit
 from fieldmark.errors import OptionError
 from fieldmark.judges.redaction import is_secret_name
 
-__all__ = ["Endpoint", "ForbiddenAddressError", "parse_endpoint", "resolve_addresses"]
-
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PORTS: Final = {"http": 80, "https": 443}

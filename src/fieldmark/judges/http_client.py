@@ -15,8 +15,6 @@ from fieldmark.judges.retry import TRANSIENT_STATUSES, parse_retry_after
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.version import VERSION
 
-__all__ = ["HttpClient", "HttpError", "HttpResponse", "excerpt", "status_error"]
-
 _DEFAULT_HEADERS: Final = {
     "Accept": "application/json",
     "Accept-Encoding": "identity",

@@ -11,16 +11,6 @@ from fieldmark.errors import OptionError
 from fieldmark.judges.endpoints import Endpoint
 from fieldmark.judges.redaction import is_secret_name
 
-__all__ = [
-    "check_headers",
-    "check_proxy",
-    "check_query",
-    "encode_query",
-    "expand",
-    "unusable_variable",
-    "variables_in",
-]
-
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _ONE_LINE: Final = re.compile(r"[ -~]*\Z")

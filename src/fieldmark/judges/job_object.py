@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import ClassVar, Final
 
-__all__ = ["AVAILABLE", "JobObject"]
-
 AVAILABLE: Final = hasattr(ctypes, "WinDLL")
 _PROCESS_TERMINATE: Final = 0x0001
 _PROCESS_SET_QUOTA: Final = 0x0100

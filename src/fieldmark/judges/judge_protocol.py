@@ -16,8 +16,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, 
 from fieldmark.values.json_text import name_non_finite
 from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
 
-__all__ = ["InvalidResponseError", "encode_request", "judge_request", "parse_response"]
-
 _MAX_DEPTH: Final = 200
 _MAX_DIGITS: Final = 1_000
 _MAX_QUOTED: Final = 200

@@ -42,8 +42,6 @@ from fieldmark.values.equality import equal
 from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 
-__all__ = ["Criterion", "JudgedUnit", "LlmJudge", "SampleAggregation", "read_criteria"]
-
 _RUBRIC_NAME: Final = "rubric"
 _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
 _ROUNDING: Final = 1e-9

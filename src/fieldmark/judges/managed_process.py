@@ -18,17 +18,6 @@ from fieldmark.judges import pipes
 from fieldmark.judges.process_tree import ProcessTree, kill_marked
 from fieldmark.judges.program import ProcessLimits, Program
 
-__all__ = [
-    "ManagedProcess",
-    "ProcessError",
-    "ProcessFailure",
-    "ProcessGroup",
-    "ProcessResult",
-    "check_input",
-    "run_process",
-    "stderr_suffix",
-]
-
 _POLL_SECONDS: Final = 0.1
 """The maximum delay before a stop is noticed."""
 _POLL_SECONDS_WITHOUT_EXIT_FD: Final = 0.02

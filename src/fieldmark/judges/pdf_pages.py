@@ -21,15 +21,6 @@ from fieldmark.judges.llm.images import ImageError
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, run_process
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
 
-__all__ = [
-    "PAGE_RESOLUTION",
-    "PageRenderer",
-    "PdfPages",
-    "open_page_renderer",
-    "pdf_pages",
-    "write_pages",
-]
-
 PAGE_RESOLUTION: Final = 150
 """Pixels per inch."""
 _MAX_PIXELS: Final = 2_000

@@ -15,8 +15,6 @@ from contextlib import suppress
 from io import RawIOBase
 from typing import IO, Final, cast
 
-__all__ = ["CHUNK", "COPIED", "input_pipe", "output_pipe"]
-
 CHUNK: Final = 1 << 16
 COPIED = not hasattr(select, "poll")
 """Whether threads copy the pipes, so that output may arrive after its program has ended."""

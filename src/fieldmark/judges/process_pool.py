@@ -18,8 +18,6 @@ from fieldmark.judges.managed_process import (
 )
 from fieldmark.judges.program import Program
 
-__all__ = ["ProcessPool"]
-
 _MAX_SHOWN: Final = 200
 
 

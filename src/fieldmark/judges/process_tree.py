@@ -28,14 +28,6 @@ from typing import Final
 from fieldmark.judges import job_object
 from fieldmark.judges.program import ProcessLimits, Program
 
-__all__ = [
-    "MARKER_VARIABLE",
-    "ProcessTree",
-    "end_with_parent",
-    "kill_marked",
-    "unavailable_limits",
-]
-
 MARKER_VARIABLE: Final = "FIELDMARK_CONTAINED"
 """The environment variable with the markers of all programs that a process descends from."""
 _PROC: Final = Path("/proc")

@@ -14,19 +14,6 @@ from typing import Final, TypeAlias
 from fieldmark.errors import OptionError
 from fieldmark.judges.redaction import Redactor, is_secret_variable
 
-__all__ = [
-    "MEGABYTE",
-    "VARIABLE_PREFIX",
-    "ProcessLimits",
-    "Program",
-    "check_environment",
-    "check_startable",
-    "program_argv",
-    "program_environment",
-    "startup_problem",
-    "unset_variables",
-]
-
 MEGABYTE: Final = 1 << 20
 VARIABLE_PREFIX: Final = "env:"
 """The prefix of a value that refers to an environment variable."""

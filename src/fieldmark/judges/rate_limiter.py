@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["SYSTEM_CLOCK", "Clock", "RateLimiter", "shared_rate_limiter"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:

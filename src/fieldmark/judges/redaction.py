@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Redactor", "find_secret", "is_secret_name", "is_secret_variable"]
-
 _MIN_LENGTH: Final = 4
 """Shorter values would match ordinary text."""
 _MIN_GUESSED_LENGTH: Final = 6

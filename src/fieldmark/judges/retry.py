@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final, Protocol, TypeVar
 
-__all__ = ["TRANSIENT_STATUSES", "Backoff", "call_with_retries", "parse_retry_after"]
-
 TRANSIENT_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """HTTP status codes of errors that may be temporary."""
 
@@ -20,10 +18,14 @@ class Attempt(Protocol):
     """The result of one call: whether it may be retried, and the minimum delay in seconds."""
 
     @property
-    def transient(self) -> bool: ...
+    def transient(self) -> bool:
+        """Whether the same call may succeed later."""
+        ...
 
     @property
-    def retry_after(self) -> float | None: ...
+    def retry_after(self) -> float | None:
+        """The seconds to wait that the other side asked for."""
+        ...
 
 
 _AttemptT = TypeVar("_AttemptT", bound=Attempt)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
-__all__ = ["MAX_OVERDUE", "OverdueError", "TimeLimit"]
-
 MAX_OVERDUE: Final = 32
 """No call is started while this many calls are overdue."""
 

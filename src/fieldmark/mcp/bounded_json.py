@@ -13,8 +13,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.json_text import read_json, strict_json
 from fieldmark.values.text import plural
 
-__all__ = ["MAX_CHARACTERS", "bounded_json"]
-
 MAX_CHARACTERS: Final = 40_000
 """The most characters of a result, about 10,000 tokens."""
 _MAX_TEXT: Final = 500

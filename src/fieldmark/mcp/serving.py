@@ -35,8 +35,6 @@ from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean
 from fieldmark.version import VERSION
 
-__all__ = ["serve"]
-
 _INSTRUCTIONS: Final = (
     "fieldmark scores JSON that was extracted from documents against ground truth, field by field."
     " Start with `score`, then use `improve`, `show` and `explain` on a saved run to find out what"

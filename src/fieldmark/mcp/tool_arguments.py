@@ -6,22 +6,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fieldmark.api.remote_options import given_options, with_options
+from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.run_options import ScoreOptions
-
-__all__ = [
-    "DiffArguments",
-    "ExplainArguments",
-    "ImproveArguments",
-    "InferArguments",
-    "ScoreArguments",
-    "ShowArguments",
-    "ToolArguments",
-]
+from fieldmark.runs.run_options import ScoreOptions
 
 _RUN = "A run: its directory, its id or the start of it, a tag, `latest`, or `latest~1`."
 

@@ -13,17 +13,12 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from fieldmark.api.diff import diff
-from fieldmark.api.explain import explain
-from fieldmark.api.improve import improve
-from fieldmark.api.infer import propose_rules
-from fieldmark.api.score import score
-from fieldmark.api.show import CaseFilter, CaseList, show_case, show_cases
-from fieldmark.config.context import Context
-from fieldmark.config.files import load_file
-from fieldmark.config.loaded_rules import LoadedRules
-from fieldmark.config.rules_file import loaded_rules, read_rules
-from fieldmark.config.untrusted_rules import RefusedRule, find_refused_rule
+from fieldmark.analyses.diff import diff
+from fieldmark.analyses.explain import explain
+from fieldmark.analyses.improve import improve
+from fieldmark.analyses.infer import propose_rules
+from fieldmark.analyses.score import score
+from fieldmark.analyses.show import CaseFilter, CaseList, show_case, show_cases
 from fieldmark.data.files import is_url
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
 from fieldmark.errors import ConfigError
@@ -42,13 +37,16 @@ from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
-from fieldmark.run.run_options import read_inputs
-from fieldmark.store.index import CORRUPT, ROOT, find_run
-from fieldmark.store.writer import new_run_id
+from fieldmark.rules.context import Context
+from fieldmark.rules.files import load_file
+from fieldmark.rules.loaded_rules import LoadedRules
+from fieldmark.rules.rules_file import loaded_rules, read_rules
+from fieldmark.rules.untrusted_rules import RefusedRule, find_refused_rule
+from fieldmark.runs.manifest import RunEntry
+from fieldmark.runs.run_directory import new_run_id
+from fieldmark.runs.run_index import CORRUPT, ROOT, find_run
+from fieldmark.runs.run_options import read_inputs
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.manifest import RunEntry
-
-__all__ = ["TOOLS", "Tool", "Toolbox"]
 
 _REFUSED: Final = {
     RefusedRule.PROVIDER: "only the providers lexical and recorded (with its scores) are allowed",

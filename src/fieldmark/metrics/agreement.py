@@ -15,22 +15,6 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.values.records import EXCLUDED, INLINE, computed_field, to_json
 
-__all__ = [
-    "BestThreshold",
-    "CrossValidation",
-    "JudgeAgreement",
-    "JudgedPair",
-    "ThresholdTarget",
-    "agreement_at",
-    "auc",
-    "base_rate",
-    "best_threshold",
-    "cross_validate",
-    "sweep",
-    "threshold_between",
-    "threshold_for",
-]
-
 _CLOSE: Final = 1e-9
 _MOST_DECIMALS: Final = 6
 _FOLDS: Final = 5

@@ -13,8 +13,6 @@ from fieldmark.metrics.rates import rates
 from fieldmark.model.counts import Counts
 from fieldmark.values.records import OMIT_DEFAULT
 
-__all__ = ["ExactSum", "MacroMean", "exact", "macro_mean"]
-
 _SCALE: Final = 1074
 """Every finite float is an integer multiple of 2 ** -1074, so sums of these multiples are exact."""
 

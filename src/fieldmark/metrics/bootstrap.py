@@ -39,19 +39,6 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Integers, Signs
 
-__all__ = [
-    "GROUPS",
-    "CaseMatrix",
-    "ResampledMetrics",
-    "has_width",
-    "interval_around",
-    "interval_offsets",
-    "product",
-    "resampling_weights",
-    "run_intervals",
-    "variations",
-]
-
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
 

@@ -16,17 +16,6 @@ from fieldmark.metrics.quality import quality_metrics
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 from fieldmark.values.records import EXACT_ARRAY
 
-__all__ = [
-    "STEP",
-    "CaseRow",
-    "CaseSample",
-    "CaseSums",
-    "SampledCase",
-    "Threshold",
-    "case_sums",
-    "steps",
-]
-
 STEP: Final = 1 << 24
 """Scores are counted in integer steps, so that sums do not depend on their order."""
 

@@ -35,8 +35,6 @@ from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["SMALL_CASE", "CaseCounter", "CaseStats", "count_cells"]
-
 SMALL_CASE: Final = 64
 """Cases with more cells rarely repeat, so they are not memoized."""
 

@@ -16,8 +16,6 @@ from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import leaves, resolve
 
-__all__ = ["FoundMistake", "MistakeCluster", "MistakeClusters", "MistakeExample"]
-
 _EXAMPLES: Final = 3
 _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "parse_error"}
 _EMPTY: Final = {Presence.NULL: "null_value", Presence.BLANK: "blank_value"}

@@ -20,22 +20,6 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.records import ARRAY, INLINE, OMIT_DEFAULT, Inline, Key
 
-__all__ = [
-    "AcceptedDocuments",
-    "ConfidenceCounts",
-    "ConfidenceFigures",
-    "ConfidenceSummary",
-    "ConfidenceTally",
-    "CurvePoint",
-    "ReliabilityBin",
-    "StraightThrough",
-    "confidence_figures",
-    "pooled_confidence",
-    "precision_key",
-    "rounded_confidence",
-    "summarize_confidence",
-]
-
 _ALPHA: Final = 0.05
 """The probability that a threshold does not reach its precision."""
 _BINS: Final = 10

@@ -13,8 +13,6 @@ from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 
-__all__ = ["Ranking", "agreement", "consistency", "rank"]
-
 _UNKNOWN: Final = frozenset({Outcome.ERROR, Outcome.IGNORED})
 
 Records: TypeAlias = Iterable[FieldOutcome]

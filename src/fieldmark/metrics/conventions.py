@@ -23,29 +23,6 @@ from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe as describe_value
 
-__all__ = [
-    "CONVENTIONS",
-    "DEFAULT_CONVENTION",
-    "AbsentTruth",
-    "Aggregation",
-    "BothEmpty",
-    "ComparisonOptions",
-    "Convention",
-    "CountingOptions",
-    "F1WhenNoMatch",
-    "IgnoreScope",
-    "NullForAbsent",
-    "OnError",
-    "OptionalMissing",
-    "PrimaryScore",
-    "RqsForm",
-    "RqsWeights",
-    "WrongValue",
-    "ZeroRule",
-    "find_convention",
-    "rule_weights",
-]
-
 
 class WrongValue(StrEnum):
     """How a wrong value or a value of the wrong type is counted."""

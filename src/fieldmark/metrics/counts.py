@@ -10,8 +10,6 @@ from fieldmark.metrics.conventions import BothEmpty, CountingOptions, NullForAbs
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
-__all__ = ["Histogram", "cost_table", "is_null_for_absent", "total"]
-
 Histogram = Mapping[int, int]
 """How often each fact, or each cell, occurred."""
 

@@ -52,27 +52,6 @@ from fieldmark.values.arrays import Floats
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "GROUPS",
-    "RELEVANT_CHANGE",
-    "CaseChange",
-    "CaseInRun",
-    "DiffVerdict",
-    "Direction",
-    "FieldChange",
-    "MetricDifference",
-    "MetricSamples",
-    "PairedCases",
-    "PairedMetrics",
-    "ResamplingOptions",
-    "direction_of",
-    "metric_columns",
-    "metric_differences",
-    "nothing_compared",
-    "paired_metrics",
-    "paired_slices",
-    "row_of",
-]
 
 GROUPS: Final = 2_048
 """The maximum number of rows; further cases share them, and are resampled and permuted together."""

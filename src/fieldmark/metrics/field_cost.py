@@ -9,8 +9,6 @@ from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.quality import bucket_table
 from fieldmark.model.counts import Counts
 
-__all__ = ["FieldCost", "field_cost"]
-
 
 class FieldCost(NamedTuple):
     """What a field counts as, and the metrics that it is part of."""

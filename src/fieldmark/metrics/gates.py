@@ -15,20 +15,6 @@ from fieldmark.values.records import OMIT_DEFAULT
 from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
-__all__ = [
-    "Gate",
-    "GateKind",
-    "GateResult",
-    "RunFailure",
-    "check_gate",
-    "check_gates",
-    "drop_gates",
-    "gates_of",
-    "less_is_better",
-    "parse_gate",
-    "run_failures",
-]
-
 MetricValue: TypeAlias = "float | int | None"
 
 _SLACK: Final = 1e-9

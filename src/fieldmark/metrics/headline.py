@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-__all__ = [
-    "HEADLINE_METRICS",
-    "MAIN_METRIC",
-    "METRIC_TITLES",
-    "MICRO_F1",
-    "QUALITY_METRICS",
-    "SHORT_TITLES",
-    "flag_text",
-    "metrics_in_order",
-]
-
 HEADLINE_METRICS: Final = (
     "mean_score",
     "macro_f1_by_attribute",

@@ -14,8 +14,6 @@ from fieldmark.compare.provider_lookup import option_names
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["canonical_sha256", "describe", "described", "without_paths"]
-
 _PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
 
 

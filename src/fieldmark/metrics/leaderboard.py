@@ -43,20 +43,6 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Signs
 from fieldmark.values.strict_json import is_finite
 
-__all__ = [
-    "PREDICTED_MEAN_SCORE",
-    "AttributeRanking",
-    "Pair",
-    "RankedMetric",
-    "RunUsage",
-    "SharedCases",
-    "attribute_rankings",
-    "best_runs",
-    "compare_runs",
-    "cost_frontier",
-    "run_usage",
-]
-
 PREDICTED_MEAN_SCORE: Final = "predicted_mean_score"
 """The mean score of the cases that have a prediction which could be read."""
 

@@ -16,7 +16,6 @@ from fieldmark.values.paths import ROOT, resolve, resolve_unparsed
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["CaseMistakes", "Mistake", "MistakePlace", "MistakeReader", "Source", "value_at"]
 
 Source: TypeAlias = "JsonValue | Missing | Document"
 """A document, which may be unparsed; `MISSING` if it does not exist or was not saved."""

@@ -17,8 +17,6 @@ from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.text import folded
 
-__all__ = ["BY_NAME", "Pattern", "is_date_swapped", "pattern_of", "scale_factor"]
-
 _MAX_LENGTH: Final = 2_000
 """The number of characters of a value that are examined."""
 

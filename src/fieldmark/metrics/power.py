@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 from fieldmark.metrics.significance import ALPHA
 
-__all__ = ["POWER", "GateSize", "gate_size"]
-
 POWER: Final = 0.8
 """The default probability of detecting a drop."""
 _NORMAL: Final = NormalDist()

@@ -16,20 +16,6 @@ from fieldmark.metrics.rates import clip, ratio
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 from fieldmark.values.annotations import Range
 
-__all__ = [
-    "Quality",
-    "QualityBuckets",
-    "QualityCounts",
-    "QualityMetrics",
-    "RqsPart",
-    "bucket_table",
-    "quality",
-    "quality_metrics",
-    "quality_score",
-    "rqs_formula",
-    "rqs_parts",
-]
-
 
 class QualityBuckets(NamedTuple):
     """Keys by bucket, as reports show them; `gt` is the ground truth and `aio` the candidate."""

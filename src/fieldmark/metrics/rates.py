@@ -21,18 +21,6 @@ from fieldmark.metrics.conventions import (
 from fieldmark.model.counts import Counts
 from fieldmark.values.arrays import Floats
 
-__all__ = [
-    "NORMAL_QUANTILE",
-    "Interval",
-    "Rates",
-    "accuracy",
-    "clip",
-    "f1",
-    "rates",
-    "ratio",
-    "wilson",
-]
-
 NORMAL_QUANTILE: Final = 1.9599639845400536
 """The two-sided quantile of the normal distribution for 95% confidence."""
 

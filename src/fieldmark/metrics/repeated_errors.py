@@ -27,8 +27,6 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import leaves, resolve
 
-__all__ = ["RepeatedError", "RepeatedErrors", "RepeatedKind", "repeated_in_case"]
-
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _IN_CASE, _IN_RUN = 2, 3
 """The smallest number of values that have an error in common, in a case and in a run."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-__all__ = ["ScoreHistogram", "score_histogram"]
-
 _BINS: Final = 20
 _NOISE: Final = 1e-9
 

@@ -13,18 +13,6 @@ import numpy as np
 
 from fieldmark.values.arrays import Floats, Signs
 
-__all__ = [
-    "ALPHA",
-    "PERMUTATIONS",
-    "flip_signs",
-    "holm",
-    "holm_of_smallest",
-    "hypergeometric_tails",
-    "mcnemar",
-    "permutation_p",
-    "smallest_p",
-]
-
 ALPHA: Final = 0.05
 """The significance level."""
 

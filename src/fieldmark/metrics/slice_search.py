@@ -15,15 +15,6 @@ from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.counts import Counts
 from fieldmark.values.arrays import Flags, Floats
 
-__all__ = [
-    "MIN_CASES",
-    "FoundSlices",
-    "SearchedCase",
-    "WeakAttribute",
-    "WeakSlice",
-    "find_weak_slices",
-]
-
 MIN_CASES: Final = 20
 """The default minimum number of cases of a slice."""
 _MAX_SLICES: Final = 300

@@ -14,18 +14,6 @@ from fieldmark.values.paths import Path, PathError, parse_configured_path, resol
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import shorten
 
-__all__ = [
-    "MAX_SLICES",
-    "METADATA",
-    "NO_VALUE",
-    "TAG",
-    "SliceKey",
-    "check_slice_count",
-    "parse_slice_keys",
-    "slice_text",
-    "value_texts",
-]
-
 TAG: Final = "tag"
 MAX_SLICES: Final = 1_000
 """The maximum number of slices of a run, so that its summary stays readable."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
-from typing import Annotated, ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple, cast
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.confidence import (
@@ -16,7 +16,7 @@ from fieldmark.metrics.confidence import (
 )
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
 from fieldmark.metrics.counts import cost_table, total
-from fieldmark.metrics.gates import GateResult, RunFailure
+from fieldmark.metrics.gates import GateResult, RunFailure, run_failures
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
     MAIN_METRIC,
@@ -30,7 +30,7 @@ from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.values.confidence import ConfidenceOptions
@@ -42,33 +42,11 @@ from fieldmark.values.records import (
     InvalidRecord,
     Key,
     computed_field,
+    from_json,
+    to_json,
+    within,
 )
 from fieldmark.version import RUN_FORMAT
-
-__all__ = [
-    "BY_CASE_EVALUATOR",
-    "QUALITY_DEPTH",
-    "QUALITY_EVALUATOR",
-    "RESAMPLING",
-    "SAFETY_JUDGE",
-    "AppliedConvention",
-    "AttributeSummary",
-    "EvaluatorSummary",
-    "GroupMeans",
-    "Macro",
-    "Micro",
-    "QualitySummary",
-    "RateIntervals",
-    "RateVariations",
-    "Resampling",
-    "RunIntervals",
-    "Summary",
-    "Variation",
-    "applied_convention",
-    "summarize",
-    "with_confidence",
-]
-
 
 QUALITY_EVALUATOR: Final = "quality_evaluator"
 """The option with the name of the evaluator that the quality metrics come from, if they do."""
@@ -501,3 +479,77 @@ def applied_convention(
         comparison_sha256=convention.comparison_sha256(rules, others),
         counting_sha256=convention.counting_sha256(rules, *others.values()),
     )
+
+
+_NOT_IN_SLICES: Final[JsonObject] = {
+    "format": Summary.FORMAT,
+    "convention": None,
+    "evaluators": {},
+    "gates": [],
+    "passed": True,
+    "failures": [],
+    "warnings": [],
+    "structural_warnings": [],
+}
+"""What a slice does not have, with the values of a run that has nothing of it."""
+
+
+def summary_to_json(summary: Summary) -> JsonObject:
+    """Return the summary as JSON, in reading order."""
+    document = _metrics_to_json(summary)
+    if summary.by:
+        document["slices"] = {
+            name: {
+                key: value
+                for key, value in _metrics_to_json(each).items()
+                if key not in _NOT_IN_SLICES
+            }
+            for name, each in summary.slices.items()
+        }
+        document["groups"] = {key: to_json(each) for key, each in summary.group_means().items()}
+    return document
+
+
+def _metrics_to_json(summary: Summary) -> JsonObject:
+    document = to_json(summary)
+    if summary.intervals is not None:
+        for path, attribute in cast("dict[str, JsonObject]", document["attributes"]).items():
+            variations = summary.intervals.attributes.get(path, RateVariations())
+            attribute.update(to_json(variations))
+    return document
+
+
+def summary_from_json(document: JsonValue) -> Summary:
+    """Parse a summary written by `summary_to_json`; an invalid one raises `ValueError`."""
+    summary = _metrics_from_json(document)
+    stored = cast("JsonObject", document)
+    if "failures" not in stored:
+        summary = replace(summary, failures=run_failures(summary.cases, summary.gates))
+    slices = from_json(_Slices, stored).slices
+    defaults = {**_NOT_IN_SLICES, "convention": stored["convention"]}
+    parsed: dict[str, Summary] = {}
+    for name, each in slices.items():
+        with within("slices", name):
+            parsed[name] = _metrics_from_json({**defaults, **each})
+    return replace(summary, slices=parsed)
+
+
+def _metrics_from_json(document: JsonValue) -> Summary:
+    summary = from_json(Summary, document)
+    stored = cast("JsonObject", document)
+    if summary.confidence is not None:
+        targets = tuple(map(float, summary.confidence.pooled.targets))
+        options = replace(summary.confidence.options, precision=targets)
+        summary = replace(summary, confidence=replace(summary.confidence, options=options))
+    if summary.intervals is not None:
+        variations: dict[str, RateVariations] = {}
+        for path, each in cast("dict[str, JsonValue]", stored["attributes"]).items():
+            with within("attributes", path):
+                variations[path] = from_json(RateVariations, each)
+        known = {path: each for path, each in variations.items() if each != RateVariations()}
+        summary = replace(summary, intervals=replace(summary.intervals, attributes=known))
+    return summary
+
+
+class _Slices(NamedTuple):
+    slices: Annotated[Mapping[str, JsonObject], OMIT_DEFAULT] = {}

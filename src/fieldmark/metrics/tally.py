@@ -15,8 +15,6 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 from fieldmark.values.records import Key
 
-__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts"]
-
 
 class CaseTotals(NamedTuple):
     """The number of cases by status.

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 from fieldmark.model.outcome import FACTS, Outcome
 
-__all__ = ["ERROR_TABLE", "MISTAKES", "ErrorCounts", "truth_fields"]
-
 
 class ErrorCounts(NamedTuple):
     """The number of mistakes of each type; `+` adds them type by type."""

@@ -13,8 +13,6 @@ from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.values.records import Key, to_json
 
-__all__ = ["Trend", "TrendConclusion", "TrendOptions", "TrendStep", "trend"]
-
 _SLACK: Final = 1e-9
 
 

@@ -8,8 +8,6 @@ from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["NO_SPENT", "NO_USAGE", "total_spent", "total_usage"]
-
 _COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
 _SPENT: Final = (
     "requests", "failed_requests", "input_tokens", "output_tokens", "replayed_calls",

@@ -13,8 +13,6 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
-__all__ = ["Mark", "mark_table", "verdict_at", "verdict_of"]
-
 
 class Mark(StrEnum):
     """The list of an evaluation that a field belongs to; an ignored field belongs to none."""

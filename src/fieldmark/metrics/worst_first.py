@@ -10,8 +10,6 @@ from typing import Final
 
 from fieldmark.metrics.summary import AttributeSummary
 
-__all__ = ["case_sort_key", "sortable", "worst_attributes"]
-
 _DIGITS: Final = 9
 """Decimals that count in a comparison of scores; further ones depend on the order of additions."""
 

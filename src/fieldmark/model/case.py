@@ -12,16 +12,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = [
-    "Case",
-    "CaseContext",
-    "CaseInput",
-    "UnparsedDocuments",
-    "Verdict",
-    "all_read",
-    "documents_of",
-]
-
 
 class CaseInput(StrEnum):
     """Whether ground truth and candidate could be read; `failed` if no candidate was produced."""

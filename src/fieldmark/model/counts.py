@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Counts"]
-
 
 class Counts(NamedTuple):
     """True and false positives and negatives; `+` adds them field by field."""

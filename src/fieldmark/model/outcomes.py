@@ -9,17 +9,6 @@ from typing import NamedTuple, TypeAlias
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 
-__all__ = [
-    "Attribute",
-    "AttributeTable",
-    "FieldOutcome",
-    "ItemMark",
-    "ItemPlace",
-    "Outcomes",
-    "item_step",
-    "renumber",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:

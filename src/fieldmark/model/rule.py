@@ -9,8 +9,6 @@ from fieldmark.errors import Location
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
 
-__all__ = ["Depth", "Rule", "Rules", "Scope"]
-
 
 class Scope(StrEnum):
     """Which fields are compared."""

@@ -21,8 +21,6 @@ from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Segment, join
 
-__all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
-
 _CONTAINERS: Final = (dict, list)
 _OBJECTS_ONLY: Final = (dict,)
 _ANY_INDEX: Final = -1

@@ -9,16 +9,6 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue, Kind, Missing, kind_of
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 
-__all__ = [
-    "IGNORED_FACTS",
-    "MATCH_FACT",
-    "PRESENCE_FACTS",
-    "VALUE_FACTS",
-    "acceptable",
-    "outcome_of_values",
-    "wrong_container",
-]
-
 _VALUE: Final = Presence.VALUE
 
 

@@ -19,8 +19,6 @@ from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import PresenceRule, presence_of
 
-__all__ = ["CaseConsensus", "FieldVote", "MajorityVote", "VoteOption"]
-
 _Side: TypeAlias = "JsonValue | Missing"
 _Voters: TypeAlias = tuple[int, ...]
 _WALKED: Final = frozenset({NodeMode.WALK, NodeMode.ENTRIES})

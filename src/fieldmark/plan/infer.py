@@ -53,8 +53,6 @@ from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
 from fieldmark.values.text import exact_text, normalized, plural, shorten
 
-__all__ = ["RuleInferrer"]
-
 _MAX_ATTRIBUTES: Final = 10_000
 _MAX_DISTINCT: Final = 1_000
 _MAX_ENUMERATION: Final = 20

@@ -30,8 +30,6 @@ from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS, VALUE_FACTS
 from fieldmark.plan.walk import Walk
 from fieldmark.values.text import folded
 
-__all__ = ["KernelWalk"]
-
 _WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY, _EXACT = (
     1 << bit for bit in range(9)
 )

@@ -37,7 +37,6 @@ from fieldmark.values.strict_json import all_finite
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = ["Plan", "compile_plan"]
 
 _INVALID_PATH_FACT: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
 """A configured field with an invalid path is missing, whatever the documents contain."""

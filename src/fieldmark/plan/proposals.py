@@ -9,28 +9,6 @@ from typing import Final, TypeAlias
 from fieldmark.model.json import JsonValue
 from fieldmark.plan.value_kinds import key_words, phone_is_available
 
-__all__ = [
-    "ADDRESSES",
-    "ADDRESS_WORDS",
-    "BOOLEANS",
-    "DATE_WORDS",
-    "EMAILS",
-    "IDENTIFIERS",
-    "IDENTIFIER_WORDS",
-    "INTEGERS",
-    "NAMES",
-    "NAME_WORDS",
-    "PAIRED_THRESHOLD",
-    "PHONE_WORDS",
-    "SHORT_TEXT",
-    "WEB_ADDRESSES",
-    "InferredRule",
-    "Proposal",
-    "Settings",
-    "is_named",
-    "phone_proposal",
-]
-
 Settings: TypeAlias = dict[str, JsonValue]
 Proposal: TypeAlias = tuple[Settings, str]
 """The settings of a rule, and the reason for them."""

@@ -12,8 +12,6 @@ from fieldmark.compare.ignore import Ignore
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, Segment, parse_path
 
-__all__ = ["RuleMatch", "list_items", "match_item", "match_key", "rules_of_field"]
-
 _ANY_INDEX: Final = -1
 """An index that no rule names."""
 _INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")

@@ -12,8 +12,6 @@ from fieldmark.model.rule import Rules
 from fieldmark.plan.plan import compile_plan
 from fieldmark.values.paths import parse_path
 
-__all__ = ["SampleLists"]
-
 _MAX_LISTS: Final = 500
 _MAX_PAIRS: Final = 250_000
 """The number of possible pairs, which determines the time that an alignment takes."""

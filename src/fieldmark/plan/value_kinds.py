@@ -21,20 +21,6 @@ from fieldmark.values.equality import equal
 from fieldmark.values.numbers import NumberFormat, as_number, read_amount
 from fieldmark.values.text import folded, normalized
 
-__all__ = [
-    "LOCALES",
-    "Difference",
-    "Reader",
-    "ValueKind",
-    "decimals",
-    "difference_of",
-    "key_words",
-    "kind_of_value",
-    "nearest_value",
-    "phone_is_available",
-    "readers_of",
-]
-
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
 _MAX_CODE: Final = 40

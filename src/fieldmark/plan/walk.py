@@ -26,8 +26,6 @@ from fieldmark.plan.classify import (
 from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
 
-__all__ = ["Walk"]
-
 _CONTAINER_TYPES: Final = (dict, list)
 _ERROR_FACT: Final = VALUE_FACTS[Outcome.ERROR]
 _VALUE: Final = Presence.VALUE

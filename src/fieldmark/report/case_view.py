@@ -26,15 +26,9 @@ from fieldmark.report.tables import (
     number,
     score_text,
 )
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = [
-    "TextPiece",
-    "case_view",
-    "differing_pieces",
-]
 
 _VERDICT_STYLES: Final = {"pass": "green", "partial": "yellow", "fail": "bold red"}
 _PARSED_FROM: Final = {

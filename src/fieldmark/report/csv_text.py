@@ -12,8 +12,6 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.values.escape import for_csv
 from fieldmark.values.json_text import strict_json
 
-__all__ = ["csv_text", "write_csv_rows"]
-
 _SAFE_TEXT: Final = re.compile(r"(?:[A-Za-z0-9\[][ -~]{0,200})?\Z")
 """Recognizes text that needs no escaping in CSV."""
 

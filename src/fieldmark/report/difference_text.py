@@ -8,8 +8,6 @@ from fieldmark.metrics.difference import MetricDifference
 from fieldmark.metrics.rates import Interval
 from fieldmark.report.tables import number
 
-__all__ = ["change_text", "interval_text", "named_p", "p_value", "signed"]
-
 _SMALLEST_P: Final = 0.001
 _HALF_DIGIT: Final = 5e-4
 

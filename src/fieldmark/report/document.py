@@ -15,30 +15,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.tables import DASH, TOP_HINT, more_text, number
 from fieldmark.values.json_text import strict_json
 
-__all__ = [
-    "Align",
-    "Block",
-    "Cell",
-    "Column",
-    "Data",
-    "Document",
-    "Format",
-    "Heading",
-    "Items",
-    "Line",
-    "LineKind",
-    "Row",
-    "SideBySide",
-    "Table",
-    "Tone",
-    "document_to_json",
-    "facts",
-    "note",
-    "table_to_json",
-    "value_of",
-    "warning",
-]
-
 
 class Tone(StrEnum):
     """What the style of a text says."""

@@ -31,10 +31,10 @@ from fieldmark.report.tables import (
     attribute_rows,
     number,
 )
+from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.values.escape import for_html, html_table
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean, plural
-from fieldmark.wire.case_result import CaseResult, FieldResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,14 +42,6 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from rich.console import RenderableType
 
-__all__ = [
-    "AttributeFrame",
-    "CaseFrame",
-    "CaseSource",
-    "FieldFrame",
-    "arrow_schema",
-    "record_batches",
-]
 
 _Scalar: TypeAlias = "str | float | bool | None"
 _BATCH: Final = 2_000

@@ -21,8 +21,6 @@ from fieldmark.report.tables import (
 from fieldmark.values.escape import for_html, html_table
 from fieldmark.values.text import plural
 
-__all__ = ["run_html"]
-
 _MAX_LENGTH: Final = 200
 """The number of characters of a path that are shown."""
 

@@ -34,7 +34,6 @@ from fieldmark.values.text import plural, shorten
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["WIDTH", "RichDocument", "document_csv", "document_markdown", "document_text"]
 
 WIDTH: Final = 120
 """The width of tables in a file or a pipe."""

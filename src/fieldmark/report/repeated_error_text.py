@@ -8,8 +8,6 @@ from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedKind
 from fieldmark.model.json import JsonObject
 from fieldmark.values.text import plural
 
-__all__ = ["repeated_error_text", "repeated_error_to_json"]
-
 _MAX_NAMED: Final = 4
 
 

@@ -43,15 +43,6 @@ from fieldmark.report.tables import (
 )
 from fieldmark.values.text import plural
 
-__all__ = [
-    "attribute_table",
-    "confidence_blocks",
-    "run_document",
-    "slice_blocks",
-    "targets_table",
-    "usage_lines",
-]
-
 _BAR: Final = 10
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _GOOD: Final = 0.9

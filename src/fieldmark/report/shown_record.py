@@ -12,8 +12,6 @@ from fieldmark.report.render import RichDocument, document_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ShownRecord"]
-
 
 class ShownRecord(ABC):
     """The record of an analysis, which prints itself in Python as on the command line."""

@@ -10,9 +10,9 @@ from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.manifest import Manifest, run_title
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import Manifest, run_title
 
 __all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
 

@@ -20,33 +20,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 
-__all__ = [
-    "ALL_FIELDS",
-    "ATTRIBUTE_COLUMNS",
-    "CONFIDENCE_COLUMNS",
-    "DASH",
-    "TOP_HINT",
-    "AttributeRow",
-    "ColumnType",
-    "SliceRow",
-    "attribute_cells",
-    "attribute_rows",
-    "confidence_rows",
-    "cost_facts",
-    "evaluator_errors",
-    "failure_text",
-    "gate_line",
-    "gate_text",
-    "input_text",
-    "mistake_counts",
-    "more_text",
-    "number",
-    "outcome_text",
-    "score_text",
-    "slice_metrics",
-    "slice_rows",
-]
-
 _WIDE: Final = 0.2
 """The width of an interval from which a slice has few cases: the metric is known to within 0.1."""
 

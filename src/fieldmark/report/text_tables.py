@@ -26,13 +26,6 @@ from fieldmark.report.tables import (
 from fieldmark.values.escape import for_markdown
 from fieldmark.values.text import plural
 
-__all__ = [
-    "counts_and_rates",
-    "csv_table",
-    "headline",
-    "markdown_summary",
-]
-
 
 def csv_table(summary: Summary) -> str:
     """Return all attributes with full precision, and the convention in every row."""

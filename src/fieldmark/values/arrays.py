@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Bytes", "Flags", "Floats", "Integers", "Objects", "Signs"]
 
 # As text, because numpy.typing takes a third of the time of importing numpy.
 Floats: TypeAlias = "NDArray[np.float64]"

@@ -9,20 +9,6 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Length, Range
 
-__all__ = [
-    "MAX_COORDINATE",
-    "NOT_A_BOX",
-    "Box",
-    "BoxFormat",
-    "Outline",
-    "Scale",
-    "Shape",
-    "as_floats",
-    "coordinates_of",
-    "read_numbers",
-    "read_shape",
-]
-
 MAX_COORDINATE: Final = 1e12
 """The largest valid coordinate, for which areas neither overflow nor lose precision."""
 

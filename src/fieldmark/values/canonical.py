@@ -13,8 +13,6 @@ import orjson
 from fieldmark.model.json import JsonValue
 from fieldmark.values.strict_json import all_finite
 
-__all__ = ["canonical_text", "integer_text", "typed_key"]
-
 _SORTED: Final = orjson.OPT_SORT_KEYS
 _EXPONENT: Final = re.compile(rb"e[+0-9](?<=[0-9]e.)")
 

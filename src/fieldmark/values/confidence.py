@@ -18,15 +18,6 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT
 
-__all__ = [
-    "CONFIDENCE_KEY",
-    "ConfidenceOptions",
-    "ConfidenceReader",
-    "ReadConfidences",
-    "confidence_of",
-    "least_confidence",
-]
-
 CONFIDENCE_KEY: Final = "confidence"
 """The default key of a row with the confidences of its document."""
 _SCALES: Final = (1, 100)

@@ -14,7 +14,6 @@ from fieldmark.errors import MissingExtra, OptionError
 if TYPE_CHECKING:
     from babel import Locale
 
-__all__ = ["ENGLISH", "DateWords", "date_words"]
 
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",

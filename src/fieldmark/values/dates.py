@@ -13,17 +13,6 @@ from typing import Final, NamedTuple
 from fieldmark.errors import OptionError
 from fieldmark.values.date_words import ENGLISH, DateWords
 
-__all__ = [
-    "DEFAULT_FORMATS",
-    "DateFormat",
-    "DateOrder",
-    "DateReader",
-    "DateReading",
-    "is_iso_date",
-    "parse_formats",
-    "read_day",
-]
-
 _MAX_LENGTH: Final = 100
 """Longer text is not a date."""
 _FIRST_YEAR: Final = 1970

@@ -27,8 +27,6 @@ from fieldmark.values.annotations import (
     without_metadata,
 )
 
-__all__ = ["DeclaredOption", "Opt", "OptionGroup", "declared_options"]
-
 
 class OptionGroup(StrEnum):
     """The headings of options in help, in their order."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["equal"]
-
 
 def equal(expected: JsonValue, candidate: JsonValue) -> bool:
     """Return whether two values are the same JSON, at any depth.

@@ -8,8 +8,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["DASH", "for_csv", "for_html", "for_markdown", "from_csv", "html_table", "visible"]
-
 DASH: Final = "–"  # noqa: RUF001 - an undefined metric
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FORMULA: Final = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=+\-@\t\r])")

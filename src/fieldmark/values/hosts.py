@@ -6,8 +6,6 @@ import re
 from contextlib import suppress
 from typing import Final
 
-__all__ = ["is_domain", "unified_host"]
-
 _NAME: Final = re.compile(r"[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)*\.?\Z")
 _DOMAIN: Final = re.compile(r"\.[^\W\d_][\w-]*[^\W_]\Z")
 _MAX_LENGTH: Final = 253

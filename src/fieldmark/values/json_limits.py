@@ -8,8 +8,6 @@ from typing import Final
 from fieldmark.errors import LimitError, OptionError
 from fieldmark.model.json import JsonValue
 
-__all__ = ["LIMITS", "Limits", "check_paths", "paths_exceed"]
-
 _MEGABYTE: Final = 1 << 20
 _MAX_DEPTH: Final = 200
 """Beyond this depth, the parsers could exceed their recursion limits."""

@@ -12,17 +12,6 @@ import orjson
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.strict_json import may_exceed_64_bits, parse_strict
 
-__all__ = [
-    "finite_json",
-    "name_non_finite",
-    "pretty_json",
-    "read_document",
-    "read_json",
-    "strict_json",
-    "unname_non_finite",
-    "without_non_finite",
-]
-
 _MAX_DEPTH: Final = 100
 """No file of a run is nested as deeply, and deeper ones could not be processed recursively."""
 _NAMES: Final = frozenset({"NaN", "Infinity", "-Infinity"})

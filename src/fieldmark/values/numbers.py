@@ -15,18 +15,6 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.model.json import JsonValue
 from fieldmark.values.currencies import CODES, SYMBOLS
 
-__all__ = [
-    "Amount",
-    "Number",
-    "NumberFormat",
-    "Tolerance",
-    "as_number",
-    "currency_codes",
-    "exact_fraction",
-    "numbers_in",
-    "read_amount",
-]
-
 Number: TypeAlias = int | float | Decimal
 """JSON numbers, and `Decimal` for numbers that were parsed from text."""
 

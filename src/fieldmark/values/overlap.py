@@ -14,19 +14,6 @@ from fieldmark.errors import MissingExtra
 from fieldmark.values.arrays import Flags, Floats, Objects
 from fieldmark.values.boxes import NOT_A_BOX, Box, Outline, Shape
 
-__all__ = [
-    "Overlap",
-    "OverlapMethod",
-    "PolygonMethod",
-    "box_iou",
-    "box_ious",
-    "box_table",
-    "has_shapely",
-    "overlap",
-    "overlaps",
-    "require_shapely",
-]
-
 _SNAP: Final = 1 - 1e-12
 """Overlaps above this are 1: intersections of equal outlines have rounding errors."""
 _BLOCK: Final = 1 << 14  # pairs of boxes computed together, so that they fit in the cache

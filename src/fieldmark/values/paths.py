@@ -22,32 +22,6 @@ from fieldmark.values.text import shorten
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
 
-__all__ = [
-    "ANY_DEPTH",
-    "ANY_ITEM",
-    "ROOT",
-    "Path",
-    "PathError",
-    "PathLimitError",
-    "Segment",
-    "append_path",
-    "attribute_of",
-    "changed_at",
-    "configured_attribute",
-    "covers",
-    "first_keys",
-    "has_path",
-    "is_path",
-    "join",
-    "leaves",
-    "obstacle",
-    "parse_configured_path",
-    "parse_path",
-    "path_key",
-    "resolve",
-    "resolve_unparsed",
-    "without",
-]
 
 ROOT: Final = "$"
 """The path of a whole document that is not an object."""

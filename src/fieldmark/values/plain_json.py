@@ -24,17 +24,6 @@ from fieldmark.values.json_limits import LIMITS, Limits, check_paths
 from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
 
-__all__ = [
-    "class_names",
-    "copy_json",
-    "defines",
-    "is_series",
-    "is_table",
-    "may_be_document",
-    "plain_json",
-    "record_reader",
-]
-
 _SHOWN: Final = 200
 _STEP: Final = 12
 """More than the characters of a step of a path without its key."""

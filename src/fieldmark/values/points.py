@@ -14,16 +14,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.arrays import Floats
 from fieldmark.values.boxes import Scale, coordinates_of, read_numbers
 
-__all__ = [
-    "NOT_A_POINT",
-    "Metric",
-    "Point",
-    "distance",
-    "distance_similarity",
-    "distances",
-    "read_point",
-]
-
 Point: TypeAlias = tuple[float, ...]
 
 NOT_A_POINT: Final = "invalid point"

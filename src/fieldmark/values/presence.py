@@ -9,8 +9,6 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.values.text import folded
 
-__all__ = ["PresenceRule", "is_blank", "is_present", "presence", "presence_of"]
-
 PresenceRule: TypeAlias = "Callable[[JsonValue | Missing], Presence]"
 
 _ABSENT, _NULL, _BLANK, _VALUE = Presence

@@ -68,26 +68,6 @@ from fieldmark.values.annotations import (
     without_metadata,
 )
 
-__all__ = [
-    "ARRAY",
-    "EXACT_ARRAY",
-    "EXCLUDED",
-    "INLINE",
-    "OMIT_DEFAULT",
-    "OPTIONAL",
-    "Inline",
-    "InvalidRecord",
-    "Key",
-    "RecordField",
-    "computed_field",
-    "from_json",
-    "is_record",
-    "json_schema",
-    "record_fields",
-    "to_json",
-    "within",
-]
-
 _EXACT: Final = 1 << 53
 """JSON parsers may round larger integers."""
 _MAX_INTEGER: Final = 1 << 63

@@ -11,18 +11,6 @@ from typing import Final, NoReturn, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = [
-    "StrictJsonError",
-    "Violation",
-    "all_finite",
-    "first_repeated",
-    "is_finite",
-    "may_exceed_64_bits",
-    "nesting_exceeds",
-    "parse_strict",
-    "values_exceed",
-]
-
 _STRINGS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 """A string; without an end, it extends to the end of the text, so that each is read once."""
 _BRACKETS: Final = re.compile(r"[\[\]{}]")

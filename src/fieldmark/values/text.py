@@ -13,21 +13,6 @@ from rapidfuzz.distance import OSA
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, integer_text
 
-__all__ = [
-    "Ignored",
-    "did_you_mean",
-    "exact_text",
-    "folded",
-    "ignoring",
-    "is_typo",
-    "nearest",
-    "normalized",
-    "plural",
-    "replace_surrogates",
-    "shorten",
-    "unified",
-]
-
 _MIN_SIMILARITY: Final = 0.6
 """The minimum similarity of a suggestion, unless it differs by a single typo."""
 _MIN_TYPO_LENGTH: Final = 2

@@ -27,21 +27,6 @@ from fieldmark.values.annotations import (
 from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
-__all__ = [
-    "InvalidValueError",
-    "any_of",
-    "describe",
-    "element_of",
-    "enum_schema",
-    "is_json",
-    "is_json_object",
-    "plain",
-    "read_value",
-    "reference_of",
-    "spellings",
-    "value_schema",
-]
-
 _LISTS: Final = (tuple, frozenset, list, Sequence)
 _MAPPINGS: Final = (dict, Mapping)
 _NUMBERS: Final = (int, float, Decimal)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.config.targets import CALL_KEYS
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.outcome import Outcome
-from fieldmark.run.eval_file import CASE_KEYS, EVAL_KEYS
+from fieldmark.rules.targets import CALL_KEYS
+from fieldmark.runs.eval_file import CASE_KEYS, EVAL_KEYS
 
 DOCS = Path(__file__).parents[3] / "docs"
 

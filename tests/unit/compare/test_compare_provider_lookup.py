@@ -11,10 +11,10 @@ from fieldmark.compare.provider_lookup import (
     with_provider_options,
 )
 from fieldmark.compare.semantic import Semantic
-from fieldmark.config.rules_file import read_rules
 from fieldmark.judges.providers.python import PythonProvider
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.rule import Rule, Rules
+from fieldmark.rules.rules_file import read_rules
 
 
 def test_providers_of_rules_can_be_found_and_changed():

@@ -9,11 +9,12 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.data import line_offsets
-from fieldmark.data.inputs import Inputs, Limits
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
 from fieldmark.model._kernel import Document
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import parsed
+from fieldmark.values.json_limits import Limits
 
 
 @pytest.fixture(autouse=True)

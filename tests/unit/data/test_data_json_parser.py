@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data.inputs import Limits
 from fieldmark.data.json_parser import (
     JsonDialect,
     UnreadableRow,
@@ -22,6 +21,7 @@ from fieldmark.data.json_parser import (
 )
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.kernel import kernel
+from fieldmark.values.json_limits import Limits
 from json_strategies import any_json
 
 SUITE = json.loads(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.data.inputs import Inputs, Role
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.json_parser import Role
 from fieldmark.data.layout import (
     Layout,
     apply_layout,

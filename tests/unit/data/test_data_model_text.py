@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.json_repair import repaired_texts
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.errors import DataError, OptionError

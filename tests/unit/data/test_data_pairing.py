@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.api.infer import infer
+from fieldmark.analyses.infer import infer
 from fieldmark.data.candidate_lookup import OffsetIndex
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.inputs import Inputs

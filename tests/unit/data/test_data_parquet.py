@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from fieldmark.data.files import open_file
-from fieldmark.data.inputs import Inputs, Limits, Role
-from fieldmark.data.json_parser import JsonDialect, UnreadableRow
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.parquet import ParquetSource
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.case import CaseInput
+from fieldmark.values.json_limits import Limits
 
 TRUTH = [
     {"id": f"{n:04d}", "expected": {"total": n, "vendor": f"Acme {n}", "rows": [{"x": n}]}}

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.data.inputs import LIMITS, Inputs, Limits
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import parse_json, roundtrip_differs
 from fieldmark.model.kernel import kernel
-from fieldmark.values.json_limits import check_paths, paths_exceed
+from fieldmark.values.json_limits import LIMITS, Limits, check_paths, paths_exceed
 from json_strategies import any_json
 
 LONGEST = LIMITS.key_characters

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
-from fieldmark.data.inputs import Role
-from fieldmark.data.json_parser import JsonDialect, UnreadableRow
+from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
 from fieldmark.data.tables import open_table
 from fieldmark.errors import InputTypeError
 

@@ -10,9 +10,10 @@ import zipfile
 import pytest
 from openpyxl import Workbook
 
-from fieldmark.data.inputs import Inputs, Limits
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, LimitError, MissingExtra, OptionError
+from fieldmark.values.json_limits import Limits
 
 
 def documents_of(path, options=None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldmark.config.rules_file import read_rules
+from fieldmark.rules.rules_file import read_rules
 
 __all__ = ["fields"]
 

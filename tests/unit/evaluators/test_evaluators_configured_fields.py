@@ -11,8 +11,6 @@ from evaluator_fields import fields
 
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
-from fieldmark.config.files import load_file
-from fieldmark.config.rules_file import read_rules
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
@@ -21,6 +19,8 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
+from fieldmark.rules.files import load_file
+from fieldmark.rules.rules_file import read_rules
 from fieldmark.values.records import to_json
 
 PASS, PARTIAL, FAIL = Verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldmark.compare.providers import Recorded
-from fieldmark.config.rules_file import read_rules
+from fieldmark.rules.rules_file import read_rules
 
 __all__ = ["CANDIDATE", "EXPECTED", "STRATEGIES"]
 

@@ -10,7 +10,6 @@ import pytest
 
 from edges.llm_server import first, serving, status
 from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
-from fieldmark.config.rules_file import read_rules
 from fieldmark.errors import OptionError
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers import model2vec
@@ -21,6 +20,7 @@ from fieldmark.judges.rate_limiter import Clock
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import Reason
+from fieldmark.rules.rules_file import read_rules
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.runs import annotate
+from fieldmark.analyses.runs import annotate
 from fieldmark.mcp import serving, tools
 from fieldmark.mcp.bounded_json import MAX_CHARACTERS
 from fieldmark.mcp.tools import Toolbox

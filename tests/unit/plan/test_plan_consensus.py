@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.config.rules_file import read_rules
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rules
 from fieldmark.plan.consensus import MajorityVote
+from fieldmark.rules.rules_file import read_rules
 
 VOTE = MajorityVote(Rules())
 

@@ -12,7 +12,7 @@ import fieldmark as fm
 from fieldmark.errors import ConfigError
 from fieldmark.report.case_view import case_view
 from fieldmark.report.html.tree import case_tree
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 
 ENTRIES = {"align": "entries"}
 ANN, BOB = {"name": "Ann", "age": 3}, {"name": "Bob", "age": 4}

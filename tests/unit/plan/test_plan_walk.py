@@ -25,7 +25,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import Outcome, Reason
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import compile_plan
-from fieldmark.run.error_boundary import compare_cases
+from fieldmark.runs.error_boundary import compare_cases
 
 
 def outcomes_of(expected, candidate, rules=None):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import fieldmark as fm
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 
 DATA = Path(__file__).parents[2] / "data"
 FORMULAS = (DATA / "csv-injection" / "csv-payload.txt").read_text("utf-8").splitlines()

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import fieldmark as fm
-from fieldmark.api.show import CaseList
+from fieldmark.analyses.show import CaseList
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.report.case_view import case_view, differing_pieces
 from fieldmark.report.html.cases import CaseLine
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 from fieldmark.values.records import from_json
 from unit.report.exported import as_text
 

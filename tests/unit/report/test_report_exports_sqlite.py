@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 from fieldmark.errors import StorageError
 from fieldmark.report.exports.common import case_columns, field_columns
 from fieldmark.report.exports.sqlite import write_sqlite

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.report import write_report
+from fieldmark.analyses.report import write_report
 from fieldmark.report.exports.markdown import markdown
 from fieldmark.report.html.metrics import COCO_METRICS, detection_tables
 from fieldmark.report.html.view import view_of

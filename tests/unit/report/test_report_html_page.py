@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.report import html_report
+from fieldmark.analyses.report import html_report
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.page import (
     LABEL_SCRIPTS,

@@ -7,7 +7,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.report.html.tree import case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 
 MATCH, WRONG, WRONG_TYPE, MISSING, EXTRA, EMPTY, IGNORED = range(7)
 

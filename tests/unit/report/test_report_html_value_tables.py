@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fieldmark as fm
 from fieldmark.report.html.value_tables import ValueTables
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 
 
 def tables(tmp_path, pairs, *attributes):

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.comparison_view import ComparisonView
-from fieldmark.api.report import html_report, write_report
+from fieldmark.analyses.comparison_view import ComparisonView
+from fieldmark.analyses.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RateIntervals, RateVariations, RunIntervals
 from fieldmark.report.exports.markdown import markdown
 from fieldmark.report.html.cases import MAX_CASE_BYTES, ReportLimits, case_documents
 from fieldmark.report.html.metrics import EarlierRun, domain_lines, trends
 from fieldmark.report.html.view import view_of
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 from unit.report.exported import rows_of, shown
 
 TRUTH = [{"id": str(n), "total": n, "vendor": {"name": f"v{n}"}} for n in range(20)]
@@ -234,8 +234,8 @@ class TestTwoRuns:
         assert (cases["unchanged"], cases["only_before"], cases["only_after"]) == (18, 1, 1)
 
     def test_long_lists_say_how_many_changes_there_are(self, compared, monkeypatch):
-        monkeypatch.setattr("fieldmark.api.comparison_view._MAX_CASES", 2)
-        monkeypatch.setattr("fieldmark.api.comparison_view._MAX_FIELDS", 1)
+        monkeypatch.setattr("fieldmark.analyses.comparison_view._MAX_CASES", 2)
+        monkeypatch.setattr("fieldmark.analyses.comparison_view._MAX_FIELDS", 1)
         view = compared(worse_by(0), worse_by(5, 5))
         changes = view["changes"]
         assert (len(changes), view["changed"], view["cases"]["worse"]) == (2, 5, 5)

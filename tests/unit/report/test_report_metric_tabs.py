@@ -11,7 +11,7 @@ from fieldmark.metrics.conventions import CountingOptions, RqsForm
 from fieldmark.metrics.quality import QualityMetrics, quality_score, rqs_parts
 from fieldmark.report.html.metric_tabs import case_metrics, run_quality
 from fieldmark.report.shown_run import comparators_by_attribute
-from fieldmark.store.reader import open_run
+from fieldmark.runs.stored_run import open_run
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.report.exported import rows_of
 

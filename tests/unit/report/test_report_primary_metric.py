@@ -9,8 +9,8 @@ import openpyxl
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.runs import RunList, list_runs
-from fieldmark.api.show import CaseDetails, CaseList
+from fieldmark.analyses.runs import RunList
+from fieldmark.analyses.show import CaseDetails, CaseList
 from fieldmark.report.case_view import case_view
 from fieldmark.report.exports.json import write_json
 from fieldmark.report.exports.markdown import markdown, short_markdown
@@ -20,6 +20,7 @@ from fieldmark.report.html.view import view_of
 from fieldmark.report.render import document_csv, document_markdown, document_text
 from fieldmark.report.run_document import run_document
 from fieldmark.report.text_tables import csv_table, markdown_summary
+from fieldmark.runs.run_index import list_runs
 from unit.report.exported import as_text, shown
 
 FULL = [({"a": 1, "b": 2}, {"a": 1, "b": 3})]

@@ -8,10 +8,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from fieldmark.api.runs import RunList
+from fieldmark.analyses.runs import RunList
 from fieldmark.report.document import Cell, Column, Document, Format, Table, Tone
 from fieldmark.report.render import RichDocument, document_text
-from fieldmark.wire.manifest import RunEntry
+from fieldmark.runs.manifest import RunEntry
 
 
 def shown(rows, *, width=80, color=None):

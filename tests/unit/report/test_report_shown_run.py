@@ -10,11 +10,11 @@ import pytest
 
 from exported_text import exported_text
 from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.metrics.summary import summary_from_json
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.report.exports.json import write_json
-from fieldmark.wire.summary import summary_from_json
 from unit.report.exported import SECRETS, ordinary_run
 
 EXPORTS = [

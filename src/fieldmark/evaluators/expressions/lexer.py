@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 
 from fieldmark.errors import OptionError, with_hint
 
-__all__ = ["MAX_LENGTH", "ExpressionError", "Token", "TokenKind", "tokenize", "unquote"]
-
 MAX_LENGTH: Final = 1_000
 """The maximum length of an expression, in characters."""
 

@@ -63,8 +63,6 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.numbers import Tolerance
 from fieldmark.values.text import nearest, shorten
 
-__all__ = ["MAX_DEPTH", "Expression", "parse_expression"]
-
 MAX_DEPTH: Final = 50
 """The maximum nesting depth of parentheses, functions, signs and conditions."""
 _MAX_SHOWN: Final = 40

@@ -22,8 +22,6 @@ from fieldmark.model.outcome import Presence
 from fieldmark.values.paths import Path, append_path, parse_path, resolve
 from fieldmark.values.presence import presence
 
-__all__ = ["Element", "Elements", "ExpressionPath", "parse_expression_path"]
-
 Element: TypeAlias = Value | Missing | CheckResult
 """A value of a list, `MISSING`, or the reason why there is no value."""
 

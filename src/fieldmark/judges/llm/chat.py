@@ -25,17 +25,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.presence import is_blank
 from fieldmark.values.text import plural
 
-__all__ = [
-    "Grade",
-    "Sample",
-    "grade_samples",
-    "parse_grades",
-    "request_chat",
-    "request_grades",
-    "response_text",
-    "size_problem",
-]
-
 _MAX_DATA_CHARACTERS: Final = 200_000
 _COMPLETE: Final[frozenset[JsonValue]] = frozenset({"stop", None})
 """The finish reasons of a complete response."""

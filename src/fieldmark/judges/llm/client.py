@@ -25,17 +25,6 @@ from fieldmark.judges.retry import Backoff, call_with_retries
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
 
-__all__ = [
-    "LLM_ERRORS",
-    "LlmCallError",
-    "LlmClient",
-    "NotAnObjectError",
-    "Question",
-    "UnusableResponseError",
-    "opened_judge",
-    "parse_object",
-]
-
 MAX_RESPONSE_BYTES: Final = 1 << 20
 _BACKOFF: Final = Backoff(longest=20.0)
 _OVERHEAD_TOKENS: Final = 64

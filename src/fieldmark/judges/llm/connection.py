@@ -49,15 +49,6 @@ from fieldmark.values.annotations import (
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import plural
 
-__all__ = [
-    "OPENAI_URL",
-    "ChatConnection",
-    "Connection",
-    "GradingConnection",
-    "OfferedFormats",
-    "ReplyFormat",
-]
-
 OPENAI_URL: Final = "https://api.openai.com/v1"
 _VariableName: TypeAlias = Annotated[
     str,

@@ -13,20 +13,6 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject
 from fieldmark.values.paths import is_path, parse_path, resolve
 
-__all__ = [
-    "IMAGE_TOKENS",
-    "MAX_FILE_BYTES",
-    "PDF",
-    "Image",
-    "ImageError",
-    "MediaFile",
-    "check_file_paths",
-    "identify_file",
-    "load_file",
-    "load_image",
-    "named_files",
-]
-
 IMAGE_TOKENS: Final = 50_000
 """The most input tokens that an endpoint counts for an image, for the reservation of a budget."""
 MAX_FILE_BYTES: Final = 10 << 20

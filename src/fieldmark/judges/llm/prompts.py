@@ -14,22 +14,6 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.paths import is_path
 
-__all__ = [
-    "LATEST_VERSION",
-    "TEMPLATE_VARIABLES",
-    "DataBlock",
-    "FewShotExample",
-    "Prompt",
-    "check_template",
-    "data_block",
-    "fill_template",
-    "form_prompt",
-    "meaning_prompt",
-    "rubric_prompt",
-    "safety_prompt",
-    "template_variables",
-]
-
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CHAT_MARKUP: Final = re.compile(r"<|\[(?=/?INST)")
 

@@ -15,17 +15,6 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = [
-    "CACHE_DIRECTORY_VARIABLE",
-    "CacheError",
-    "CachedResponse",
-    "FileResponseCache",
-    "MemoryResponseCache",
-    "ResponseCache",
-    "cache_key",
-    "default_cache_file",
-]
-
 CACHE_DIRECTORY_VARIABLE: Final = "FIELDMARK_CACHE"
 """The environment variable with the directory of the cache."""
 _FORMAT: Final = 1

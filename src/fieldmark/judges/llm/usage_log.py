@@ -13,16 +13,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = [
-    "BudgetExceededError",
-    "LlmCall",
-    "SpentChange",
-    "TokenCount",
-    "UsageLog",
-    "held_responses",
-    "llm_threads",
-]
-
 _Records: TypeAlias = "list[Callable[[], None]]"
 _HELD: Final[ContextVar[_Records | None]] = ContextVar("held_responses", default=None)
 

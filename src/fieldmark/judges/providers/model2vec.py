@@ -19,8 +19,6 @@ from fieldmark.model.json import JsonObject
 from fieldmark.values.annotations import Pattern
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["Model2Vec", "ModelError"]
-
 _MODEL: Final = r"[^\x00]*[^\x00\s][^\x00]*"
 _WEIGHTS: Final = ("model.safetensors", "tokenizer.json", "config.json")
 _LOCK: Final = threading.Lock()

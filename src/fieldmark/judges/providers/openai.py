@@ -24,8 +24,6 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import PositiveInt
 from fieldmark.values.strict_json import is_finite
 
-__all__ = ["Aspect", "OpenAi", "OpenAiEmbeddings"]
-
 _MAX_TEXT_CHARACTERS: Final = 20_000
 """Longer strings are not sent."""
 _MAX_PAIR_CHARACTERS: Final = 40_000

@@ -14,8 +14,6 @@ from fieldmark.model.json import JsonObject
 from fieldmark.python_function import load_attribute
 from fieldmark.values.value_types import reference_of
 
-__all__ = ["PairFunction", "PythonProvider"]
-
 PairFunction: TypeAlias = Callable[[Sequence[TextPair]], Sequence[float]]
 """Takes a sequence of pairs and returns a similarity from 0 to 1 for each."""
 _NAME: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z", re.ASCII)

@@ -9,8 +9,6 @@ import numpy as np
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.outcome import Reason
 
-__all__ = ["Vector", "cosine_similarities", "provider_error"]
-
 Vector = Sequence[float]
 
 

@@ -10,8 +10,6 @@ from typing import Final
 from fieldmark.compare.semantic import SimilaritySource, ask_provider
 from fieldmark.model.comparison import Similarity, TextPair
 
-__all__ = ["SimilarityMemo"]
-
 _MAX_PAIRS: Final = 100_000
 
 

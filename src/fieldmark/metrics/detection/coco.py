@@ -16,8 +16,6 @@ from fieldmark.values.annotations import Length
 from fieldmark.values.arrays import Flags, Floats, Integers
 from fieldmark.values.strategy_options import check_options
 
-__all__ = ["AREAS", "MAX_DETECTIONS", "CocoSettings", "IouThresholds", "coco_ap", "coco_metrics"]
-
 IouThresholds: TypeAlias = Annotated[tuple[IouThreshold, ...], Length(ge=1, noun="number")]
 _UNDEFINED: Final = -1.0
 """The value for a class without regions, as in the reference implementation."""

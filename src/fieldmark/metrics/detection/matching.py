@@ -18,16 +18,6 @@ from fieldmark.metrics.detection.regions import DetectedRegion, Extent, RegionTa
 from fieldmark.values.annotations import Range
 from fieldmark.values.arrays import Flags, Floats, Integers
 
-__all__ = [
-    "ImageMatch",
-    "IouThreshold",
-    "MatchedDetections",
-    "match_image",
-    "matched",
-    "ordered",
-    "overlapping",
-]
-
 IouThreshold: TypeAlias = Annotated[float, Range(gt=0, le=1)]
 _BLOCK: Final = 1 << 20  # the maximum number of pairs in memory at once
 

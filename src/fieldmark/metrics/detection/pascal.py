@@ -14,8 +14,6 @@ from fieldmark.model.json import JsonObject
 from fieldmark.values.annotations import problem_of
 from fieldmark.values.arrays import Flags, Integers
 
-__all__ = ["pascal_ap", "pascal_metrics"]
-
 _RECALLS: Final = 11
 
 

@@ -15,17 +15,6 @@ import numpy as np
 from fieldmark.errors import DataError
 from fieldmark.values.arrays import Flags, Floats, Integers
 
-__all__ = [
-    "CocoGiven",
-    "DetectedRegion",
-    "Extent",
-    "RegionTable",
-    "Regions",
-    "TruthRegion",
-    "class_names",
-    "read_coco",
-]
-
 Extent: TypeAlias = tuple[float, float, float, float]
 """A corner and a size: left, top, width, height."""
 

@@ -17,30 +17,9 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.html.mistake_groups import MISTAKES
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ColumnType
+from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.records import to_json
-from fieldmark.wire.case_result import CaseResult, FieldResult
-
-__all__ = [
-    "CASE_COLUMNS",
-    "CASE_LIST_COLUMNS",
-    "CONFIDENCE",
-    "EVALUATOR_RESULTS",
-    "FIELD_COLUMNS",
-    "Cell",
-    "Columns",
-    "atomic_path",
-    "case_columns",
-    "case_row",
-    "evaluator_rows",
-    "field_columns",
-    "field_row",
-    "field_rows",
-    "is_mistake",
-    "json_text",
-    "mistakes_of",
-    "row_cells",
-]
 
 Cell: TypeAlias = JsonValue | Missing
 Columns: TypeAlias = Mapping[str, ColumnType]

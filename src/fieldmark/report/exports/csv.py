@@ -16,8 +16,6 @@ from fieldmark.report.exports.common import (
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.text_tables import csv_table
 
-__all__ = ["write_cases_csv", "write_csv", "write_outcomes_csv"]
-
 
 def write_csv(run: ShownRun, out: Path) -> None:
     """Write one row per attribute, worst first, with full precision."""

@@ -16,11 +16,9 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.report.exports.common import atomic_path, evaluator_rows
 from fieldmark.report.shown_run import ShownRun
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.records import to_json
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["write_eval_results"]
 
 _FORMAT: Final = 1
 _ZERO: Final = CountingOptions(zero=ZeroRule.ZERO)

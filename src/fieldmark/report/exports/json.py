@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.evaluators.base import Score
+from fieldmark.metrics.summary import summary_to_json
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.exports.common import (
@@ -16,12 +17,9 @@ from fieldmark.report.exports.common import (
     mistakes_of,
 )
 from fieldmark.report.shown_run import ShownRun
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.records import to_json
-from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.summary import summary_to_json
-
-__all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
 _OF_CASE: Final = frozenset({"case_id", "tags", "metadata"})

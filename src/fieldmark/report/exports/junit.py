@@ -19,10 +19,8 @@ from fieldmark.report.exports.common import json_text, mistakes_of
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import gate_text, input_text, outcome_text
+from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult, FieldResult
-
-__all__ = ["JunitFile", "write_junit"]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TWO_INDEXES: Final = re.compile(r"\[([0-9]*)→([0-9]+)\]")

@@ -34,11 +34,9 @@ from fieldmark.report.tables import (
     split_warnings,
 )
 from fieldmark.report.text_tables import counts_and_rates, headline
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["in_code", "markdown", "short_markdown", "write_markdown", "write_markdown_short"]
 
 _VERDICTS: Final = {"pass": "passed", "fail": "**failed**", "none": "no gates"}
 _ATTRIBUTES, _ATTRIBUTES_IN_SHORT, _CASES, _FIELDS = 25, 5, 10, 5

@@ -15,7 +15,6 @@ from fieldmark.report.shown_run import ShownRun
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["write_parquet", "write_parquet_shards"]
 
 _ROW_GROUP: Final = 50_000
 _SHARD_GROUPS: Final = 20

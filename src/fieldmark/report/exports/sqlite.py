@@ -25,8 +25,6 @@ from fieldmark.report.exports.common import (
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ATTRIBUTE_COLUMNS, ColumnType, attribute_cells
 
-__all__ = ["write_sqlite"]
-
 _TYPES: Final = {
     ColumnType.TEXT: "TEXT",
     ColumnType.WORDS: "TEXT",

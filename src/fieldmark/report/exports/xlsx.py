@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from openpyxl import Workbook  # type: ignore[import-untyped]
     from openpyxl.cell import WriteOnlyCell  # type: ignore[import-untyped]
 
-__all__ = ["write_xlsx"]
 
 _Rows = Iterable[Sequence[Cell]]
 _LAST_ROW: Final = 1_048_576

@@ -15,9 +15,7 @@ from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["CaseFacts", "types_by_count"]
+from fieldmark.runs.case_result import CaseResult
 
 _TYPE_NAMES: Final = (*ErrorCounts._fields, Outcome.ERROR.label)
 _TYPES: Final = {Outcome[name.upper()]: number for number, name in enumerate(_TYPE_NAMES)}

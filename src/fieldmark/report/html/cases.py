@@ -25,18 +25,8 @@ from fieldmark.report.html.regions import drawn_regions
 from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.repeated_error_text import repeated_error_text
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.records import Key
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = [
-    "MAX_CASE_BYTES",
-    "CaseLine",
-    "ReportLimits",
-    "WorstCases",
-    "case_documents",
-    "repeated_errors",
-    "worst_cases",
-]
 
 MAX_CASE_BYTES: Final = 1 << 20
 """The maximum size of a case in bytes; a larger case shows only its mistakes or is omitted."""

@@ -10,8 +10,6 @@ from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["MEMBERS", "columnar", "nested"]
-
 MEMBERS: Final = "members"
 """The column whose values are rows of the same table."""
 

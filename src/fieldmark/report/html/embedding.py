@@ -10,8 +10,6 @@ import orjson
 
 from fieldmark.values.text import replace_surrogates
 
-__all__ = ["embedded"]
-
 _ESCAPES: Final = (
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),

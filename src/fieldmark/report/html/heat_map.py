@@ -10,8 +10,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.model.outcomes import AttributeTable
 
-__all__ = ["COLUMNS", "ROWS", "HeatMap"]
-
 ROWS: Final = 40
 COLUMNS: Final = 120
 

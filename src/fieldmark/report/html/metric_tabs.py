@@ -22,10 +22,8 @@ from fieldmark.model.outcome import Outcome, fact
 from fieldmark.model.rule import Rules
 from fieldmark.report.html.columns import columnar
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.values.paths import PathError, covers, parse_path
-from fieldmark.wire.case_result import CaseResult, FieldResult
-
-__all__ = ["MAX_KEYS", "case_metrics", "run_quality"]
 
 MAX_KEYS: Final = 2_000
 """The number of keys in each list on a page."""

@@ -25,30 +25,10 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.columns import columnar
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import slice_metrics, slice_rows
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = [
-    "COCO_METRICS",
-    "DetectionTable",
-    "EarlierRun",
-    "Tile",
-    "attribute_lines",
-    "case_tiles",
-    "confidence_view",
-    "detection_tables",
-    "domain_lines",
-    "evaluator_lines",
-    "has_rqs",
-    "histogram_view",
-    "metrics_view",
-    "slice_lines",
-    "tiles",
-    "trends",
-    "verdict_counts",
-]
 
 COCO_METRICS: Final = {
     "AP": "mean over IoU 0.50 to 0.95",

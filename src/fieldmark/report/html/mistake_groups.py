@@ -8,10 +8,8 @@ from typing import Final, NamedTuple
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 from fieldmark.report.html.value_encoding import HIDDEN, encode_shortened, encode_value, truncate
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.paths import resolve
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["MISTAKES", "MistakeGroups"]
 
 _MAX_GROUPS: Final = 25
 _MAX_EXAMPLES: Final = 8

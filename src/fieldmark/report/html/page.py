@@ -17,22 +17,9 @@ from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.value_encoding import encode_value
 from fieldmark.report.html.view import RunView
+from fieldmark.runs.labels import Label
 from fieldmark.values.json_text import strict_json
 from fieldmark.version import VERSION
-from fieldmark.wire.label import Label
-
-__all__ = [
-    "LABEL_SCRIPTS",
-    "LEADERBOARD",
-    "LEADERBOARD_SCRIPTS",
-    "SCRIPTS",
-    "STYLES",
-    "label_page",
-    "leaderboard_page",
-    "page",
-    "script",
-    "style",
-]
 
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (

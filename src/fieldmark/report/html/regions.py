@@ -13,8 +13,6 @@ from fieldmark.report.html.value_encoding import NOT_COMPARED
 from fieldmark.values.boxes import MAX_COORDINATE, BoxFormat, Shape, read_shape
 from fieldmark.values.overlap import box_iou
 
-__all__ = ["Region", "drawn_regions", "is_region", "page_of"]
-
 _MAX_REGIONS: Final = 500
 _COLUMNS: Final = ("path", "mark", "expected", "candidate", "page", "extra")
 _COMPARATORS: Final = frozenset({"iou"})

@@ -26,18 +26,8 @@ from fieldmark.report.html.value_encoding import (
     encode_pair,
     truncate,
 )
+from fieldmark.runs.case_result import FLAGS, CaseResult
 from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path, resolve
-from fieldmark.wire.case_result import FLAGS, CaseResult
-
-__all__ = [
-    "TREE_COLUMNS",
-    "CaseTree",
-    "ItemKey",
-    "NodeComparison",
-    "NodeKey",
-    "TreeNode",
-    "case_tree",
-]
 
 _ITEMS: Final = re.compile(r"\[\]")
 _WORD_TEXTS: Final = {Outcome.OMISSION: "missing", Outcome.HALLUCINATION: "extra"}

@@ -14,18 +14,6 @@ from typing import Final
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.text import plural, shorten
 
-__all__ = [
-    "HIDDEN",
-    "MAX_TEXT_LENGTH",
-    "NOT_COMPARED",
-    "SAME",
-    "encode_container",
-    "encode_pair",
-    "encode_shortened",
-    "encode_value",
-    "truncate",
-]
-
 MAX_TEXT_LENGTH: Final = 4_000
 """The number of characters of a value that are shown."""
 

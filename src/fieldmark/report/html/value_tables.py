@@ -9,11 +9,9 @@ from typing import Final
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACTS, Fact, Outcome, Presence, fact_of
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.paths import resolve
-from fieldmark.wire.case_result import CaseResult
-
-__all__ = ["ABSENT", "ValueTables", "value_key"]
 
 ABSENT: Final = ""
 """The key of a value that is absent, null or blank; no JSON text is empty."""

@@ -42,8 +42,6 @@ from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.report.tables import cost_facts
 
-__all__ = ["PageEmbedder", "RunView", "most_mistakes_first", "view_of"]
-
 PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
 """Returns the pages of a case, given by its id and metadata, for the page."""
 _MAX_NAMED: Final = 8

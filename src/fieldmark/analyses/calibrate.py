@@ -1,0 +1,663 @@
+"""Measure a comparator or a judge against human verdicts and choose its threshold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple, cast
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.data.inputs import InputLike
+from fieldmark.data.json_parser import JsonDialect, UnreadableRow
+from fieldmark.data.sources import open_source
+from fieldmark.errors import ConfigError, DataError, Location, OptionError, Problem
+from fieldmark.evaluators.base import ConfiguredEvaluator, Score, Status, needs_expected
+from fieldmark.metrics.agreement import (
+    BestThreshold,
+    CrossValidation,
+    JudgeAgreement,
+    JudgedPair,
+    ThresholdTarget,
+    agreement_at,
+    auc,
+    base_rate,
+    best_threshold,
+    cross_validate,
+    sweep,
+    threshold_between,
+    threshold_for,
+)
+from fieldmark.metrics.gates import GateResult, check_gates
+from fieldmark.metrics.identity import canonical_sha256
+from fieldmark.metrics.usage import NO_SPENT
+from fieldmark.model.case import Case, CaseContext
+from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Reason
+from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.run_document import usage_lines
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number
+from fieldmark.rules.calibration import THRESHOLDS, judge_identity
+from fieldmark.rules.context import Code
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.error_boundary import safe_comparator
+from fieldmark.runs.eval_file import load_eval
+from fieldmark.runs.evaluator_runner import open_evaluators, unready_judges
+from fieldmark.runs.gates import parse_gates
+from fieldmark.runs.labels import Label, label_from_json
+from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.settings import RulesLike, resolve_settings
+from fieldmark.values.json_text import pretty_json
+from fieldmark.values.paths import PathError, configured_attribute, parse_path
+from fieldmark.values.records import OMIT_DEFAULT, to_json
+from fieldmark.values.text import did_you_mean, plural, shorten
+
+_MAX_EXAMPLES: Final = 10
+_MAX_EXAMPLE_LENGTH: Final = 60
+_DEFAULT_THRESHOLD: Final = 0.8
+_RECORDED: Final = "recorded"
+_FORMAT: Final = 1
+_SAMPLE: Final = tuple(JudgedPair(score, score > 0) for score in (0.0, 0.0, 1.0, 1.0))
+"""Labels for which every metric is defined, to check the names of metrics."""
+
+
+class _JudgedLabel(NamedTuple):
+    """A label and its similarity; `None` if the comparison failed."""
+
+    label: Label
+    similarity: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongVerdict:
+    """A pair whose similarity is on the wrong side of the threshold; `people` say if it matches."""
+
+    case_id: Annotated[str, OMIT_DEFAULT] = ""
+    path: Annotated[str, OMIT_DEFAULT] = ""
+    expected: JsonValue
+    candidate: JsonValue
+    people: bool
+    similarity: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Calibration(ShownRecord):
+    """The agreement of a comparator or judge with human verdicts.
+
+    `threshold` is its current threshold, and `chosen` the one with the best agreement, or the best
+    one that reaches `target`. `has_threshold` says whether a rule can set it. `examples` are the
+    first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
+    `contradictions` are pairs with both verdicts. `recorded_judges` computed the similarities of
+    labels. `options` identify the judge, and `labels_sha256` the labels. `warnings` say why the
+    result may mean less than it seems to, and `spent` what was paid for models.
+    """
+
+    judge: str
+    threshold: float
+    judged: tuple[JudgedPair, ...]
+    examples: tuple[WrongVerdict, ...] = ()
+    errors: int = 0
+    first_error: str = ""
+    target: ThresholdTarget | None = None
+    seed: int = 0
+    unlabeled: int = 0
+    options: JsonObject = field(default_factory=dict)
+    has_threshold: bool = True
+    labels_sha256: str = ""
+    contradictions: int = 0
+    recorded_judges: tuple[str, ...] = ()
+    spent: JsonObject = field(default_factory=dict)
+    gates: tuple[GateResult, ...] = ()
+
+    @property
+    def current(self) -> JudgeAgreement:
+        """The agreement at the current threshold."""
+        return agreement_at(self.judged, self.threshold)
+
+    @property
+    def best(self) -> BestThreshold | None:
+        """The threshold with the highest agreement."""
+        return best_threshold(self.judged)
+
+    @property
+    def chosen(self) -> JudgeAgreement | None:
+        """The agreement at the best threshold for the target; `None` if none reaches it."""
+        return threshold_for(self.judged, self.target)
+
+    @property
+    def cross_validation(self) -> CrossValidation | None:
+        """The agreement on labels that the threshold was not chosen on."""
+        return cross_validate(self.judged, self.target, seed=self.seed)
+
+    @property
+    def auc(self) -> float | None:
+        """The area under the ROC curve, over all thresholds."""
+        return auc(self.judged)
+
+    @property
+    def base_rate(self) -> float | None:
+        """The agreement of a judge that always gives the more frequent verdict."""
+        return base_rate(self.judged)
+
+    @property
+    def has_both_verdicts(self) -> bool:
+        """Whether some labels are matches and others are not."""
+        return len({each.right for each in self.judged}) > 1
+
+    @property
+    def passed(self) -> bool:
+        """Whether all pairs were compared and all gates passed."""
+        return not self.errors and all(gate.passed for gate in self.gates)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the result."""
+        return tuple(self._warnings())
+
+    def _warnings(self) -> Iterator[str]:
+        if len(self.recorded_judges) > 1:
+            yield (
+                f"the similarities come from {' and '.join(self.recorded_judges)}, which have no "
+                "common threshold; select the labels of one field by its path"
+            )
+        if self.contradictions:
+            yield f"{plural(self.contradictions, 'pair')} with both verdicts"
+        if not self.judged:
+            return
+        if not self.has_both_verdicts:
+            word = "a match" if self.judged[0].right else "no match"
+            yield (
+                f"every label says {word}; kappa, AUC and thresholds are undefined until some "
+                "labels say the opposite"
+            )
+            return
+        share, base = self.current.share or 0.0, self.base_rate or 0.0
+        if share <= base:
+            matches = sum(each.right for each in self.judged)
+            word = "match" if 2 * matches >= len(self.judged) else "no match"
+            yield (
+                "at the current threshold, the judge is no better than the base rate: it agrees "
+                f"with {share:.3f} of the labels, and always saying {word!r} with {base:.3f}"
+            )
+        if (self.auc or 0.0) <= 0.5:  # noqa: PLR2004 - a coin
+            yield "matches are not more similar than other pairs (AUC up to 0.5)"
+        if self.target is not None and self.chosen is None:
+            yield f"no threshold reaches {self.target}"
+        found = self.cross_validation
+        if found is None:
+            yield "too few labels to measure a threshold on labels that it was not chosen on"
+        elif self.target is None and (found.held_out.share or 0.0) <= base:
+            yield "on labels that were held out, no threshold is better than the base rate"
+        elif self.target is not None and self.chosen is not None:
+            reached = getattr(found.held_out.rates, self.target.metric)
+            if reached is None or reached < self.target.value:
+                shown = "undefined" if reached is None else f"{reached:.3f}"
+                name = self.target.metric
+                yield f"on labels that were held out, {name} is {shown}, below the target"
+
+    def metrics(self) -> JsonObject:
+        """Return all metrics by name, for gates; those at the current threshold have no prefix."""
+        cross, best, chosen = self.cross_validation, self.best, self.chosen
+        now = self.current.to_dict()
+        undefined: JsonObject = dict.fromkeys(now)
+        return {
+            "pairs": len(self.judged) + self.errors,
+            "errors": self.errors,
+            "unlabeled": self.unlabeled,
+            "auc": self.auc,
+            "base_rate": self.base_rate,
+            **now,
+            "best": {**undefined} if best is None else best.to_dict(),
+            "chosen": {**undefined} if chosen is None else chosen.to_dict(),
+            "cross_validated": {**undefined} if cross is None else cross.to_dict(),
+            "spent": self.spent or NO_SPENT,
+        }
+
+    def to_dict(self) -> JsonObject:
+        """Return the result as JSON."""
+        now = self.current.to_dict()
+        metrics = {name: value for name, value in self.metrics().items() if name not in now}
+        return {
+            "format": _FORMAT,
+            "judge": self.judge,
+            "target": None if self.target is None else dict(self.target._asdict()),
+            "first_error": self.first_error,
+            **metrics,
+            "now": now,
+            "sweep": [row.to_dict() for row in sweep(self.judged)],
+            "examples": [to_json(example) for example in self.examples],
+            "warnings": list[JsonValue](self.warnings),
+            "gates": [
+                {name: getattr(gate, name) for name in ("name", "limit", "value", "passed", "note")}
+                for gate in self.gates
+            ],
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the agreement at each threshold, and the pairs with a wrong verdict."""
+        best, cross = self.best, self.cross_validation
+        rows = "" if not self.unlabeled else f"; {plural(self.unlabeled, 'row')} without a verdict"
+        texts = [
+            f"{self.judge}: {plural(len(self.judged), 'pair')} with human verdicts{rows}",
+            _threshold_text("current", self.current),
+        ]
+        data: list[Row] = [{"at": "current", **self.current.to_dict()}]
+        if best is not None:
+            texts += [
+                _threshold_text("best", best.agreement),
+                f"within one standard error of the best: {best.low:g} to {best.high:g}",
+            ]
+            data.append({"at": "best", **best.agreement.to_dict()})
+        if self.target is not None and self.chosen is not None:
+            texts.append(_threshold_text(f"for {self.target}", self.chosen))
+            data.append({"at": "chosen", **self.chosen.to_dict()})
+        if cross is not None:
+            limits = "" if cross.low is None else f", thresholds {cross.low:g} to {cross.high:g}"
+            held_out = _agreement_text(cross.held_out)
+            texts.append(f"held out ({cross.folds} folds{limits}): {held_out}")
+            data.append({"at": "cross_validated", **cross.held_out.to_dict(), "threshold": None})
+        texts.append(f"AUC {number(self.auc)}, base rate {number(self.base_rate)}")
+        examples = [_example_line(example) for example in self.examples[:top]]
+        return Document(
+            *map(Line, (*texts, *usage_lines(self.spent, {}))),
+            Items(lines=examples, more=len(self.examples) - len(examples), noun="pair"),
+            *map(warning, self.warnings),
+            data=Data(list(data[0]), data),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write a file for rules with `threshold: calibrated`; it contains no value of a label."""
+        if self.judge == _RECORDED:
+            raise ConfigError.of(
+                "recorded similarities cannot be referenced by a rule",
+                hint="name the comparator that was measured: match, or rules with path",
+            )
+        chosen, cross = self.chosen, self.cross_validation
+        why = self.first_error if self.has_threshold else f"{self.judge} has none"
+        if not why and not self.has_both_verdicts:
+            why = "the labels do not have both verdicts"
+        if why or chosen is None:
+            why = why or f"no threshold reaches {self.target}"
+            raise ConfigError.of(f"there is no threshold to save: {why}")
+        content: JsonObject = {
+            "format": _FORMAT,
+            "judge": self.judge,
+            "options": self.options,
+            "target": None if self.target is None else dict(self.target._asdict()),
+            "threshold": chosen.threshold,
+            "labels": {"pairs": len(self.judged), "sha256": self.labels_sha256},
+            "auc": self.auc,
+            "base_rate": self.base_rate,
+            "chosen": chosen.to_dict(),
+            "cross_validated": None if cross is None else cross.to_dict(),
+        }
+        write_atomic(Path(path), pretty_json(content))
+
+
+def _threshold_text(label: str, agreement: JudgeAgreement) -> str:
+    return f"{label:7} threshold {agreement.threshold:g}: {_agreement_text(agreement)}"
+
+
+def _agreement_text(agreement: JudgeAgreement) -> str:
+    interval = agreement.kappa_interval
+    bounds = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
+    precision, recall, _ = agreement.rates
+    return (
+        f"agreement {number(agreement.share)}, kappa {number(agreement.kappa)}{bounds}, "
+        f"precision {number(precision)}, recall {number(recall)}, "
+        f"false positives {agreement.judge_only}, false negatives {agreement.people_only}"
+    )
+
+
+def _example_line(example: WrongVerdict) -> Line:
+    verdict = "match" if example.people else "no match"
+    text = f"human verdict {verdict}, similarity {example.similarity:.3f}"
+    sides = (json.dumps(side, ensure_ascii=False) for side in (example.expected, example.candidate))
+    pair = " | ".join(shorten(side, _MAX_EXAMPLE_LENGTH) for side in sides)
+    note = f" ({example.note})" if example.note else ""
+    return Line(f"{text}: {pair}{note}", public=text)
+
+
+@checked
+def calibrate(
+    labels: InputLike,
+    *,
+    rules: RulesLike = None,
+    match: str | None = None,
+    path: str | None = None,
+    evaluation: str | Path | None = None,
+    evaluator: str | None = None,
+    threshold: float | None = None,
+    target: str | None = None,
+    seed: int = 0,
+    offline: bool = False,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    allow_code: bool = False,
+) -> Calibration:
+    """Measure a comparator, a judge or recorded similarities against human verdicts.
+
+    Rows contain `expected`, `candidate` and `verdict`, and `similarity` if it is recorded; rows
+    without a verdict are not used. `match` names a comparator; `rules` and `path` select the
+    comparator of a field and its labels; `evaluation` and `evaluator` select an evaluator of an
+    eval file, such as an `llm_judge`. `target` is a precision or recall that the threshold must
+    reach, such as `"precision=0.95"`. With `offline`, only cached responses of models are used.
+    `at_least` and `at_most` are limits on metrics such as `kappa`. With
+    `allow_code`, rules may name Python functions, which are then imported and run.
+
+    >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
+    ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]
+    >>> calibrate(rows, match="fuzzy").best.agreement.share
+    1.0
+    """
+    wanted = _read_target(target)
+    gates = parse_gates(at_least, at_most)
+    sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
+    unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
+    if unknown:
+        raise ConfigError([Problem(gate.note) for gate in unknown])
+    judge = _judge(rules, match, path, evaluation, evaluator, allow_code=allow_code)
+    judge = for_run(judge, offline=offline)
+    where = str(labels) if isinstance(labels, str | Path) else "labels"
+    read = list(_labels(labels, judge))
+    if path is not None:
+        read = _of_path(read, path, where, required=rules is None)
+    usable = [each for each in read if each.verdict is not None]
+    if not usable:
+        message = "no label has a verdict" if read else "no labels found"
+        hint = "enter true or false in the column verdict" if read else ""
+        raise DataError(f"{message}; {hint}" if hint else message, Location(where))
+    providers = ProviderSet(judge)
+    _check_ready(judge, providers)
+    if judge is None:
+        judged = _recorded(usable)
+    elif isinstance(judge, ConfiguredEvaluator):
+        judged = _evaluated(judge, usable)
+    else:
+        judged = _compared(safe_comparator(judge), usable)
+    limit = _current_threshold(judge, usable) if threshold is None else threshold
+    failed = [each for each in judged if each.similarity is None]
+    configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
+    identity = {} if configured is None else judge_identity(configured)
+    result = Calibration(
+        judge=_RECORDED if judge is None else str(identity["judge"]),
+        options=cast("JsonObject", identity.get("options", {})),
+        has_threshold=any(hasattr(configured, name) for name in THRESHOLDS),
+        threshold=limit,
+        judged=tuple(
+            JudgedPair(each.similarity, bool(each.label.verdict))
+            for each in judged
+            if each.similarity is not None
+        ),
+        examples=tuple(_examples(judged, limit)),
+        errors=len(failed),
+        first_error=failed[0].note if failed else "",
+        target=wanted,
+        seed=seed,
+        unlabeled=len(read) - len(usable),
+        labels_sha256=_labels_sha256(usable),
+        contradictions=_contradictions(usable),
+        recorded_judges=tuple(sorted({each.judge for each in usable if each.judge}))
+        if judge is None
+        else (),
+        spent=providers.spent(),
+    )
+    return replace(result, gates=_checked_gates(result, check_gates(gates, result.metrics())))
+
+
+def _read_target(target: str | None) -> ThresholdTarget | None:
+    try:
+        return None if target is None else ThresholdTarget.parse(target)
+    except OptionError as error:
+        raise ConfigError.of(str(error)) from error
+
+
+def _checked_gates(result: Calibration, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """Return the gates; none on agreement passes if labels have one verdict only."""
+    if result.has_both_verdicts:
+        return tuple(gates)
+    counts = ("pairs", "errors", "unlabeled", "spent")
+    return tuple(
+        gate
+        if gate.name.startswith(counts)
+        else gate._replace(passed=False, note="the labels do not have both verdicts")
+        for gate in gates
+    )
+
+
+# --- the judge ------------------------------------------------------------------------------------
+
+
+def _judge(
+    rules: RulesLike,
+    match: str | None,
+    path: str | None,
+    evaluation: str | Path | None,
+    evaluator: str | None,
+    *,
+    allow_code: bool,
+) -> Comparator | ConfiguredEvaluator | None:
+    """Return what is measured, or `None` for recorded similarities."""
+    if evaluation is not None:
+        if rules is not None or match is not None:
+            raise ConfigError.of("evaluation cannot be combined with rules or match")
+        return _evaluator(evaluation, evaluator, allow_code=allow_code)
+    if evaluator is not None:
+        raise ConfigError.of("evaluator requires evaluation, an eval file")
+    if rules is None and match is None:
+        return None
+    settled = resolve_settings(rules=rules, match=match, allow_code=allow_code).rules
+    if path is None:
+        return settled.default
+    for rule in settled.fields:
+        if rule.path == path and rule.comparator is not None:
+            return rule.comparator
+    if rules is None:
+        return settled.default  # the path selects labels
+    known = [rule.path for rule in settled.fields if rule.comparator is not None]
+    hint = did_you_mean(path, known)
+    raise ConfigError.of(f"path: no rule for {path!r} with a comparator", hint=hint)
+
+
+def _evaluator(
+    evaluation: str | Path, name: str | None, *, allow_code: bool
+) -> ConfiguredEvaluator:
+
+    spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
+    known = [each.name for each in spec.members]
+    if name is None and len(known) == 1:
+        name = known[0]
+    for each in spec.members:
+        if each.name == name:
+            return each
+    listed = f"must be one of: {', '.join(known)}"
+    if name is None:
+        raise ConfigError.of("evaluator is required", spec.location, listed)
+    raise ConfigError.of(f"unknown evaluator {name!r}", spec.location, listed)
+
+
+def _check_ready(judge: object, providers: ProviderSet) -> None:
+    problems = providers.unready()
+    if isinstance(judge, ConfiguredEvaluator):
+        problems += unready_judges([judge])
+    if problems:
+        raise ConfigError(problems)
+
+
+def _current_threshold(
+    judge: Comparator | ConfiguredEvaluator | None, labels: Sequence[Label]
+) -> float:
+    """Return the threshold of the judge, or one that separates what the run accepted."""
+    configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
+    for name in THRESHOLDS:
+        own = getattr(configured, name, None)
+        if isinstance(own, int | float):
+            return float(own)
+    if judge is None:
+        by_outcome: dict[bool, list[float]] = {True: [], False: []}
+        for each in labels:
+            if each.accepted is not None and each.similarity is not None:
+                by_outcome[each.accepted].append(each.similarity)
+        accepted, rejected = by_outcome[True], by_outcome[False]
+        if accepted and rejected and max(rejected) < min(accepted):
+            return threshold_between(max(rejected), min(accepted))
+    return _DEFAULT_THRESHOLD
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -> Iterator[Label]:
+    with_expected = not isinstance(judge, ConfiguredEvaluator) or needs_expected([judge])
+    opened = open_source(source, JsonDialect(), side="labels")
+    with closing(opened):
+        for block in opened.blocks():
+            for row, place in zip(block.rows, block.places, strict=True):
+                try:
+                    own = None if isinstance(row, UnreadableRow) else row
+                    yield label_from_json(own, needs_expected=with_expected)
+                except ValueError as error:
+                    raise DataError(str(error), opened.location(place)) from None
+
+
+def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> list[Label]:
+    """Return the labels of a field; those without an attribute belong to any field."""
+    attributes = dict.fromkeys(each.attribute for each in labels if each.attribute)
+    if not attributes:
+        if required:
+            hint = "name the rules with a comparator for the path"
+            raise ConfigError.of("path: the labels have no attribute", Location(where), hint)
+        return labels
+    try:
+        wanted = {path, configured_attribute(parse_path(path))}
+    except PathError:
+        wanted = {path}
+    found = [each for each in labels if not each.attribute or each.attribute in wanted]
+    if not found:
+        listed = ", ".join(list(attributes)[:5])
+        raise DataError(f"no label of {path}; the labels are of: {listed}", Location(where))
+    return found
+
+
+def _labels_sha256(labels: Sequence[Label]) -> str:
+    """Return a hash of the labels that does not depend on their order."""
+    rows: list[JsonValue] = [[each.pair, each.path, each.verdict] for each in labels]
+    return canonical_sha256(sorted(rows, key=str))
+
+
+def _contradictions(labels: Sequence[Label]) -> int:
+    """Return the number of pairs that have both verdicts."""
+    verdicts: dict[tuple[str, str], set[bool | None]] = {}
+    for each in labels:
+        verdicts.setdefault((each.pair, each.path), set()).add(each.verdict)
+    return sum(len(given) > 1 for given in verdicts.values())
+
+
+# --- similarities ---------------------------------------------------------------------------------
+
+
+def _recorded(labels: Sequence[Label]) -> list[_JudgedLabel]:
+    """Return the recorded similarities; a pair that has none was decided without one."""
+    judged: list[_JudgedLabel] = []
+    for each in labels:
+        similarity = each.similarity
+        if similarity is None and each.accepted is not None:
+            similarity = float(each.accepted)
+        if similarity is None:
+            hint = "add a similarity to every label, or name a comparator"
+            raise ConfigError.of("a label has no similarity from 0 to 1", hint=hint)
+        judged.append(_JudgedLabel(each, similarity))
+    return judged
+
+
+def _compared(comparator: Comparator, labels: Sequence[Label]) -> list[_JudgedLabel]:
+    """Compare all labels; a comparator that calls a provider gets its pairs in one batch."""
+    pairs = [(cast("JsonValue", each.expected), each.candidate) for each in labels]
+    if not hasattr(comparator, "settle"):
+        return [
+            _of_comparison(label, comparator.compare(*pair))
+            for label, pair in zip(labels, pairs, strict=True)
+        ]
+    batched = cast("BatchComparator", comparator)
+    settled = [batched.settle(*pair) for pair in pairs]
+    open_pairs: list[TextPair] = list(
+        dict.fromkeys(each for each in settled if not isinstance(each, Comparison))
+    )
+    comparisons = dict(zip(open_pairs, batched.ask(open_pairs), strict=True)) if open_pairs else {}
+    return [
+        _of_comparison(label, each if isinstance(each, Comparison) else comparisons[each])
+        for label, each in zip(labels, settled, strict=True)
+    ]
+
+
+def _of_comparison(label: Label, comparison: Comparison) -> _JudgedLabel:
+    if comparison.failed:
+        return _JudgedLabel(label, None, comparison.note or str(comparison.reason))
+    if comparison.reason is Reason.GUARD_FAILED:
+        # A pair that a guard rejects does not match at any threshold.
+        return _JudgedLabel(label, 0.0, comparison.note)
+    return _JudgedLabel(
+        label,
+        comparison.score if comparison.similarity is None else comparison.similarity,
+        comparison.note,
+    )
+
+
+def _evaluated(judge: ConfiguredEvaluator, labels: Sequence[Label]) -> list[_JudgedLabel]:
+    """Score all labels with an evaluator, several at a time."""
+    concurrency = getattr(judge.evaluator, "concurrency", 1)
+    cases = [_case(judge, label, number) for number, label in enumerate(labels, 1)]
+    with (
+        open_evaluators([judge], concurrency=concurrency) as runner,
+        ThreadPoolExecutor(concurrency, "label") as pool,
+    ):
+        scores: list[Score] = [result.score for (result,) in pool.map(runner.score, cases)]
+    return [
+        _JudgedLabel(
+            label,
+            None if score.status is Status.ERROR else score.score,
+            score.reasoning,
+        )
+        for label, score in zip(labels, scores, strict=True)
+    ]
+
+
+def _case(judge: ConfiguredEvaluator, label: Label, number: int) -> Case:
+    """Return a label as a case; a field that is judged on its own is the only one of its case."""
+    expected: JsonValue | Missing = label.expected
+    candidate = label.candidate
+    if label.path and label.path in getattr(judge.evaluator, "fields", ()):
+        candidate = {label.path: candidate}
+        expected = MISSING if expected is MISSING else {label.path: expected}
+    return Case(
+        id=label.case_id or str(number),
+        expected=None if expected is MISSING else expected,
+        candidate=candidate,
+        context=CaseContext(input=label.input),
+    )
+
+
+def _examples(judged: Sequence[_JudgedLabel], threshold: float) -> list[WrongVerdict]:
+    """Return the pairs with a wrong verdict, the farthest from the threshold first."""
+    wrong = [
+        WrongVerdict(
+            case_id=label.case_id,
+            path=label.path,
+            expected=None if label.expected is MISSING else label.expected,
+            candidate=label.candidate,
+            people=bool(label.verdict),
+            similarity=similarity,
+            note=note,
+        )
+        for label, similarity, note in judged
+        if similarity is not None and (similarity >= threshold) != label.verdict
+    ]
+    wrong.sort(key=lambda example: -abs(example.similarity - threshold))
+    return wrong[:_MAX_EXAMPLES]

@@ -1,0 +1,547 @@
+"""Combine the predictions of several models by majority vote, and find where they disagree."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from math import fsum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.rank import RankResult, named_together, rank
+from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.score import score_with
+from fieldmark.analyses.score_many import CandidatesLike, check_files, named_candidates
+from fieldmark.data.inputs import InputLike, Inputs
+from fieldmark.data.pairing import PairStream, open_pairs, open_truth
+from fieldmark.errors import ConfigError
+from fieldmark.metrics.leaderboard import Pair
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.plan.consensus import FieldVote, MajorityVote
+from fieldmark.report.document import (
+    Block,
+    Column,
+    Data,
+    Document,
+    Format,
+    Heading,
+    Items,
+    Line,
+    Table,
+    warning,
+)
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number
+from fieldmark.runs.case_result import FieldResult
+from fieldmark.runs.error_boundary import safe_rules
+from fieldmark.runs.eval_file import with_yaml
+from fieldmark.runs.resume import run_directories
+from fieldmark.runs.run_options import InputsLike, RunOptions, complete_options, read_inputs
+from fieldmark.runs.settings import RulesLike, resolve_settings
+from fieldmark.values.json_text import strict_json
+from fieldmark.values.paths import nested_document
+from fieldmark.values.records import to_json
+from fieldmark.values.text import plural, shorten
+
+MAJORITY: Final = "majority vote"
+BEST_OF: Final = "best of each field"
+"""The names of the two combinations in the ranking."""
+
+_LISTED: Final = 1_000
+"""The number of fields that are listed for labeling."""
+
+
+_ATTRIBUTES: Final = (
+    Column("Attribute", "attribute"),
+    Column("Agreement", "agreement", Format.NUMBER),
+    Column("Fields", "fields", Format.COUNT),
+    Column("Disputed", "disputed", Format.COUNT),
+    Column("Ties", "ties", Format.COUNT),
+)
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldOption:
+    """A value of a field, if it has one, and the names of the candidates that agree on it."""
+
+    value: JsonValue | Missing
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputedField:
+    """A field on which candidates disagree, the most frequent value first.
+
+    `agreement` is the share of pairs of candidates that agree. In a `tie`, several values are the
+    most frequent.
+    """
+
+    case_id: str
+    path: str
+    attribute: str
+    agreement: float
+    tie: bool
+    options: tuple[FieldOption, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeAgreement:
+    """How well candidates agree on an attribute: the mean over its fields, and the disputed."""
+
+    agreement: float | None
+    fields: int
+    disputed: int
+    ties: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ConsensusResult(ShownRecord):
+    """The majority vote of several predictions for each case, and where they disagree.
+
+    `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
+    `abstained` counts the cases for which a candidate has no prediction that can be read,
+    and `without` those for which none has. `disputed` are the fields on which candidates disagree
+    most, at most 1,000 of them. With ground truth, `ranking` compares the candidates with the vote
+    and with the best of them per field.
+    """
+
+    candidates: tuple[str, ...]
+    cases: int
+    without: int
+    documents: Mapping[str, JsonValue]
+    by_id: bool
+    total: AttributeAgreement
+    attributes: Mapping[str, AttributeAgreement]
+    disputed: tuple[DisputedField, ...]
+    abstained: Mapping[str, int]
+    pairs: Mapping[Pair, float | None]
+    ranking: RankResult | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def agreement(self) -> float | None:
+        """The mean agreement over all fields; undefined for one candidate."""
+        return self.total.agreement
+
+    def to_dict(self) -> JsonObject:
+        """Return everything but the documents as JSON."""
+        return {
+            "format": 1,
+            "candidates": list(self.candidates),
+            "cases": self.cases,
+            "without_prediction": self.without,
+            "abstained": dict(self.abstained),
+            **to_json(self.total),
+            "pairs": [
+                {
+                    "first": self.candidates[first],
+                    "second": self.candidates[second],
+                    "agreement": share,
+                }
+                for (first, second), share in self.pairs.items()
+            ],
+            "attributes": {path: to_json(each) for path, each in self.attributes.items()},
+            "label_first": [to_json(field) for field in self.disputed],
+            "ranking": None if self.ranking is None else self.ranking.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> list[JsonObject]:
+        """Return the documents of the vote as rows of predictions."""
+        return [
+            {"id": name, "candidate": document} if self.by_id else {"candidate": document}
+            for name, document in self.documents.items()
+        ]
+
+    def to_jsonl(self) -> bytes:
+        """Return the documents of the vote as JSON Lines, which other commands read."""
+        return b"".join(strict_json(row) + b"\n" for row in self.rows())
+
+    def save(self, path: str | Path) -> None:
+        """Write the documents of the vote as JSON Lines."""
+        Path(path).write_bytes(self.to_jsonl())
+
+    def document(self, *, top: int | None = 10) -> Document:
+        """Return the agreement by attribute, the fields to label first, and the ranking."""
+        listed = self.disputed[:top]
+        label_first: list[Block] = [
+            Heading("Label first:"),
+            Items(
+                lines=[Line(f"{field.case_id}  {_field_text(field)}") for field in listed],
+                more=self.total.disputed - len(listed),
+                noun="field",
+            ),
+        ]
+        ranking = () if self.ranking is None else self.ranking.document(top=0).blocks
+        return Document(
+            *map(warning, self.notes),
+            Heading(_headline(self)),
+            *map(Line, _remarks(self)),
+            Table(
+                name="attributes",
+                columns=_ATTRIBUTES,
+                rows=[
+                    {"attribute": path, **to_json(agreement)}
+                    for path, agreement in self.attributes.items()
+                    if agreement.disputed
+                ],
+                top=top,
+                noun="attribute",
+            ),
+            *(label_first if self.disputed else ()),
+            *ranking,
+            data=Data(
+                ("case_id", "path", "attribute", "agreement", "tie", "value", "candidates"),
+                [
+                    {
+                        **to_json(field),
+                        "value": option.value,
+                        "candidates": ", ".join(option.candidates),
+                    }
+                    for field in self.disputed
+                    for option in field.options
+                ],
+            ),
+        )
+
+
+@checked
+def consensus(
+    candidates: CandidatesLike,
+    *,
+    truth: InputLike | None = None,
+    rules: RulesLike = None,
+    convention: str | None = None,
+    match: str | None = None,
+    align: str | None = None,
+    inputs: InputsLike = None,
+    metric: str | None = None,
+    allow_code: bool = False,
+    seed: int = 0,
+) -> ConsensusResult:
+    """Combine predictions by majority vote per field, and list the fields that differ.
+
+    `candidates` are predictions by name, or files; items of lists are aligned, and values agree as
+    the rules say. With `truth`, the vote and the best of the candidates per field are scored like a
+    candidate, and all are ranked by `metric`.
+
+    >>> import fieldmark as fm
+    >>> found = fm.consensus({
+    ...     "one": [{"id": "a", "total": 5, "vendor": "Acme"}],
+    ...     "two": [{"id": "a", "total": 5, "vendor": "Acne"}],
+    ...     "three": [{"id": "a", "total": 6, "vendor": "Acme"}],
+    ... })
+    >>> found.rows()
+    [{'id': 'a', 'candidate': {'total': 5, 'vendor': 'Acme'}}]
+    >>> [(each.path, round(each.agreement, 2)) for each in found.disputed]
+    [('total', 0.33), ('vendor', 0.33)]
+    """
+    named = {name: with_yaml(each) for name, each in named_candidates(candidates).items()}
+    if not named:
+        raise ConfigError.of("at least one candidate is required")
+    check_files(truth, named)
+    read = read_inputs(inputs)
+    options = complete_options(
+        truth=truth,
+        rules=rules,
+        convention=convention,
+        match=match,
+        align=align,
+        inputs=read,
+        allow_code=allow_code,
+    )
+    settings = resolve_settings(**options)
+    vote = MajorityVote(safe_rules(settings.rules))
+    votes = _Votes(tuple(named))
+    with ExitStack() as stack:
+        streams = [
+            stack.enter_context(closing(stream))
+            for stream in _streams(with_yaml(truth), named, read)
+        ]
+        votes.by_id = streams[0].by_id
+        for cases in zip(*(chain.from_iterable(each.batches()) for each in streams), strict=True):
+            votes.add(cases, vote)
+        notes = dict.fromkeys(chain.from_iterable(stream.structural for stream in streams))
+    ranking = None
+    if truth is not None:
+        ranking = _ranked(options, named, votes.documents, metric=metric, seed=seed)
+    return votes.result(ranking, tuple(notes))
+
+
+def _streams(
+    truth: InputLike | None, candidates: Mapping[str, InputLike], inputs: Inputs
+) -> list[PairStream]:
+    """Open all candidates in the same order: that of the truth, or of the first row of each id."""
+    if truth is None:
+        ids: dict[str, None] = {}
+        rows = 0
+        by_id = True
+        own_key = replace(inputs, expected_key=inputs.candidate_key, candidate_key=None)
+        for given in candidates.values():
+            with closing(open_truth(given, own_key, unique_ids=False)) as stream:
+                by_id = by_id and stream.sides[0].has_ids
+                found = [case.id for case in chain.from_iterable(stream.batches())]
+            ids |= dict.fromkeys(found)
+            rows = max(rows, len(found))
+        truth = [{"id": name, "expected": {}} for name in ids] if by_id else [{}] * rows
+        inputs = replace(inputs, expected_key=None)
+    return [open_pairs(truth, given, inputs) for given in candidates.values()]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The agreement on the fields of an attribute."""
+
+    agreements: list[float] = field(default_factory=list)
+    fields: int = 0
+    disputed: int = 0
+    ties: int = 0
+
+    def add(self, vote: FieldVote) -> None:
+        """Add one field."""
+        self.fields += 1
+        self.disputed += len(vote.options) > 1
+        self.ties += vote.tie
+        if vote.agreement is not None:
+            self.agreements.append(vote.agreement)
+
+    @property
+    def result(self) -> AttributeAgreement:
+        """The agreement so far."""
+        number = len(self.agreements)
+        return AttributeAgreement(
+            agreement=fsum(self.agreements) / number if number else None,
+            fields=self.fields,
+            disputed=self.disputed,
+            ties=self.ties,
+        )
+
+
+@dataclass(slots=True)
+class _Votes:
+    """The votes on all cases."""
+
+    names: tuple[str, ...]
+    cases: int = 0
+    without: int = 0
+    documents: dict[str, JsonValue] = field(default_factory=dict)
+    by_id: bool = True
+    total: _Tally = field(default_factory=_Tally)
+    attributes: dict[str, _Tally] = field(default_factory=dict)
+    disputed: list[tuple[float, int, DisputedField]] = field(default_factory=list)
+    abstained: Counter[str] = field(default_factory=Counter)
+    pairs: dict[Pair, list[int]] = field(default_factory=dict)
+
+    def add(self, cases: Sequence[Case], vote: MajorityVote) -> None:
+        """Add the predictions of one document."""
+        self.cases += 1
+        present = [
+            (place, case.candidate)
+            for place, case in enumerate(cases)
+            if case.input is CaseInput.OK and case.candidate is not MISSING
+        ]
+        read = {place for place, _ in present}
+        self.abstained.update(name for place, name in enumerate(self.names) if place not in read)
+        if not present:
+            self.without += 1
+            return
+        name = cases[0].id
+        found = vote.combine([document for _, document in present])
+        self.documents[name] = found.document
+        places = [place for place, _ in present]
+        for each in found.fields:
+            self.total.add(each)
+            self.attributes.setdefault(each.attribute, _Tally()).add(each)
+            self._count_pairs(each, places)
+            if len(each.options) > 1 and each.agreement is not None:
+                self._list(name, each, places)
+
+    def _count_pairs(self, vote: FieldVote, places: Sequence[int]) -> None:
+        option_of = {
+            places[voter]: number
+            for number, option in enumerate(vote.options)
+            for voter in option.voters
+        }
+        for first, second in combinations(sorted(option_of), 2):
+            counts = self.pairs.setdefault((first, second), [0, 0])
+            counts[0] += option_of[first] == option_of[second]
+            counts[1] += 1
+
+    def _list(self, case: str, vote: FieldVote, places: Sequence[int]) -> None:
+        options = tuple(
+            FieldOption(
+                value=option.value,
+                candidates=tuple(self.names[places[voter]] for voter in option.voters),
+            )
+            for option in vote.options
+        )
+        agreement = vote.agreement or 0.0
+        listed = DisputedField(
+            case_id=case,
+            path=vote.path,
+            attribute=vote.attribute,
+            agreement=agreement,
+            tie=vote.tie,
+            options=options,
+        )
+        self.disputed.append((agreement, len(self.disputed), listed))
+        if len(self.disputed) > 4 * _LISTED:
+            self.disputed = sorted(self.disputed, key=lambda each: each[:2])[:_LISTED]
+
+    def result(self, ranking: RankResult | None, notes: tuple[str, ...]) -> ConsensusResult:
+        """Return the consensus of all cases."""
+        attributes = {path: tally.result for path, tally in self.attributes.items()}
+        return ConsensusResult(
+            candidates=self.names,
+            cases=self.cases,
+            without=self.without,
+            documents=self.documents,
+            by_id=self.by_id,
+            total=self.total.result,
+            attributes=dict(
+                sorted(
+                    attributes.items(),
+                    key=lambda item: (
+                        1.0 if item[1].agreement is None else item[1].agreement,
+                        -item[1].disputed,
+                        item[0],
+                    ),
+                )
+            ),
+            disputed=tuple(
+                each for *_, each in sorted(self.disputed, key=lambda each: each[:2])[:_LISTED]
+            ),
+            abstained={name: self.abstained[name] for name in self.names if self.abstained[name]},
+            pairs={
+                pair: agreeing / fields if fields else None
+                for pair, (agreeing, fields) in sorted(self.pairs.items())
+            },
+            ranking=ranking,
+            notes=notes,
+        )
+
+
+def _ranked(
+    options: RunOptions,
+    candidates: Mapping[str, InputLike],
+    vote: Mapping[str, JsonValue],
+    *,
+    metric: str | None,
+    seed: int,
+) -> RankResult:
+    """Score the candidates, the vote and the best of each field, and rank them."""
+    names = [*candidates, MAJORITY, BEST_OF]
+    if len(set(names)) < len(names):
+        raise ConfigError.of(f"a candidate cannot be named {MAJORITY!r} or {BEST_OF!r}")
+    with TemporaryDirectory(prefix="fieldmark-") as directory:
+        places = dict(zip(names, run_directories(directory, names), strict=True))
+
+        def scored(name: str, options: RunOptions) -> RunResult:
+            return score_with({**options, "out": places[name], "intervals": False})
+
+        runs = {
+            name: scored(name, {**options, "candidate": given})
+            for name, given in candidates.items()
+        }
+        first = runs[names[0]]
+        truth = [{"id": case.id, "expected": case.expected} for case in first.cases]
+        # The documents are read already, so the options for reading do not apply.
+        own: RunOptions = {**options, "truth": truth, "inputs": Inputs()}
+        best = dict(_best_documents([runs[name] for name in candidates]))
+        for name, documents in ((MAJORITY, vote), (BEST_OF, best)):
+            rows = [{"id": each, "candidate": document} for each, document in documents.items()]
+            runs[name] = scored(name, {**own, "candidate": rows})
+        ranking = rank(runs, metric=metric, seed=seed)
+        unread = first.summary.cases.invalid_truth
+    warnings = [*ranking.warnings]
+    if unread:
+        warnings.append(f"{plural(unread, 'row')} of ground truth cannot be read")
+    return replace(
+        ranking,
+        runs=tuple(replace(run, path="") for run in ranking.runs),
+        warnings=tuple(warnings),
+    )
+
+
+def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]]:
+    """Yield for each case the document that has, for each field, the best of all candidates.
+
+    A field is correct if it is correct in any candidate. If it is correct in none, it is missing
+    if it is missing in any. Of extra fields, those of the candidate that has the fewest are kept.
+    """
+    for cases in zip(*(run.cases for run in runs), strict=True):
+        fields: dict[str, FieldResult] = {}
+        extras: dict[str, list[list[tuple[str, JsonValue]]]] = {}
+        for place, case in enumerate(cases):
+            records = case.outcomes.records(case.attributes)
+            for record, each in zip(records, case.fields, strict=True):
+                if each.expected_presence == _VALUE:
+                    known = fields.get(each.path)
+                    if known is None or _PREFERENCE[each.outcome] < _PREFERENCE[known.outcome]:
+                        fields[each.path] = each
+                elif each.candidate_presence == _VALUE and each.candidate is not MISSING:
+                    # Items without a counterpart in the truth come after the others.
+                    path = _ITEM.sub(
+                        lambda found: f"[{found[1] or _FAR + int(found[2])}]", record.label
+                    )
+                    own = extras.setdefault(each.attribute, [[] for _ in runs])
+                    own[place].append((path, each.candidate))
+        found = [
+            (path, each.candidate) for path, each in fields.items() if each.candidate is not MISSING
+        ]
+        kept = [each for lists in extras.values() for each in min(lists, key=len)]
+        yield cases[0].id, nested_document([*found, *kept])
+
+
+_VALUE: Final = Presence.VALUE.name.lower()
+_ITEM: Final = re.compile(r"\[(\d*)→(\d+)\]")
+"""An aligned item in the label of a field; the first index is that of the truth."""
+_FAR: Final = 1_000_000_000
+_PREFERENCE: Final = {
+    outcome: place
+    for place, outcome in enumerate(
+        ("match", "ignored", "omission", "wrong_value", "format_error", "error")
+    )
+}
+"""Which outcome of a field is better; a missing value costs less than a wrong one."""
+
+
+def _headline(consensus: ConsensusResult) -> str:
+    total = consensus.total
+    names = plural(len(consensus.candidates), "candidate")
+    ties = plural(total.ties, "tie")
+    return (
+        f"{names}, {plural(consensus.cases, 'case')}: agreement {number(total.agreement)}, "
+        f"{total.disputed:,} of {plural(total.fields, 'field')} disputed, {ties}"
+    )
+
+
+def _remarks(consensus: ConsensusResult) -> Iterator[str]:
+    for name, number_of_cases in consensus.abstained.items():
+        yield f"{name} has no readable prediction for {plural(number_of_cases, 'case')}"
+    if consensus.without:
+        yield f"no candidate has a prediction for {plural(consensus.without, 'case')}"
+
+
+def _field_text(field: DisputedField) -> str:
+    """Return a field with its values and who has them."""
+    options = (
+        f"{_value_text(option.value)} ({named_together(option.candidates)})"
+        for option in field.options
+    )
+    return f"{field.path}: {'; '.join(options)}{' (tie)' if field.tie else ''}"
+
+
+def _value_text(value: JsonValue | Missing) -> str:
+    if value is MISSING:
+        return "nothing"
+    return shorten(strict_json(value).decode("utf-8", "replace"), _LONGEST)

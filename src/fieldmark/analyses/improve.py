@@ -1,0 +1,415 @@
+"""Analyze the mistakes of a run: what to fix first, and which patterns they follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.recount import RecountedRun, RunLike, stored_run
+from fieldmark.metrics.averages import macro_mean
+from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.clusters import MistakeCluster, MistakeClusters, MistakeExample
+from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.patterns import BY_NAME
+from fieldmark.metrics.rates import rates
+from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
+from fieldmark.metrics.summary import Micro, Summary
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.worst_first import sortable
+from fieldmark.model.case import CaseInput
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
+from fieldmark.model.outcomes import Outcomes
+from fieldmark.report.document import (
+    Block,
+    Cell,
+    Column,
+    Data,
+    Document,
+    Format,
+    Heading,
+    Items,
+    Line,
+    Row,
+    Table,
+    Tone,
+    note,
+)
+from fieldmark.report.repeated_error_text import repeated_error_text, repeated_error_to_json
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import DASH, outcome_text
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.gc_tuning import relaxed_gc
+from fieldmark.values.text import plural
+
+_CORRECT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
+_MAX_PATTERNS: Final = 3
+_MAX_KNOWN: Final = 4_096
+_STEP: Final = 1 << 60
+"""Gains are added up in integer steps, so that sums do not depend on their order."""
+_EXPECTED_VALUE: Final = frozenset({Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION})
+
+
+_COLUMNS: Final = (
+    Column("Fix first", "attribute", folds=True),
+    Column("F1", "f1", Format.NUMBER),
+    Column("Mistakes", "mistakes", Format.COUNT),
+    Column("Cases", "cases", Format.COUNT),
+    Column("Gain", "gain_mean_score", Format.NUMBER, tone=Tone.GOOD),
+    Column("Mostly", "dominant"),
+    Column("Patterns", "pattern", tone=Tone.QUIET, folds=True),
+)
+_DATA: Final = (
+    "attribute", "f1", "mistakes", "dominant", "cases", "gain_mean_score",
+    "gain_macro_f1_by_attribute", "gain_micro_f1", "pattern", "hint",
+)  # fmt: skip
+_MAX_VALUE_LENGTH: Final = 60
+_MAX_CLUSTERS: Final = 10
+_MAX_NAMES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeGain:
+    """One attribute: its mistakes, their patterns, and the gain of each metric without them."""
+
+    attribute: str
+    f1: float | None
+    mistakes: ErrorCounts
+    cases: int
+    mean_score: float
+    macro_f1: float
+    micro_f1: float
+    patterns: tuple[tuple[str, int], ...]
+
+    @property
+    def dominant(self) -> str:
+        """The most frequent type of its mistakes."""
+        counts = self.mistakes._asdict()
+        return max(counts, key=lambda name: counts[name])
+
+    @property
+    def hint(self) -> str:
+        """What to change in the extraction, for the most frequent pattern."""
+        return BY_NAME[self.patterns[0][0]].hint if self.patterns else ""
+
+    def to_dict(self) -> JsonObject:
+        """Return the attribute as JSON."""
+        return {
+            "attribute": self.attribute,
+            "f1": self.f1,
+            "mistakes": self.mistakes.total,
+            "errors_by_type": dict(self.mistakes._asdict()),
+            "dominant": self.dominant,
+            "cases": self.cases,
+            "gain": {
+                "mean_score": self.mean_score,
+                "macro_f1_by_attribute": self.macro_f1,
+                "micro_f1": self.micro_f1,
+            },
+            "patterns": [{"pattern": name, "mistakes": times} for name, times in self.patterns],
+            "hint": self.hint,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ImproveResult(ShownRecord):
+    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors."""
+
+    run: str
+    summary: Summary
+    attributes: tuple[AttributeGain, ...]
+    clusters: tuple[MistakeCluster, ...]
+    repeated: tuple[RepeatedError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "metrics": dict(self.summary.headline),
+            "attributes": [each.to_dict() for each in self.attributes],
+            "clusters": [
+                {
+                    "pattern": each.pattern.name,
+                    "title": each.pattern.title,
+                    "hint": each.pattern.hint,
+                    "mistakes": each.number,
+                    "attributes": dict(each.attributes.most_common()),
+                    "examples": [_example_to_json(example) for example in each.examples],
+                }
+                for each in self.clusters
+            ],
+            "repeated": [repeated_error_to_json(each) for each in self.repeated],
+            "notes": list(self.notes),
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return attributes by the gain of fixing them, then mistakes grouped by pattern."""
+        rows = [_row(gain) for gain in self.attributes]
+        data = Data(_DATA, rows)
+        notes = map(note, self.notes)
+        if not rows:
+            return Document(*notes, Line("no mistakes found", Tone.GOOD), data=data)
+        return Document(
+            *notes,
+            Table(name="attributes", columns=_COLUMNS, rows=rows, top=top, noun="attribute", gap=1),
+            *_pattern_blocks(self),
+            data=data,
+        )
+
+
+def corrected_fact(code: int) -> int:
+    """Return the fact of a field if it had been extracted correctly."""
+    current = FACTS[code]
+    if current.outcome in _EXPECTED_VALUE:
+        return _CORRECT
+    if current.outcome is Outcome.HALLUCINATION:
+        return fact(Outcome.BOTH_EMPTY, current.expected, current.expected)
+    return code
+
+
+_FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
+
+
+@checked
+def improve(run: RunLike) -> ImproveResult:
+    """Rank attributes by what fixing them would gain, and group mistakes by pattern.
+
+    Recommendations concern the prompt, the schema and post-processing, never the measurement. The
+    notes begin with the warnings about the structure of the documents, which come first.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": "1", "date": "2024-03-02", "total": 5}]
+    >>> run = fm.score(truth, [{"id": "1", "date": "2024-02-03", "total": 5}], out="run")
+    >>> step = fm.improve(run)
+    >>> step.attributes[0].attribute, step.clusters[0].pattern.title
+    ('date', 'day and month swapped')
+    """
+    counted = RecountedRun(stored_run(run))
+    clusters, gains, repeated = MistakeClusters(), _Gains(counted), RepeatedErrors()
+    reader = MistakeReader()
+    without_values = 0
+    with relaxed_gc():
+        for case in counted.cases():
+            counted.add(case)
+            gains.add(case)
+            without_values += not case.has_values
+            mistakes = reader.read(
+                case.outcomes, counted.table, case.case, has_values=case.has_values
+            )
+            clusters.add(mistakes)
+            if case.has_values:
+                repeated.add_mistakes(mistakes)
+    gains.settle()
+    stored = counted.run.summary
+    notes = () if stored is None else stored.structural_warnings
+    if without_values:
+        cases = plural(without_values, "case")
+        notes = (*notes, f"{cases} without values: mistakes known only by type")
+    target = counted.run.manifest.target
+    options = None if target is None else target.get("options")
+    if target is not None and isinstance(options, dict):
+        prompt = options.get("prompt")
+        file = prompt.get("file") if isinstance(prompt, dict) else ""
+        where = f" ({file})" if file else ""
+        compare = f"`fieldmark diff {counted.run.path.name} latest`"
+        step = f"change its prompt{where}, run the evaluation again, and compare with {compare}"
+        notes = (*notes, f"the target is {target.get('name')}: {step}")
+    summary = counted.summary()
+    return ImproveResult(
+        run=counted.run.path.name,
+        summary=summary,
+        attributes=tuple(_ranked(summary, counted.convention.counting, gains, clusters)),
+        clusters=tuple(clusters.largest()),
+        repeated=repeated.errors(),
+        notes=notes,
+    )
+
+
+@dataclass(slots=True)
+class _KnownGains:
+    """The score of outcomes, and the scores that they would have if an attribute were correct.
+
+    `cases` is the number of cases with these outcomes, which stay in memory, so that no others have
+    the same identity.
+    """
+
+    block: Outcomes
+    base: float | None
+    scores: Mapping[str, float | None]
+    cases: int = 0
+
+
+class _Gains:
+    """The gains in the scores of cases if single attributes were correct."""
+
+    __slots__ = ("_counter", "_known", "_table", "cases", "scored", "steps")
+
+    def __init__(self, counted: RecountedRun) -> None:
+        self._table = counted.table
+        self._counter = CaseCounter(counted.convention, counted.table)
+        self._known: dict[tuple[int, bool], _KnownGains] = {}
+        self.scored = 0
+        self.steps: Counter[str] = Counter()
+        self.cases: Counter[str] = Counter()
+
+    def add(self, case: CaseResult) -> None:
+        """Add the gains of every attribute of a case with mistakes."""
+        # Cases of saved runs share their outcomes if they are the same.
+        key = id(case.outcomes), case.case.input is not CaseInput.OK
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._count(self._known.pop(next(iter(self._known))))
+            known = self._known[key] = self._gains(case.outcomes, unreadable=key[1])
+        known.cases += 1
+
+    def settle(self) -> None:
+        """Count all added cases."""
+        for known in self._known.values():
+            self._count(known)
+        self._known.clear()
+
+    def _count(self, known: _KnownGains) -> None:
+        self.scored += known.cases if known.base is not None else 0
+        for path, score in known.scores.items():
+            self.cases[path] += known.cases
+            if known.base is not None and score is not None:
+                self.steps[path] += known.cases * round((score - known.base) * _STEP)
+
+    def _gains(self, block: Outcomes, *, unreadable: bool) -> _KnownGains:
+        wrong = {
+            self._table.path(cell >> CELL_BITS): None
+            for cell in block.cells
+            if _FIXED[cell & FACT_MASK] != cell & FACT_MASK
+        }
+        base = self._counter.stats(block, unreadable=unreadable).score
+        fixed = {path: self._fixed(block, path) for path in wrong}
+        scores = {
+            path: self._counter.stats(each, unreadable=unreadable).score
+            for path, each in fixed.items()
+        }
+        return _KnownGains(block, base, scores)
+
+    def mean(self, path: str) -> float:
+        """Return the gain in the mean score if an attribute were correct."""
+        return self.steps[path] / (self.scored * _STEP) if self.scored else 0.0
+
+    def _fixed(self, block: Outcomes, path: str) -> Outcomes:
+        """Return a case with one attribute corrected and without its comparison results."""
+        mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
+        cells = [
+            cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if own else cell
+            for cell, own in zip(block.cells, mine, strict=True)
+        ]
+        comparisons = {place: each for place, each in block.comparisons.items() if not mine[place]}
+        return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
+
+
+def _ranked(
+    summary: Summary, counting: CountingOptions, gains: _Gains, clusters: MistakeClusters
+) -> list[AttributeGain]:
+    """Return the attributes with mistakes, the largest gain first."""
+    counts = {path: _counts(each) for path, each in summary.attributes.items()}
+    rows: list[AttributeGain] = []
+    for path, metrics in summary.attributes.items():
+        errors = metrics.errors_by_type
+        if not errors.total:
+            continue
+        expected_values = errors.total - errors.hallucination
+        correct = Counts(tp=metrics.tp + expected_values, tn=metrics.tn)
+        macro = macro_mean({**counts, path: correct}.values(), counting).f1
+        micro = rates(_counts(summary.micro) + counts[path].times(-1) + correct, counting).f1
+        patterns = clusters.by_attribute.get(path, Counter())
+        rows.append(
+            AttributeGain(
+                attribute=path,
+                f1=metrics.f1,
+                mistakes=errors,
+                cases=gains.cases[path],
+                mean_score=gains.mean(path),
+                macro_f1=(macro or 0.0) - (summary.macro_f1_by_attribute or 0.0),
+                micro_f1=(micro or 0.0) - (summary.micro.f1 or 0.0),
+                patterns=tuple(patterns.most_common(_MAX_PATTERNS)),
+            )
+        )
+    return sorted(rows, key=_sort_key)
+
+
+def _sort_key(row: AttributeGain) -> tuple[float, float, str]:
+    return -sortable(row.mean_score), -sortable(row.micro_f1), row.attribute
+
+
+def _counts(metrics: Micro) -> Counts:
+    return Counts(metrics.tp, metrics.tn, metrics.fp, metrics.fn)
+
+
+def _example_to_json(example: MistakeExample) -> JsonObject:
+    """Return an example as JSON, without absent values."""
+    document: JsonObject = {"case_id": example.case_id, "path": example.path}
+    if example.expected is not MISSING:
+        document["expected"] = example.expected
+    if example.candidate is not MISSING:
+        document["candidate"] = example.candidate
+    return {**document, "other_field": example.note} if example.note else document
+
+
+def _row(gain: AttributeGain) -> Row:
+    """Return an attribute with what fixing it would gain."""
+    patterns = [f"{BY_NAME[name].title} ({times})" for name, times in gain.patterns]
+    return {
+        "attribute": gain.attribute,
+        "f1": gain.f1,
+        "mistakes": gain.mistakes.total,
+        "dominant": Cell(gain.dominant, outcome_text(gain.dominant)),
+        "cases": gain.cases,
+        "gain_mean_score": Cell(gain.mean_score, f"+{gain.mean_score:.3f}"),
+        "gain_macro_f1_by_attribute": gain.macro_f1,
+        "gain_micro_f1": gain.micro_f1,
+        "pattern": Cell(gain.patterns[0][0] if gain.patterns else "", ", ".join(patterns)),
+        "hint": gain.hint,
+    }
+
+
+def _pattern_blocks(step: ImproveResult) -> Iterator[Block]:
+    """Yield errors that many values have in common, and mistakes of each pattern."""
+    if step.repeated:
+        yield Heading("Repeated errors")
+        yield Items(
+            lines=[Line(repeated_error_text(error)) for error in step.repeated[:_MAX_CLUSTERS]]
+        )
+    for cluster in step.clusters[:_MAX_CLUSTERS]:
+        names = [f"{path} {times}" for path, times in cluster.attributes.most_common()]
+        more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        mistakes = plural(cluster.number, "mistake")
+        shown = f"{', '.join(names[:_MAX_NAMES])}{more}"
+        yield Heading(f"{cluster.pattern.title}: {mistakes} ({shown})")
+        yield Items(lines=[Line(_example_text(each), Tone.QUIET) for each in cluster.examples])
+        yield Line(f"→ {cluster.pattern.hint}")
+    if (rest := len(step.clusters) - _MAX_CLUSTERS) > 0:
+        yield Line(f"… and {plural(rest, 'more pattern')}; --format json lists all", Tone.QUIET)
+
+
+def _example_text(example: MistakeExample) -> str:
+    source = f" (value of {example.note})" if example.note else ""
+    sides = f"{_short_value(example.expected)} → {_short_value(example.candidate)}"
+    return f"{example.case_id}  {example.path}: {sides}{source}"
+
+
+def _short_value(value: JsonValue | Missing) -> str:
+    """Return a value on one line, truncated if it is long."""
+    if isinstance(value, Missing):
+        return DASH
+    try:
+        text = orjson.dumps(value).decode()
+    except TypeError:
+        text = repr(value)
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"

@@ -1,0 +1,205 @@
+"""Propose rules from data, a JSON Schema, a pydantic model or another class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.data.inputs import InputLike, Inputs
+from fieldmark.data.pairing import open_pairs, open_truth
+from fieldmark.errors import ConfigError, DataError, MissingExtra
+from fieldmark.model.case import CaseInput
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.plan.infer import RuleInferrer
+from fieldmark.plan.proposals import InferredRule
+from fieldmark.rules.context import Problems
+from fieldmark.rules.files import MAX_TABLE_BYTES, load_table
+from fieldmark.rules.located import Located, locate
+from fieldmark.rules.proposal import proposed_rules, render_proposal
+from fieldmark.rules.rules_file import read_rules
+from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.eval_file import with_yaml
+from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.values.text import plural
+
+SchemaSource: TypeAlias = type | Mapping[str, object] | str | Path
+"""A pydantic model or another class, a JSON Schema, or the path of a file with one."""
+_SUFFIXES: Final = frozenset((".json", ".yaml", ".yml"))
+_KEYWORDS: Final = (b"$schema", b"properties", b"$defs")
+
+
+class ProposedRules(Mapping[str, JsonValue]):
+    """Proposed rules: a mapping that other functions accept as `rules`.
+
+    Its text is a rules file with a reason for each rule. `source` is what the rules are proposed
+    from, and `warnings` are about what is left to the defaults.
+    """
+
+    __slots__ = ("_content", "_rules", "is_from_schema", "source", "warnings")
+
+    def __init__(
+        self,
+        rules: Sequence[InferredRule],
+        source: str,
+        warnings: Sequence[str] = (),
+        *,
+        is_from_schema: bool,
+    ) -> None:
+        self.is_from_schema = is_from_schema
+        self._rules = tuple(rules)
+        self._content: JsonObject = proposed_rules(self._rules)
+        self.source = source
+        self.warnings = tuple(warnings)
+
+    def __getitem__(self, key: str) -> JsonValue:
+        return self._content[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._content)
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def __str__(self) -> str:
+        return render_proposal(self._rules, source=self.source, warnings=self.warnings)
+
+    @property
+    def reasons(self) -> JsonObject:
+        """The reason for each rule, by path."""
+        return {each.path: each.reason for each in self._rules}
+
+    def __repr__(self) -> str:
+        return f"<ProposedRules from {self.source}: {plural(len(self._rules), 'rule')}>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the rules file; an existing file is replaced."""
+        write_atomic(Path(path), str(self).encode("utf-8", "replace"))
+
+
+# --- from data ------------------------------------------------------------------------------------
+
+
+@checked
+def infer(
+    truth: InputLike, candidate: InputLike | None = None, *, inputs: InputsLike = None
+) -> str:
+    """Return the text of a rules file that fits the data, with a reason for every rule.
+
+    A single JSON or YAML file that is a JSON Schema is read as in `rules_from`.
+
+    >>> import fieldmark as fm
+    >>> print(fm.infer([{"issued": "2024-05-03"}, {"issued": "2024-06-01"}]).splitlines()[-1])
+      - {path: issued, match: date}
+    """
+    return str(propose_rules(truth, candidate, read_inputs(inputs)))
+
+
+def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs) -> ProposedRules:
+    """Return proposed rules for data, or for the values that a JSON Schema describes."""
+    schema = None if candidate is not None or options != Inputs() else _json_schema(truth)
+    if schema is not None:
+        return _rules_of(schema, f"the JSON Schema {Path(schema.location.file).name}")
+    inferrer = RuleInferrer(lambda rules: read_rules(proposed_rules(rules)).rules)
+    truth, candidate = with_yaml(truth), with_yaml(candidate)
+    stream = (
+        open_truth(truth, options) if candidate is None else open_pairs(truth, candidate, options)
+    )
+    first_error = ""
+    with closing(stream):
+        for batch in stream.batches():
+            for case in batch:
+                if case.input is CaseInput.INVALID_TRUTH:
+                    first_error = first_error or case.note
+                else:
+                    inferrer.add(case.expected, case.candidate)
+    if first_error and not inferrer.cases:
+        raise DataError(f"cannot read any ground truth; first error: {first_error}")
+    warnings = (*stream.structural, *stream.warnings)
+    return ProposedRules(
+        inferrer.rules(), plural(inferrer.cases, "case"), warnings, is_from_schema=False
+    )
+
+
+def _json_schema(given: InputLike) -> Located | None:
+    """Return a file if it contains a JSON Schema."""
+    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
+        return None
+    try:
+        if not Path(given).is_file():
+            return None  # a pipe can be read only once
+        with Path(given).open("rb") as file:
+            start = file.read(MAX_TABLE_BYTES)
+        # Most data files are not parsed twice.
+        if not any(keyword in start for keyword in _KEYWORDS):
+            return None
+        located = load_table(given)
+    except (OSError, ConfigError):
+        return None  # the error is reported when the file is read as data
+    return located if is_json_schema(located.value) else None
+
+
+# --- from a schema or a class ---------------------------------------------------------------------
+
+
+@checked
+def rules_from(source: SchemaSource) -> ProposedRules:
+    """Propose rules from a pydantic model, or from a JSON Schema as a mapping or a file.
+
+    A dataclass or a TypedDict works too if pydantic is installed. The result can be passed as
+    `rules`; its text is a rules file with a reason for each rule.
+
+    >>> import fieldmark as fm
+    >>> schema = {"properties": {"total": {"type": "number"}, "due": {"format": "date"}}}
+    >>> rules = fm.rules_from(schema)
+    >>> fm.compare({"total": 5, "due": "2024-05-03"}, {"total": "5.0", "due": "3 May 2024"},
+    ...            rules=rules).score
+    1.0
+    >>> print(rules)  # doctest: +ELLIPSIS
+    # Proposed from a JSON Schema. The comment above each rule gives the reason.
+    ...
+      # numbers, compared by value
+      - {path: total, match: numeric_tolerance, tolerance: 0}
+      # ISO dates, compared by day
+      - {path: due, match: date}
+    <BLANKLINE>
+    """
+    if isinstance(source, str | Path):
+        return _rules_of(load_table(source), f"the JSON Schema {Path(source).name}")
+    name = "a JSON Schema"
+    if not isinstance(source, Mapping):
+        name = f"the class {source.__name__}"
+        source = _schema_of(source)
+    problems = Problems()
+    located = locate(source, problems)
+    problems.raise_any()
+    return _rules_of(located, name)
+
+
+def _rules_of(schema: Located, name: str) -> ProposedRules:
+    """Return the rules of a schema that was read from a file or a class with this name."""
+    rules, warnings = rules_of_schema(schema)
+    return ProposedRules(rules, name, [str(each) for each in warnings], is_from_schema=True)
+
+
+def _schema_of(source: type) -> Mapping[str, object]:
+    """Return the JSON Schema of a class."""
+    describe = getattr(source, "model_json_schema", None)
+    if describe is None:
+        try:
+            from pydantic import TypeAdapter
+            from pydantic.errors import PydanticUserError
+        except ImportError:
+            raise MissingExtra(f"rules from {source.__name__}", "server") from None
+        try:
+            return TypeAdapter(source).json_schema()
+        except PydanticUserError as error:
+            message = f"source: {source.__name__} has no JSON Schema: {error.message}"
+            raise TypeError(message) from None
+    schema = describe()
+    if not isinstance(schema, Mapping):
+        raise TypeError(f"source: model_json_schema() of {source.__name__} returned no mapping")
+    return schema

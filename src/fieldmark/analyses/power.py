@@ -1,0 +1,162 @@
+"""Compute how many cases a gate needs to detect that a metric became worse."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Final
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.recount import RunLike, stored_intervals, stored_run
+from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.gates import Gate, check_gate, less_is_better
+from fieldmark.metrics.headline import MAIN_METRIC
+from fieldmark.metrics.power import POWER, gate_size
+from fieldmark.metrics.significance import ALPHA
+from fieldmark.metrics.summary import RunIntervals, summary_to_json
+from fieldmark.model.json import JsonObject
+from fieldmark.report.document import Data, Document, Line, note
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import number
+from fieldmark.values.records import to_json
+from fieldmark.values.strict_json import is_finite
+from fieldmark.values.text import plural, shorten
+
+_RATE: Final = re.compile(r"attributes\.(?P<path>.*)\.(?P<rate>precision|recall|f1)\Z", re.DOTALL)
+_CONSTANT: Final = (
+    "the metric does not vary between the cases of the run; it is assumed to vary as much as a "
+    "share of cases"
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PowerResult(ShownRecord):
+    """The number of cases that a gate on a metric needs to detect a drop.
+
+    `cases_needed` cases and a gate with this `limit` detect the drop with probability `power`, and
+    fail with probability `alpha` if nothing changed. `detectable` is the smallest drop that as many
+    `cases` as the run has can detect.
+    """
+
+    FORMAT: ClassVar[int] = 1
+
+    run: str
+    metric: str
+    value: float
+    deviation: float
+    cases: int
+    drop: float
+    alpha: float
+    power: float
+    cases_needed: int
+    limit: float
+    detectable: float
+    note: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return to_json(self)
+
+    def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
+        """Return the conclusion, the gate to set, and what the run itself can detect."""
+        way, option = ("an increase", "max") if less_is_better(self.metric) else ("a drop", "min")
+        needed = plural(self.cases_needed, "case")
+        lines = [
+            Line(
+                f"{needed} needed to detect {way} of {self.metric} by {self.drop:g} "
+                f"(now {number(self.value)}) with a probability of {self.power:.0%}"
+            ),
+            Line(
+                f"gate for {needed}: --{option} '{self.metric}={self.limit:.4f}' "
+                f"(fails {self.alpha:.0%} of unchanged runs)"
+            ),
+            Line(
+                f"the {plural(self.cases, 'case')} of {self.run} can detect {way} by "
+                f"{number(self.detectable)} or more"
+            ),
+        ]
+        record = asdict(self)
+        notes = [note(self.note)] if self.note else []
+        return Document(*lines, *notes, data=Data(list(record), [record]))
+
+
+@checked
+def power(
+    run: RunLike,
+    drop: float,
+    *,
+    metric: str = MAIN_METRIC,
+    alpha: float = ALPHA,
+    power: float = POWER,
+) -> PowerResult:
+    """Compute how many cases a gate needs to detect that a metric became worse by `drop`.
+
+    The gate has a fixed limit, and every run has new cases from the same source. Its limit is such
+    that an unchanged system fails with probability `alpha`, and one that is worse by `drop` with
+    probability `power`. The standard deviation of the metric is that of bootstrap resamples of the
+    run.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": str(n), "total": n} for n in range(100)]
+    >>> found = [{"id": str(n), "total": n if n % 10 else -1} for n in range(100)]
+    >>> run = fm.score(truth, found, out="run")
+    >>> fm.power(run, drop=0.05, metric="micro_f1").cases_needed
+    263
+    """
+    limits = (("drop", drop, 1.0), ("alpha", alpha, 0.5), ("power", power, 1.0))
+    for name, given, most in limits:
+        if not 0 < given < most:
+            shown = shorten(f"{given:.6g}" if is_finite(given) else "an infinite number", 20)
+            raise ConfigError.of(f"{name} must be between 0 and {most:g}, got {shown}")
+    stored = stored_run(run)
+    summary = stored.summary
+    if summary is None:
+        raise ConfigError.of(f"{stored.path} is not complete (status: {stored.status})")
+    try:
+        gate = check_gate(Gate(name=metric, limit=0), summary_to_json(summary))
+    except OptionError as error:
+        raise ConfigError.of(error.message) from error
+    intervals = summary.intervals or stored_intervals(stored)
+    deviation = _deviation(metric, intervals)
+    value, cases = gate.value, summary.cases.scored
+    if value is None or gate.note or deviation is None:
+        reason = gate.note or "it has no standard deviation over cases"
+        raise ConfigError.of(
+            f"{metric} cannot be planned: {reason}",
+            hint="choose a headline metric, or the precision, recall or f1 of an attribute",
+        )
+    if (drop > 1 - value) if less_is_better(metric) else (drop > value):
+        raise ConfigError.of(f"drop {drop:g} is larger than possible: {metric} is {value:.4f}")
+    size = gate_size(
+        value,
+        deviation,
+        cases,
+        drop=drop,
+        alpha=alpha,
+        power=power,
+        less_is_better=less_is_better(metric),
+    )
+    return PowerResult(
+        run=stored.path.name,
+        metric=metric,
+        value=value,
+        deviation=deviation,
+        cases=cases,
+        drop=drop,
+        alpha=alpha,
+        power=power,
+        cases_needed=size.cases,
+        limit=size.limit,
+        detectable=size.detectable,
+        note="" if deviation else _CONSTANT,
+    )
+
+
+def _deviation(metric: str, intervals: RunIntervals) -> float | None:
+    """Return the standard deviation of a metric over resamples, if it is known."""
+    found = _RATE.match(metric)
+    if found is not None:
+        rates = intervals.attributes.get(found["path"])
+        deviation: float | None = None if rates is None else getattr(rates.deviation, found["rate"])
+        return deviation
+    return intervals.deviations.get(metric.removeprefix("quality.").replace("micro.", "micro_"))

@@ -1,0 +1,785 @@
+"""Rank several runs over the same cases, and test every pair for significance."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
+from pathlib import Path, PurePath
+from typing import Final, TypeAlias
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.comparability import has_same_truth, obstacles
+from fieldmark.analyses.diff import case_in_run
+from fieldmark.analyses.recount import (
+    RecountedRun,
+    RunLike,
+    attribute_weights,
+    has_same_expected,
+    paired_cases,
+    stored_run,
+)
+from fieldmark.errors import ConfigError, OptionHint, OptionPhrase, OptionText, Problem
+from fieldmark.metrics.consistency import rank as ranking_of
+from fieldmark.metrics.difference import (
+    CaseInRun,
+    DiffVerdict,
+    MetricDifference,
+    ResamplingOptions,
+)
+from fieldmark.metrics.gates import less_is_better
+from fieldmark.metrics.headline import METRIC_TITLES, flag_text
+from fieldmark.metrics.leaderboard import (
+    PREDICTED_MEAN_SCORE,
+    AttributeRanking,
+    Pair,
+    RunUsage,
+    SharedCases,
+    attribute_rankings,
+    best_runs,
+    compare_runs,
+    cost_frontier,
+    run_usage,
+)
+from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.significance import ALPHA
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.case import CaseInput
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.difference_text import change_text, p_value
+from fieldmark.report.document import (
+    Align,
+    Cell,
+    Column,
+    Data,
+    Document,
+    Format,
+    Heading,
+    Line,
+    Row,
+    Table,
+    Tone,
+    note,
+    warning,
+)
+from fieldmark.report.html.page import leaderboard_page
+from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.tables import DASH, number
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.manifest import GENERATED_ID
+from fieldmark.runs.stored_run import StoredRun
+from fieldmark.values.text import did_you_mean, plural
+
+RunsLike: TypeAlias = Sequence[RunLike] | Mapping[str, RunLike]
+"""Several runs, which a mapping gives other names."""
+
+_FORCE: Final = OptionHint(OptionPhrase.WITH_FLAG, "force")
+_RESCORE: Final = OptionHint(OptionPhrase.WITH_FLAG, "rescore")
+_HINTS: Final[Mapping[str, str]] = {
+    "status": OptionText("let it finish, or rank the completed cases with ", _FORCE),
+    "rules": "score all of them with the same rules",
+    "conventions": OptionText("apply the convention of the first to all of them with ", _RESCORE),
+    "weights": OptionText("apply the weights of the first to all of them with ", _RESCORE),
+    "ground truth": OptionText(
+        "rank runs on the same ground truth, or only the shared cases with ", _FORCE
+    ),
+    "evaluators": "evaluate all of them with the same file",
+}
+_OVERRIDABLE: Final = frozenset({"status", "ground truth"})
+"""What `force` accepts. Metrics of different rules or conventions are never ranked."""
+_EVALUATOR: Final = "evaluators.{}.mean_score"
+_AT_LEAST: Final = 2
+
+
+_WINS: Final = (Column("Wins", "wins", Format.COUNT), Column("Ties", "ties", Format.COUNT))
+_COSTS: Final = (
+    Column("Cost", "name"),
+    Column("Total", "cost", Format.COST),
+    Column("Per case", "cost_per_case", Format.COST),
+    Column("Per correct", "cost_per_correct", Format.COST),
+    Column("Seconds", "seconds", Format.SECONDS),
+    Column("p95", "seconds_p95", Format.SECONDS),
+    Column("Frontier", "frontier", align=Align.RIGHT),
+)
+_ATTRIBUTES: Final = (
+    Column("Attribute (F1)", "attribute", folds=True),
+    Column("Best", "best", Format.NUMBER),
+    Column("Worst", "worst", Format.NUMBER),
+    Column("Highest in", "leaders", folds=True),
+)
+_DATA: Final = (
+    "rank", "name", "path", "metric", "value", "low", "high", "best", "delta", "p_adjusted", "wins",
+    "ties", "perfect", "missing", "unparseable", "errors", "left_out", "cost", "cost_per_case",
+    "cost_per_correct", "seconds", "seconds_p95", "frontier",
+)  # fmt: skip
+_FRONTIER: Final = {None: DASH, True: "yes", False: "no"}
+_MAX_TIED: Final = 3
+"""The number of runs that are named together; more are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRun:
+    """A run in a ranking: its value of the metric, the cases behind it, and what it cost.
+
+    Runs with the same value have the same `rank`. `note` says why the value means less than it
+    seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing`,
+    `unparseable` and `errors` are numbers of shared cases: without a mistake, without a prediction,
+    with one that cannot be read, and without a score. `left_out` is the number of cases of the run
+    that are not shared. `wins` counts the attributes in which only this run has the highest F1, and
+    `ties` those in which some, but not all, others have it too. `frontier` is true if no other run
+    is cheaper and at least as good; it is undefined without the cost.
+    """
+
+    rank: int
+    name: str
+    path: str
+    value: float | None
+    interval: Interval | None
+    note: str
+    best: bool
+    metrics: Mapping[str, float | None]
+    perfect: int
+    missing: int
+    unparseable: int
+    errors: int
+    left_out: int
+    wins: int
+    ties: int
+    usage: RunUsage | None
+    frontier: bool | None
+
+    def to_json(self) -> JsonObject:
+        """Return the run as JSON."""
+        return {
+            "rank": self.rank,
+            "name": self.name,
+            "path": self.path,
+            "value": self.value,
+            "interval": None if self.interval is None else list(self.interval),
+            "note": self.note,
+            "best": self.best,
+            "metrics": dict(self.metrics),
+            "cases": {
+                "perfect": self.perfect,
+                "missing": self.missing,
+                "unparseable": self.unparseable,
+                "errors": self.errors,
+                "left_out": self.left_out,
+            },
+            "wins": self.wins,
+            "ties": self.ties,
+            "usage": None if self.usage is None else asdict(self.usage),
+            "frontier": self.frontier,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RankResult(ShownRecord):
+    """Several runs over the same cases, the best first, and the difference of every pair.
+
+    `cases` is the number of cases that all runs have. `pairs` are the differences of a run from
+    another that is ranked lower, by their positions. `frontier` has the positions of the runs that
+    are worth their cost, the cheapest first; it is `None` if fewer than two costs are known.
+    """
+
+    metric: str
+    less_is_better: bool
+    convention: str
+    cases: int
+    runs: tuple[RankedRun, ...]
+    pairs: Mapping[Pair, MetricDifference]
+    attributes: tuple[AttributeRanking, ...]
+    frontier: tuple[int, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> tuple[RankedRun, ...]:
+        """The runs that cannot be told from the best, which is the first."""
+        return tuple(run for run in self.runs if run.best)
+
+    def pair(self, one: int, other: int) -> MetricDifference:
+        """Return the difference of the higher-ranked of two runs from the other, by positions."""
+        return self.pairs[min(one, other), max(one, other)]
+
+    def similar(self, place: int) -> list[int]:
+        """Return the positions of the runs that do not differ significantly from a run."""
+        told = (DiffVerdict.BETTER, DiffVerdict.WORSE)
+        others = (other for other in range(len(self.runs)) if other != place)
+        return [other for other in others if self.pair(place, other).word not in told]
+
+    @property
+    def equal(self) -> list[list[RankedRun]]:
+        """The groups of runs that have the same value."""
+        groups: dict[int, list[RankedRun]] = {}
+        for run in self.runs:
+            if run.value is not None:
+                groups.setdefault(run.rank, []).append(run)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def _pair_to_json(self, pair: Pair, found: MetricDifference) -> JsonObject:
+        first, second = (self.runs[place].name for place in pair)
+        return {
+            "first": first,
+            "second": second,
+            "delta": found.delta,
+            "interval": None if found.interval is None else list(found.interval),
+            "p": found.p,
+            "p_adjusted": found.adjusted,
+            "word": found.word.value,
+            "better": found.improved,
+            "worse": found.worse,
+        }
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        names = [run.name for run in self.runs]
+        frontier: list[JsonValue] | None = None
+        if self.frontier is not None:
+            frontier = [names[place] for place in self.frontier]
+        return {
+            "format": 1,
+            "metric": self.metric,
+            "less_is_better": self.less_is_better,
+            "convention": self.convention,
+            "cases": self.cases,
+            "alpha": ALPHA,
+            "best": [run.name for run in self.best],
+            "runs": [run.to_json() for run in self.runs],
+            "pairs": [self._pair_to_json(*each) for each in self.pairs.items()],
+            "attributes": [
+                {
+                    "attribute": each.path,
+                    "f1": list(each.f1),
+                    "best": [names[place] for place in each.best],
+                }
+                for each in self.attributes
+            ],
+            "frontier": frontier,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def page_data(self) -> JsonObject:
+        """Return what a page of the ranking shows."""
+        return {**self.to_dict(), "title": _metric_title(self.metric)}
+
+    def save(self, path: str | Path) -> None:
+        """Write the ranking as a self-contained HTML page."""
+        write_atomic(Path(path), leaderboard_page(self.page_data()))
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the conclusion, the runs, what they cost, and the best runs by attribute.
+
+        With a `top` of 0, no attributes are shown.
+        """
+        rows = [_row(self, place, run) for place, run in enumerate(self.runs)]
+        has_wins = len(self.attributes) > 1
+        has_unpredicted = any(run.missing or run.unparseable for run in self.runs)
+        columns = [
+            Column("#", "position", Format.COUNT),
+            Column("Run", "name", folds=True),
+            Column("Value", "value", Format.NUMBER),
+            Column("95% CI", "interval", align=Align.RIGHT),
+            Column("To best", "delta", Format.NUMBER),
+            Column("p adjusted", "p_adjusted", Format.NUMBER),
+            Column("Similar to", "similar", align=Align.RIGHT),
+            *_WINS * has_wins,
+            Column("Perfect", "perfect", Format.COUNT),
+            *[Column("No prediction", "unpredicted", Format.COUNT)] * has_unpredicted,
+        ]
+        return Document(
+            *map(warning, self.warnings),
+            *map(note, self.notes),
+            Heading(_conclusion(self)),
+            Line(_basis(self), Tone.QUIET),
+            Table(name="runs", columns=columns, rows=rows),
+            *map(Line, _remarks(self)),
+            Table(
+                name="pairs",
+                columns=_pair_columns(self),
+                rows=list(_pair_rows(self)),
+                detail=True,
+            ),
+            Table(
+                name="costs",
+                columns=_COSTS,
+                rows=[row for row, run in zip(rows, self.runs, strict=True) if run.usage],
+            ),
+            Table(
+                name="attributes",
+                columns=_ATTRIBUTES,
+                rows=[
+                    {
+                        "attribute": ranking.path,
+                        "best": max(ranking.f1),
+                        "worst": min(ranking.f1),
+                        "leaders": _leaders(self, ranking),
+                    }
+                    for ranking in (self.attributes if has_wins and top != 0 else ())
+                ],
+                top=top,
+                noun="attribute",
+            ),
+            data=Data(_DATA, rows),
+        )
+
+
+@checked
+def rank(
+    runs: RunsLike,
+    *,
+    metric: str | None = None,
+    rescore: bool = False,
+    force: bool = False,
+    seed: int = 0,
+) -> RankResult:
+    """Rank saved runs over the cases that all of them have.
+
+    `metric` is a headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
+    score of the cases with a prediction. The default is the primary metric of the convention.
+    Runs with different rules or evaluators are rejected, and so are those with different
+    conventions, unless `rescore` applies the convention of the first to all of them. `force` ranks
+    the shared cases of runs with different ground truth, and runs that are not complete.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": str(n), "total": n} for n in range(40)]
+    >>> good = fm.score(truth, truth, out="good")
+    >>> bad = fm.score(truth, [{"id": str(n), "total": 0} for n in range(40)], out="bad")
+    >>> ranking = fm.rank([bad, good])
+    >>> [(run.rank, run.name, run.value) for run in ranking.runs]
+    [(1, 'good', 1.0), (2, 'bad', 0.025)]
+    >>> [run.name for run in ranking.best]
+    ['good']
+    """
+    given = list(runs.values() if isinstance(runs, Mapping) else runs)
+    if len(given) < _AT_LEAST:
+        raise ConfigError.of(
+            f"a ranking needs at least two runs, got {len(given)}", hint="name further runs"
+        )
+    stored = [stored_run(run) for run in given]
+    names = list(runs) if isinstance(runs, Mapping) else _names(stored)
+    _check_comparable(stored, names, rescore=rescore, force=force)
+    gathered = _gather(stored, rescore=rescore)
+    if gathered.other_truth and not force:
+        number = plural(gathered.other_truth, "case")
+        raise ConfigError.of(
+            f"the runs have different ground truth in {number}", hint=_HINTS["ground truth"]
+        )
+    if not gathered.shared.cases:
+        raise ConfigError.of(
+            "the runs have no cases in common", hint="rank runs on the same ground truth"
+        )
+    summaries = gathered.summaries(stored, rescore=rescore)
+    metric = _checked_metric(metric, summaries)
+    values = [gathered.value(place, metric, each) for place, each in enumerate(summaries)]
+    lower = less_is_better(metric)
+    order = ranking_of([None if each is None else -each if lower else each for each in values])
+    ranked = compare_runs(
+        gathered.shared,
+        order.order,
+        gathered.runs[0].table,
+        gathered.runs[0].convention.counting,
+        metric,
+        [values[place] for place in order.order],
+        ResamplingOptions(seed=seed),
+    )
+    ordered = [values[place] for place in order.order]
+    attributes = attribute_rankings([summaries[place] for place in order.order])
+    usages = [gathered.usage(place, summaries[place]) for place in order.order]
+    costs = [None if each is None else each.cost for each in usages]
+    known = [each for each in costs if each is not None]
+    frontier = None
+    if len(known) >= _AT_LEAST:
+        frontier = cost_frontier(ordered, costs, less_is_better=lower)
+    best = best_runs(ordered, ranked.pairs)
+    lines = [
+        _ranked_run(
+            summary := summaries[place],
+            rank=order.ranks[place],
+            name=names[place],
+            path=str(stored[place].path),
+            value=values[place],
+            interval=ranked.intervals[position],
+            note=flag_text(summary.flags.get(metric, ())),
+            best=position in best,
+            left_out=gathered.only[place],
+            wins=sum(each.best == (position,) for each in attributes),
+            ties=sum(len(each.best) > 1 and each.decided and position in each.best
+                     for each in attributes),
+            usage=usages[position],
+            frontier=None
+            if frontier is None or costs[position] is None
+            else position in frontier,
+        )
+        for position, place in enumerate(order.order)
+    ]  # fmt: skip
+    return RankResult(
+        metric=metric,
+        less_is_better=lower,
+        convention=summaries[0].convention.name,
+        cases=gathered.shared.cases,
+        runs=tuple(lines),
+        pairs=ranked.pairs,
+        attributes=tuple(attributes),
+        frontier=frontier,
+        warnings=(*_structural_warnings(stored, names), *gathered.warnings(names)),
+        notes=tuple(_notes(stored, names, rescore=rescore)),
+    )
+
+
+def _ranked_run(summary: Summary, **further: object) -> RankedRun:
+    cases = summary.cases
+    return RankedRun(
+        metrics=summary.metrics,
+        perfect=cases.perfect,
+        missing=cases.missing,
+        unparseable=cases.unparseable,
+        errors=cases.errors,
+        **further,  # type: ignore[arg-type]
+    )
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """The cases that all runs share, and those that some of them do not have.
+
+    `only` counts for each run its own cases that are not shared, `absent` the cases of others that
+    it does not have, and `failed` those of them for which its target made no prediction.
+    """
+
+    runs: list[RecountedRun]
+    shared: SharedCases
+    usages: list[list[JsonObject | None]]
+    only: list[int]
+    absent: list[int]
+    failed: list[int] = field(default_factory=list)
+    other_truth: int = 0
+
+    def add(self, cases: Sequence[CaseResult | None], *, same_files: bool) -> None:
+        """Add one case of all runs; `None` for a run that does not have it."""
+        present = [case for case in cases if case is not None]
+        if len(present) < len(cases):
+            for place, case in enumerate(cases):
+                self.only[place] += case is not None
+                self.absent[place] += case is None
+                self.failed[place] += case is None and present[0].id in self.runs[place].failed
+            return
+        if not same_files:
+            saved = [case for case in present if case.has_values]
+            self.other_truth += not all(has_same_expected(saved[0], each) for each in saved[1:])
+        sides: list[CaseInRun] = []
+        for case, run, usages in zip(present, self.runs, self.usages, strict=True):
+            run.add(case)
+            usages.append(case.usage)
+            side = case_in_run(case, run)
+            scores = {_EVALUATOR.format(name): score for name, score in side.evaluators.items()}
+            if case.case.input is CaseInput.OK and case.score is not None:
+                scores[PREDICTED_MEAN_SCORE] = case.score
+            sides.append(side._replace(evaluators=scores))
+        self.shared.add(sides)
+
+    def summaries(self, stored: Sequence[StoredRun], *, rescore: bool) -> list[Summary]:
+        """Return the metrics of each run over the shared cases."""
+        applied = stored[0].manifest.convention if rescore else None
+        return [
+            replace(run.summary(applied), evaluators={} if own is None else own.evaluators)
+            for run, own in zip(self.runs, (each.summary for each in stored), strict=True)
+        ]
+
+    def value(self, place: int, metric: str, summary: Summary) -> float | None:
+        """Return a metric of a run over the shared cases."""
+        if metric in summary.metrics:
+            return summary.metrics[metric]
+        return self.shared.mean(place, metric)
+
+    def usage(self, place: int, summary: Summary) -> RunUsage | None:
+        """Return what the shared cases of a run cost."""
+        return run_usage(self.usages[place], cases=self.shared.cases, correct=summary.cases.perfect)
+
+    def warnings(self, names: Sequence[str]) -> Iterator[str]:
+        """Yield which runs lack cases of others."""
+        if self.other_truth:
+            yield f"compared anyway: different ground truth in {plural(self.other_truth, 'case')}"
+        lacking = [
+            f"{name} lacks {number:,}" + (f" ({failed:,} failed)" if failed else "")
+            for name, number, failed in zip(names, self.absent, self.failed, strict=True)
+            if number
+        ]
+        if lacking:
+            shared = plural(self.shared.cases, "case")
+            yield f"ranked by the {shared} that every run has: {', '.join(lacking)}"
+
+
+def _gather(stored: Sequence[StoredRun], *, rescore: bool) -> _Gathered:
+    """Count the cases of all runs; with different files, compare the truth of each case."""
+    first = RecountedRun(stored[0])
+    convention, weights = None, None
+    if rescore:
+        convention, weights = first.convention, attribute_weights(stored[0])
+    runs = [
+        first,
+        *(RecountedRun(run, convention, weights, first.table) for run in stored[1:]),
+    ]
+    evaluators = [] if stored[0].summary is None else list(stored[0].summary.evaluators)
+    scores = [PREDICTED_MEAN_SCORE, *map(_EVALUATOR.format, evaluators)]
+    number = len(runs)
+    found = _Gathered(
+        runs=runs,
+        shared=SharedCases(runs=number, scores=scores),
+        usages=[[] for _ in runs],
+        only=[0] * number,
+        absent=[0] * number,
+        failed=[0] * number,
+    )
+    same_files = all(has_same_truth(stored[0], run) is True for run in stored[1:])
+    for cases in paired_cases([run.cases() for run in runs]):
+        found.add(cases, same_files=same_files)
+    return found
+
+
+def _check_comparable(
+    stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool, force: bool
+) -> None:
+    """Raise an error for runs that cannot be ranked together, with every reason."""
+    twice = [
+        path for path, times in Counter(run.path.resolve() for run in stored).items() if times > 1
+    ]
+    if twice:
+        raise ConfigError.of(f"{twice[0].name} is given twice", hint="name every run once")
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise ConfigError.of(f"two runs have the name {repeated[0]!r}")
+    problems: list[Problem] = []
+    for run, name in zip(stored[1:], names[1:], strict=True):
+        for what, text in obstacles(stored[0], run, rescore=rescore):
+            if force and what in _OVERRIDABLE:
+                continue
+            which = "" if what == "status" else f"{names[0]} and {name}: "
+            problem = Problem(f"{which}{text}", hint=_HINTS[what])
+            if problem not in problems:
+                problems.append(problem)
+    if problems:
+        raise ConfigError(problems)
+
+
+def _names(stored: Sequence[StoredRun]) -> list[str]:
+    """Return a unique name for each run, for people: that of its directory if they chose it.
+
+    Otherwise it is the target, or the file with the predictions.
+    """
+    names = [_own_name(run) for run in stored]
+    for better in (lambda run: run.path.name, lambda run: str(run.path)):
+        times = Counter(names)
+        names = [
+            better(run) if times[name] > 1 else name
+            for name, run in zip(names, stored, strict=True)
+        ]
+    return names
+
+
+def _own_name(run: StoredRun) -> str:
+    name = run.path.name
+    if not GENERATED_ID.fullmatch(name):
+        return name
+    target = run.manifest.target
+    if target is not None and isinstance(target.get("name"), str):
+        return str(target["name"])
+    if run.manifest.truth is None:
+        return name
+    return input_name(run.manifest.inputs[-1].name) or name
+
+
+def input_name(path: str) -> str:
+    """Return the name of a file without directories and suffixes of formats.
+
+    >>> input_name("runs/gpt-4.1.jsonl.gz"), input_name("predictions/claude/")
+    ('gpt-4.1', 'claude')
+    """
+    return _SUFFIXES.sub("", PurePath(path.replace("\\", "/")).name)
+
+
+_SUFFIXES: Final = re.compile(
+    r"(?:\.(?:jsonl|ndjson|json|csv|tsv|xlsx|parquet|ya?ml))?(?:\.(?:gz|zst))?\Z", re.IGNORECASE
+)
+
+
+def _checked_metric(metric: str | None, summaries: Sequence[Summary]) -> str:
+    """Return the metric to rank by, which must be known."""
+    known = [
+        *summaries[0].metrics,
+        PREDICTED_MEAN_SCORE,
+        *map(_EVALUATOR.format, summaries[0].evaluators),
+    ]
+    if metric is None:
+        return known[0]
+    if metric not in known:
+        hint = did_you_mean(metric, known) or f"must be one of: {', '.join(known)}"
+        raise ConfigError.of(f"unknown metric {metric!r}", hint=hint)
+    return metric
+
+
+def _structural_warnings(stored: Sequence[StoredRun], names: Sequence[str]) -> Iterator[str]:
+    for run, name in zip(stored, names, strict=True):
+        for text in () if run.summary is None else run.summary.structural_warnings:
+            yield f"{name}: {text}"
+
+
+def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) -> Iterator[str]:
+    if rescore:
+        yield f"all runs counted with the convention of {names[0]}"
+    for run, name in zip(stored, names, strict=True):
+        if run.status != "complete":
+            yield f"compared anyway: {name} is not complete (status: {run.status})"
+    if any(has_same_truth(stored[0], run) is False for run in stored[1:]):
+        yield "compared anyway: the runs have different ground truth"
+
+
+# --- document -------------------------------------------------------------------------------------
+
+
+def _row(board: RankResult, place: int, run: RankedRun) -> Row:
+    """Return a run with its difference from the best, and what it cost."""
+    delta: Cell | None = None
+    p: Cell | None = None
+    if place:
+        pair = board.pair(0, place)
+        change = None if pair.delta is None else -pair.delta
+        shown = replace(pair, before=board.runs[0].value, after=run.value, delta=change)
+        delta = Cell(change, change_text(shown))
+        p = Cell(pair.adjusted, _pair_text(pair))
+    low, high = run.interval or (None, None)
+    return {
+        "position": place + 1,
+        "rank": run.rank,
+        "name": Cell(run.name, tone=Tone.STRONG if run.best else Tone.PLAIN),
+        "path": run.path,
+        "metric": board.metric,
+        "value": Cell(run.value, f"{number(run.value)}{f' ({run.note})' if run.note else ''}"),
+        "interval": DASH if low is None or high is None else f"{number(low)} to {number(high)}",
+        "low": low,
+        "high": high,
+        "best": run.best,
+        "delta": delta,
+        "p_adjusted": p,
+        "similar": _places(board.similar(place)) or DASH,
+        "wins": run.wins,
+        "ties": run.ties,
+        "perfect": run.perfect,
+        "missing": run.missing,
+        "unparseable": run.unparseable,
+        "unpredicted": run.missing + run.unparseable,
+        "errors": run.errors,
+        "left_out": run.left_out,
+        **({} if run.usage is None else asdict(run.usage)),
+        "frontier": Cell(run.frontier, _FRONTIER[run.frontier]),
+    }
+
+
+def _pair_columns(board: RankResult) -> list[Column]:
+    places = range(1, len(board.runs) + 1)
+    return [
+        Column("p adjusted", "name"),
+        *(Column(str(place), str(place), Format.NUMBER) for place in places),
+    ]
+
+
+def _pair_rows(board: RankResult) -> Iterator[Row]:
+    """Yield the p-values of each run with all others; those of two runs are in their rows."""
+    if len(board.runs) <= _AT_LEAST:
+        return
+    for place, run in enumerate(board.runs):
+        pairs = {
+            other: board.pair(place, other) for other in range(len(board.runs)) if other != place
+        }
+        yield {
+            "name": f"{place + 1} {run.name}",
+            **{
+                str(other + 1): Cell(pair.adjusted, _pair_text(pair))
+                for other, pair in pairs.items()
+            },
+        }
+
+
+def _pair_text(pair: MetricDifference) -> str:
+    return p_value(pair.adjusted) if pair.is_tested else "too few"
+
+
+def _places(places: Sequence[int]) -> str:
+    """Return positions from 1, with ranges.
+
+    >>> _places([0, 1, 2, 5])
+    '1-3, 6'
+    """
+    runs = [
+        [place for _, place in group]
+        for _, group in groupby(enumerate(places), key=lambda each: each[1] - each[0])
+    ]
+    return ", ".join(
+        f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs
+    )
+
+
+def _conclusion(board: RankResult) -> str:
+    best = [run.name for run in board.best]
+    if not best:
+        return f"No run has a {_metric_title(board.metric)}"
+    if len(best) == 1:
+        return f"Best: {best[0]}"
+    similar = "equal or not" if board.runs[1].rank == 1 else "not"
+    return f"Best: {best[0]}; {similar} significantly worse: {', '.join(best[1:])}"
+
+
+def _basis(board: RankResult) -> str:
+    lower = ", lower is better" if board.less_is_better else ""
+    pairs = plural(len(board.pairs), "pair")
+    return (
+        f"{_metric_title(board.metric)}{lower} over {plural(board.cases, 'shared case')}; "
+        f"{pairs} tested, Holm-adjusted p of at most {ALPHA}; convention {board.convention}"
+    )
+
+
+def _remarks(board: RankResult) -> Iterator[str]:
+    """Yield which runs have the same value or are worth their cost, and undecided attributes."""
+    for group in board.equal:
+        yield f"same value: {', '.join(run.name for run in group)}"
+    if board.frontier is not None:
+        names = [board.runs[place].name for place in board.frontier]
+        yield f"cost-quality frontier, cheapest first: {', '.join(names)}"
+    undecided = sum(not each.decided for each in board.attributes)
+    if len(board.attributes) > 1 and undecided:
+        yield f"all runs are equal in {undecided:,} of {plural(len(board.attributes), 'attribute')}"
+
+
+def _leaders(board: RankResult, attribute: AttributeRanking) -> str:
+    """Return the runs with the highest F1 of an attribute."""
+    if not attribute.decided:
+        return "all"
+    return named_together([board.runs[place].name for place in attribute.best])
+
+
+def named_together(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> named_together(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    if len(names) <= _MAX_TIED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MAX_TIED])} and {len(names) - _MAX_TIED} more"
+
+
+def _metric_title(metric: str) -> str:
+    """Return the title of a metric that runs are ranked by.
+
+    >>> _metric_title("micro_f1"), _metric_title("evaluators.header.mean_score")
+    ('micro F1', 'mean score of header')
+    """
+    if metric == PREDICTED_MEAN_SCORE:
+        return "mean score of predictions"
+    if metric in METRIC_TITLES:
+        return METRIC_TITLES[metric]
+    return f"mean score of {metric.removeprefix('evaluators.').removesuffix('.mean_score')}"

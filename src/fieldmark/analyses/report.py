@@ -1,0 +1,216 @@
+"""Write a saved run as an HTML report or as a file for other tools."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, cast
+
+from fieldmark import registry
+from fieldmark.analyses.comparison_view import ComparisonView
+from fieldmark.analyses.diff import DiffResult, diff
+from fieldmark.analyses.embedded_pages import EmbeddedPages
+from fieldmark.analyses.explain import RunRules
+from fieldmark.analyses.recount import stored_intervals, stored_run
+from fieldmark.analyses.review import review_of
+from fieldmark.data.files import is_url
+from fieldmark.errors import ConfigError, FieldmarkError
+from fieldmark.metrics.slices import TAG
+from fieldmark.model.json import JsonObject
+from fieldmark.registry import Plugin
+from fieldmark.report.exporters import Exporter
+from fieldmark.report.html.cases import ReportLimits
+from fieldmark.report.html.metrics import EarlierRun
+from fieldmark.report.html.page import page
+from fieldmark.report.html.view import view_of
+from fieldmark.report.shown_run import ShownRun
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.gc_tuning import relaxed_gc
+from fieldmark.runs.notes import read_notes
+from fieldmark.runs.remote_runs import local_copy
+from fieldmark.runs.reviews import REVIEWS
+from fieldmark.runs.run_index import COMPLETE, ROOT, list_runs
+from fieldmark.runs.stored_run import StoredRun, open_run
+from fieldmark.values.text import did_you_mean
+
+__all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
+
+HTML: Final = "html"
+_MAX_CASES_FOR_INTERVALS: Final = 2_000
+"""Intervals require reading all cases again, and are narrow if there are more cases."""
+_MAX_EARLIER_RUNS: Final = 11
+"""The number of earlier runs in the trend chart."""
+_MAX_REVIEWS: Final = 2_000
+"""The number of decisions of people in a report."""
+
+
+KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
+"""The kinds of reports that need no plug-in."""
+
+
+def kinds() -> tuple[str, ...]:
+    """Return the kinds of reports, with those of plug-ins."""
+    return (HTML, *registry.names(Plugin.EXPORTERS))
+
+
+def file_name(kind: str) -> str:
+    """Return the file name of a kind of report in the run directory.
+
+    >>> file_name("html"), file_name("junit")
+    ('report.html', 'junit.xml')
+    """
+    return "report.html" if kind == HTML else _exporter(kind).file
+
+
+def _exporter(kind: str) -> Exporter:
+    if registry.canonical(Plugin.EXPORTERS, kind) is None:
+        hint = did_you_mean(kind, kinds()) or f"must be one of: {', '.join(kinds())}"
+        raise ConfigError.of(f"unknown kind of report {kind!r}", hint=hint)
+    return cast("Exporter", registry.create(registry.load(Plugin.EXPORTERS, kind), {}))
+
+
+def write_report(
+    run: Path | str,
+    out: Path | str | None = None,
+    *,
+    kind: str = HTML,
+    against: Path | str | None = None,
+    values: bool = True,
+    pages: Path | str | None = None,
+) -> Path:
+    """Write a report of a run to a file, by default in the run directory, and return its path.
+
+    With `pages`, an HTML report contains the page images of its cases from this directory.
+
+    >>> import fieldmark as fm
+    >>> _ = fm.score("truth.jsonl", "candidate.jsonl", out="runs/reported")
+    >>> write_report("runs/reported").name
+    'report.html'
+    """
+    if out is None and is_url(run):
+        raise ConfigError.of("out is required for a report of a run at a URL")
+    run, against = local_copy(run), None if against is None else local_copy(against)
+    path = Path(run) / file_name(kind) if out is None else Path(out)
+    if kind == HTML:
+        write_atomic(path, html_report(run, against=against, values=values, pages=pages))
+        return path
+    if against is not None:
+        raise ConfigError.of(f"only HTML reports can compare two runs, not {kind}")
+    if pages is not None:
+        raise ConfigError.of(f"only HTML reports can contain pages, not {kind}")
+    exporter, shown = _exporter(kind), _shown_run(stored_run(run), values=values)
+    try:
+        exporter.write(shown, path)
+    except (FieldmarkError, OSError):
+        raise
+    except Exception as error:
+        if type(exporter).__module__.startswith("fieldmark."):
+            raise
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ConfigError.of(f"exporter {kind!r} failed: {reason}") from error
+    return path
+
+
+def html_report(
+    run: Path | str,
+    *,
+    against: Path | str | None = None,
+    values: bool = True,
+    limits: ReportLimits | None = None,
+    pages: Path | str | None = None,
+) -> bytes:
+    """Return the report of a run, or its comparison with another run, as an HTML page.
+
+    `pages` is a directory with page images to include.
+    """
+    if pages is not None and not values:
+        raise ConfigError.of("pages show values, so they cannot be part of a report without values")
+    stored = stored_run(run)
+    shown = _shown_run(stored, values=values)
+    if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
+        summary = replace(shown.summary, intervals=stored_intervals(stored))
+        shown = replace(shown, summary=summary)
+    other = None if against is None else stored_run(against)
+    compared = None if other is None else _compared(other, stored)
+    before = None if other is None else _shown_run(other, values=values)
+    if compared is not None and not values:
+        compared = _without_values(compared)
+    with relaxed_gc(), ExitStack() as stack:
+        embedder = None
+        if pages is not None:
+            embedder = stack.enter_context(EmbeddedPages.opened(pages))
+        earlier = _earlier_runs(Path(run))
+        comparison = None if compared is None else ComparisonView(compared)
+        view = view_of(
+            shown, comparison, before=before, earlier=earlier, limits=limits, pages=embedder
+        )
+        return page(view)
+
+
+def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
+    """Compare a run with an earlier one, on the cases that both contain."""
+    compared = diff(before, after, force=True)
+    if not compared.comparable:
+        different = " and ".join(compared.different)
+        raise ConfigError.of(
+            f"{after.path.name} and {before.path.name} have different {different}",
+            hint=f"score both runs with the same {different}",
+        )
+    return compared
+
+
+def _without_values(compared: DiffResult) -> DiffResult:
+    """Return a comparison without values, and warnings and slices that may quote them."""
+    tags = f"{TAG}="
+    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    return replace(
+        compared,
+        warnings=(),
+        new_errors=(),
+        fixed_errors=(),
+        runs=None,
+        metrics=replace(compared.metrics, slices=slices),
+        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+    )
+
+
+def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
+    rules = RunRules(run)
+    shown = ShownRun(
+        name=run.path.resolve().name,
+        manifest=run.manifest,
+        summary=run.complete_summary,
+        cases=run.cases,
+        attributes=run.compared_attributes,
+        label=read_notes(run.path).name,
+        reviews=_reviews(run),
+        rule_facts=lambda attribute: rules.of(attribute).facts(),
+    )
+    return shown if values else shown.without_values()
+
+
+def _reviews(run: StoredRun) -> list[JsonObject]:
+    """Return the decisions of people on a run, without the values that they were made on."""
+    if not (run.path / REVIEWS).exists():
+        return []
+
+    reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
+    sides = ("expected", "candidate")
+    return [{key: each[key] for key in each if key not in sides} for each in reviews]
+
+
+def _earlier_runs(path: Path) -> list[EarlierRun]:
+    """Return the earlier runs in the same directory that are comparable."""
+    path = path.resolve()
+    if path.parent.name != ROOT:
+        return []
+    entries = [each for each in list_runs(path.parent) if each.status == COMPLETE]
+    place = next((at for at, each in enumerate(entries) if each.id == path.name), None)
+    if place is None:
+        return []
+    before = [each for each in entries[:place] if each.comparable == entries[place].comparable]
+    return [
+        EarlierRun(each.id, open_run(path.parent / each.id).summary)
+        for each in before[-_MAX_EARLIER_RUNS:]
+    ]

@@ -1,0 +1,492 @@
+"""Apply another convention, other counting options or other rules to a saved run."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import ClassVar, Final, cast
+
+from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.recount import RecountedRun, RunLike, resampling_of, stored_run
+from fieldmark.analyses.result import RunResult, run_result
+from fieldmark.data.files import is_url, open_file, redacted_url
+from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
+from fieldmark.data.pairing import ReadStatistics
+from fieldmark.data.partitions import LineRange, Partition
+from fieldmark.errors import ConfigError, DataError, Location, OptionError
+from fieldmark.judges.safety import SafetyJudge
+from fieldmark.metrics.bootstrap import run_intervals
+from fieldmark.metrics.case_sample import Threshold
+from fieldmark.metrics.conventions import Convention, find_convention, rule_weights
+from fieldmark.metrics.identity import canonical_sha256, described
+from fieldmark.metrics.slices import SliceKey
+from fieldmark.metrics.summary import AppliedConvention, Summary
+from fieldmark.metrics.tally import CaseTotals
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcomes import Attribute, AttributeTable
+from fieldmark.model.rule import Scope
+from fieldmark.runs.attribute_table import RowNumbers
+from fieldmark.runs.case_processor import RunTotals
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.case_rows import CaseEncoder
+from fieldmark.runs.detection import with_regions
+from fieldmark.runs.gates import RunGates
+from fieldmark.runs.gc_tuning import relaxed_gc
+from fieldmark.runs.manifest import Manifest
+from fieldmark.runs.partition_worker import NumberedPartition, PartitionResult, Task
+from fieldmark.runs.process_engine import run_partitions
+from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.resume import new_run_directory
+from fieldmark.runs.run_directory import LONGEST_ROW
+from fieldmark.runs.run_options import (
+    PROCESSES,
+    RunOptions,
+    complete_options,
+    slice_keys,
+    strings,
+    worker_count,
+)
+from fieldmark.runs.safety import check_safety
+from fieldmark.runs.session import PARALLEL_BYTES, PreparedRun, Progress
+from fieldmark.runs.settings import RulesLike, resolve_settings
+from fieldmark.runs.stored_cases import StoredPairs, check_rescorable
+from fieldmark.runs.stored_run import StoredRun, parse_row, read_row
+from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.version import VERSION
+
+_COMPARISON: Final = ("scope", "depth", "comparator", "aligner")
+
+
+@checked
+def rescore(
+    run: RunLike,
+    convention: str | None = None,
+    *,
+    rules: RulesLike = None,
+    options: Mapping[str, JsonValue] | None = None,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    by: Iterable[str] | None = None,
+    max_errors: int = 0,
+    out: str | Path | None = None,
+    engine: str = "processes",
+    workers: int | str | None = None,
+    offline: bool = False,
+    allow_code: bool = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Apply other rules, another convention or other options to a run, without its inputs.
+
+    With `rules`, the stored documents are compared again, which needs a run that was saved with
+    values and has no evaluators. The convention is that of the rules, otherwise that of the run;
+    safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
+    counted again: only counting options can change, and a convention that compares values
+    differently is rejected. `by` groups the cases into slices, by default as in the run. The gates
+    of the run are checked again: gates of the rules replace those on the same metric, `at_least`
+    and `at_most` replace all. A warning names gates against a baseline, which are not checked.
+    `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
+    or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
+    old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
+    for `score`; fields are compared again by one process. `offline`, `allow_code` and `progress`
+    are those of `score`.
+
+    >>> import fieldmark as fm
+    >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
+    >>> run = fm.score(pairs, out="run")
+    >>> run.micro.fn, fm.rescore(run, options={"wrong_value": "fp"}).micro.fn
+    (1, 0)
+    >>> fm.rescore(run, rules={"total": {"match": "numeric_tolerance", "tolerance": 1}}).micro.fn
+    0
+    """
+    stored = stored_run(run)
+    run_options = complete_options(
+        rules=rules,
+        convention=convention,
+        options=options,
+        at_least=at_least,
+        at_most=at_most,
+        by=_slices(stored, by),
+        max_errors=max_errors,
+        out=out,
+        engine=engine,
+        workers=workers,
+        offline=offline,
+        allow_code=allow_code,
+    )
+    if rules is not None:
+        return _rescore_with_rules(stored, run_options, progress)
+    target = _target(stored, convention, options or {})
+    gates = _with_gates_of_run(RunGates.of(run_options), stored.summary, run_options)
+    recounted = RecountedRun(stored, target)
+    applied = _applied(stored, target)
+    directory = None if out is None else new_run_directory(out, _manifest(stored, applied))
+    with directory or nullcontext():
+        job = _RescoreJob(
+            run=stored,
+            convention=target,
+            path=str(Path(stored.name).absolute()),
+            bytes=stored.results_bytes,
+            keep_rows=directory is not None,
+            by=slice_keys(run_options),
+        )
+        totals = job.totals(recounted.table)
+        files = () if directory is None else directory.files
+        done = 0
+        for result in _results(job, run_options, files):
+            totals.merge(result.totals)
+            done += result.size
+            if progress is not None:
+                progress(result.after * stored.manifest.segment_size, done, stored.results_bytes)
+            if directory is not None:
+                directory.append(result.rows, result.attributes)
+        recounted.tally, recounted.confidence = totals.tally, totals.confidence
+        summary = _summary(recounted, applied)
+        if totals.sample is not None:
+            intervals = run_intervals(
+                totals.sample, summary, target.counting, resampling_of(stored)
+            )
+            summary = replace(summary, intervals=intervals)
+        if totals.slices is not None:
+            slices = totals.slices.summaries(summary, target)
+            unused = totals.slices.warnings(list(summary.attributes))
+            warnings = dict.fromkeys([*summary.warnings, *unused])
+            summary = replace(
+                summary, by=strings(run_options["by"]), slices=slices, warnings=tuple(warnings)
+            )
+        summary = gates.checked(summary, max_errors=max_errors)
+        if directory is not None:
+            directory.finish(summary, lists=stored.manifest.lists)
+    note = f"{stored.path.name} rescored with convention {applied.name}"
+    if directory is None:
+        return RunResult(summary, (note,), case_source=_RescoredCases(stored, target))
+    url = redacted_url(out) if is_url(out) else ""
+    return RunResult(summary, (note,), directory.path, url=url)
+
+
+def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
+    """Return what the cases are grouped by; by default as in the run."""
+    before = () if run.summary is None else run.summary.by
+    return before if by is None else strings(by)
+
+
+def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
+    """Add the gates of a run to those of its rescored run, unless the options give other ones."""
+    given = options["at_least"] or options["at_most"]
+    return gates if given or before is None else gates.or_those_of(before.gates)
+
+
+def prepare_rules(
+    stored: StoredRun,
+    options: RunOptions,
+    *,
+    numbers: frozenset[int] | None = None,
+    keep: bool = False,
+) -> tuple[PreparedRun, StoredPairs]:
+    """Return a run that compares the cases of another with rules, and the stream of its cases.
+
+    With `numbers`, only those cases are compared; with `keep`, the stream has the stored results.
+    """
+    check_rescorable(stored)
+    summary = stored.complete_summary
+    settings = resolve_settings(default=stored.convention, **options)
+    stream = StoredPairs(stored, numbers=numbers, keep_results=keep)
+    if stream.format_in is not None:
+        settings = with_regions(settings, Inputs(format_in=stream.format_in))
+    safety = settings.safety or cast("SafetyJudge | None", stream.safety)
+    settings = replace(
+        settings,
+        rules=for_run(settings.rules, offline=options["offline"]),
+        safety=for_run(safety, offline=options["offline"]),
+        confidence=_confidence(stored, settings.confidence),
+    )
+    providers = ProviderSet(settings.rules, settings.safety)
+    providers.check_ready()
+    if settings.safety is not None:
+        check_safety(settings.safety)
+    gates = RunGates.of(options, settings.gates)
+    gates.check_names(settings)
+    gates = _with_gates_of_run(gates, summary, options)
+    manifest = replace(
+        _manifest(stored, settings.applied),
+        fieldmark=VERSION,
+        python=platform.python_version(),
+        providers=providers.identities(),
+        weights=rule_weights(settings.rules),
+        rules=settings.source,
+        lists={},
+    )
+    prepared = PreparedRun(
+        settings=settings,
+        stream=stream,
+        gates=gates,
+        providers=providers,
+        segment_size=stored.manifest.segment_size,
+        max_errors=options["max_errors"] or 0,
+        resampling=resampling_of(stored),
+        manifest=None if options["out"] is None else manifest,
+    )
+    if summary.confidence is None and settings.confidence is not None:
+        raise ConfigError.of(
+            "confidence: the run has no confidences",
+            hint="score the inputs again with --confidence (in Python: confidence=True)",
+        )
+    return prepared, stream
+
+
+def _rescore_with_rules(
+    stored: StoredRun, options: RunOptions, progress: Progress | None
+) -> RunResult:
+    """Compare the stored documents of a run again, by the pipeline of every run."""
+    prepared, _ = prepare_rules(stored, options)
+    result = run_result(prepared, options, progress=progress, keep_cases=True)
+    note = f"{stored.path.name} compared again with other rules"
+    return replace(result, notes=(note, *result.notes))
+
+
+def _confidence(run: StoredRun, given: ConfidenceOptions | None) -> ConfidenceOptions | None:
+    """Return the options of confidences, which were read and scaled when the run was made."""
+    before = run.complete_summary.confidence
+    if before is None:
+        return given
+    return before.options if given is None else replace(given, scale=before.options.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RescoreJob:
+    """Everything that a worker needs to count rows of a run again.
+
+    `path` is the file with the rows, and `bytes` its size.
+    """
+
+    run: StoredRun
+    waits: ClassVar[bool] = False
+    path: str
+    convention: Convention
+    bytes: int
+    seeds: tuple[Attribute, ...] | None = None
+    keep_rows: bool = True
+    by: tuple[SliceKey, ...] = ()
+
+    def totals(self, table: AttributeTable, threshold: Threshold | None = None) -> RunTotals:
+        """Return totals without any case; only a run that is saved has intervals."""
+        summary = self.run.summary
+        return RunTotals(
+            table,
+            values=False,
+            sampled=self.keep_rows,
+            threshold=threshold,
+            by=self.by,
+            confidences=summary is not None and summary.confidence is not None,
+        )
+
+    def partitions(self) -> Iterator[NumberedPartition]:
+        """Yield the segments of the run."""
+        if not self.bytes:
+            return
+        size = self.run.manifest.segment_size
+        try:
+            edges = pairwise(nth_line_offsets(self.path, size, LONGEST_ROW))
+            for number, edge in enumerate(edges):
+                yield number, Partition(LineRange(*edge, 1 + number * size))
+        except IrregularLinesError:
+            message = f"a row exceeds the limit of {LONGEST_ROW:,} bytes"
+            raise DataError(message, Location(self.run.name)) from None
+
+    def check_readable(self) -> None:
+        """Raise an error if this machine does not have the run."""
+        opened = open_file(self.path)
+        opened.close()
+        if opened.size != self.bytes:
+            message = f"the file has {opened.size:,} bytes, expected {self.bytes:,}"
+            raise DataError(message, Location(self.run.name))
+
+    @contextmanager
+    def open(self) -> Iterator[_RescoreWorker]:
+        """Start a worker in this process."""
+        yield _RescoreWorker(self)
+
+
+class _RescoreWorker:
+    """Counts rows of a run again."""
+
+    def __init__(self, job: _RescoreJob) -> None:
+        self._job = job
+        self._recounted = RecountedRun(job.run, job.convention)
+        self._threshold = Threshold()
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget which attributes were reported, so that the next task reports all it uses."""
+        self.numbers = RowNumbers(self._recounted.table, self._job.seeds)
+        self._encoder = CaseEncoder(self.numbers)
+
+    def work(self, task: Task, write: Callable[[list[bytes]], object]) -> PartitionResult:
+        """Read and count the rows of a task, and write the new ones."""
+        job, table = self._job, self._recounted.table
+        totals = job.totals(table, self._threshold)
+        for number, partition in task:
+            cases = self._cases(cast("LineRange", partition.truth))
+            totals.count(cases)
+            if job.keep_rows:
+                write(self._encoder.encode(number, cases))
+        return PartitionResult(
+            number=task[0][0],
+            after=task[-1][0] + 1,
+            totals=totals,
+            statistics=ReadStatistics(Coverage(), ()),
+            lists={},
+            attributes=self.numbers.take_new(),
+            size=sum(partition.size for _, partition in task),
+            ids=(),
+        )
+
+    def _cases(self, part: LineRange) -> list[CaseResult]:
+        run, recounted = self._job.run, self._recounted
+        opened = open_file(self._job.path)
+        try:
+            opened.stream.seek(part.start)
+            raw = opened.stream.read(part.end - part.start)
+        finally:
+            opened.close()
+        cases: list[CaseResult] = []
+        # An incomplete last line was being written when the run was interrupted.
+        for number, line in enumerate(raw.split(b"\n")[:-1], part.first):
+            location = Location(run.name, number)
+            row = parse_row(line, location)
+            case = read_row(row, recounted.attributes, run.convention, location)
+            cases.append(recounted.counted(case))
+        return cases
+
+
+def _results(
+    job: _RescoreJob, options: RunOptions, files: Sequence[int]
+) -> Iterator[PartitionResult]:
+    """Yield the results of all segments; this process does the first one, workers the rest."""
+    small = worker_count(options) == 1 or job.bytes < PARALLEL_BYTES
+    alone = options["engine"] == PROCESSES and small
+    todo = job.partitions()
+    with relaxed_gc():
+        local = _RescoreWorker(job)
+        for numbered in todo if alone else islice(todo, 1):
+            rows: list[bytes] = []
+            yield local.work([numbered], rows.extend)._replace(rows=rows)
+        job = replace(job, seeds=tuple(local.numbers.seeds or ()) if job.keep_rows else None)
+        yield from run_partitions(options, job, todo, files=files) if not alone else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _RescoredCases:
+    """The cases of a run, counted by another convention."""
+
+    run: StoredRun
+    convention: Convention
+
+    def cases(self) -> Iterator[CaseResult]:
+        """Yield all cases in order."""
+        return RecountedRun(self.run, self.convention).all_cases()
+
+    def find(self, case_id: str) -> CaseResult | None:
+        """Return the case with this id, if there is one."""
+        return next((case for case in self.cases() if case.id == case_id), None)
+
+
+def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) -> Convention:
+    """Return the convention to apply; a convention that compares differently is an error."""
+    own = run.convention
+    try:
+        wanted = own if name is None else find_convention(name)
+        target = wanted.with_options(options)
+    except OptionError as error:
+        raise ConfigError.of(str(error)) from error
+    if name is None:
+        return target
+    # Rules override both conventions. Options that no rule sets must be the same in both, or the
+    # outcomes would be different.
+    used = run.manifest.convention.options
+    different: list[str] = []
+    for option in _COMPARISON:
+        before, after = (str(getattr(each.comparison, option)) for each in (own, target))
+        actual = str(used.get(option))
+        if option == "scope" and before == Scope.CONFIGURED and actual == Scope.TRUTH:
+            before = actual
+        if actual == before != after:
+            different.append(f"{option} {after} instead of {actual}")
+    if different:
+        raise ConfigError.of(
+            f"convention {target.name} compares differently: {', '.join(different)}",
+            hint=f"score the inputs again with convention {target.name}",
+        )
+    return target
+
+
+def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
+    """Return the new metrics with those parts of the old summary that do not change."""
+    new, old = recounted.summary(applied), recounted.run.summary
+    if old is None:
+        return new
+    unread, extra = old.cases.invalid_truth, old.cases.unexpected
+    return replace(
+        new,
+        cases=new.cases + CaseTotals(total=unread, invalid_truth=unread, unexpected=extra),
+        evaluators=old.evaluators,
+        detection=old.detection,
+        usage=old.usage,
+        spent=old.spent,
+        warnings=old.warnings,
+        structural_warnings=old.structural_warnings,
+        input_warnings=old.input_warnings,
+    )
+
+
+def _applied(run: StoredRun, target: Convention) -> AppliedConvention:
+    """Return the convention of a run with other counting options."""
+    old = run.manifest.convention
+    counting = described(target.counting)
+    return AppliedConvention(
+        name=target.name,
+        version=target.version,
+        options={**old.options, **counting},
+        comparison_sha256=old.comparison_sha256,
+        counting_sha256=_counting_hash(run, old, counting),
+    )
+
+
+def _counting_hash(run: StoredRun, old: AppliedConvention, counting: JsonObject) -> str:
+    """Return the hash that the run would have if it had been counted like this originally.
+
+    The hash includes the weights of the rules. If the stored weights do not reproduce the current
+    hash, the new hash is derived from it, so that it differs from any other.
+    """
+    own = described(run.convention.counting)
+    if counting == own:
+        return old.counting_sha256
+    for listed in (run.manifest.weights, ()):
+        weights: list[JsonValue] = [list(each) for each in listed]
+        if canonical_sha256({"options": own, "weights": weights}) == old.counting_sha256:
+            return canonical_sha256({"options": counting, "weights": weights})
+    return canonical_sha256({"options": counting, "counted_before_as": old.counting_sha256})
+
+
+def _manifest(run: StoredRun, applied: AppliedConvention) -> Manifest:
+    old = run.manifest
+    return replace(
+        old,
+        convention=applied,
+        options=None,
+        sequence=0,
+        started_at="",
+        finished_at="",
+        headline=None,
+        accepted_changes=(),
+        rescored_from={
+            "run": run.path.name,
+            "convention": old.convention.name,
+            "counting_sha256": old.convention.counting_sha256,
+            "comparison_sha256": old.convention.comparison_sha256,
+        },
+    )

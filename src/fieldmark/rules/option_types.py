@@ -1,0 +1,167 @@
+"""Read the options of strategies in files, and describe them as JSON Schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from typing import Final, cast
+
+from fieldmark import registry
+from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.model.comparison import Comparator, Provider
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.rule import Rule
+from fieldmark.rules.calibration import CALIBRATED
+from fieldmark.rules.context import Context
+from fieldmark.rules.located import Located
+from fieldmark.values.annotations import arms_of, is_command_line, without_metadata
+from fieldmark.values.value_types import (
+    InvalidValueError,
+    any_of,
+    is_json_object,
+    plain,
+    read_value,
+    value_schema,
+)
+
+
+def read_option(located: Located, name: str, annotation: object, context: Context) -> object | None:
+    """Read the value of an option; a value that does not fit is a problem and gives `None`."""
+    try:
+        return read_value(annotation, located.value)
+    except InvalidValueError as error:
+        context.add(f"{name}: {error}", located.location)
+        return None
+
+
+# --- JSON Schema ----------------------------------------------------------------------------------
+
+_DEFINITIONS: Final[Mapping[object, str]] = {
+    Comparator: "match",
+    Provider: "provider",
+    tuple[Rule, ...]: "fields",
+    tuple[ConfiguredEvaluator, ...]: "evaluators",
+}
+"""Types with their own definitions in the schemas."""
+_FILE: Final[JsonObject] = {
+    "type": "string",
+    "description": "A file below the directory of this file.",
+}
+
+
+def ref(name: str) -> JsonObject:
+    """Return a reference to a definition."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def type_schema(annotation: object) -> JsonObject:
+    """Describe the values of the type of an option as JSON Schema."""
+    return value_schema(annotation, _special_schema)
+
+
+def _special_schema(annotation: object) -> JsonObject | None:
+    if is_command_line(annotation):
+        return {"type": "array", "items": {"type": "string"}}
+    kind = without_metadata(annotation)
+    if kind in _DEFINITIONS:
+        return ref(_DEFINITIONS[kind])
+    if is_json_object(kind):
+        arms = (arm if arm in (bool, type(None)) else dict[str, object] for arm in arms_of(kind))
+        return any_of([*map(value_schema, arms), _FILE])
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return {
+            "type": "object",
+            "description": summary_of(kind),
+            "additionalProperties": False,
+            **options_schema(cast("type", kind)),
+        }
+    return None
+
+
+def options_schema(strategy: type) -> JsonObject:
+    """Return the `properties` of a strategy, and which of them are `required`."""
+    needed = required_options(strategy)
+    properties: JsonObject = {**option_schemas(strategy)}
+    return {"properties": properties, **({"required": needed} if needed else {})}
+
+
+def required_options(strategy: type) -> list[JsonValue]:
+    """Return the names of the required options of a strategy."""
+    return [name for name, each in registry.options(strategy).items() if each.default is MISSING]
+
+
+def option_schemas(strategy: type) -> dict[str, JsonObject]:
+    """Describe each option of a strategy as JSON Schema."""
+    options = registry.options(strategy)
+    return {name: option_schema(strategy, option) for name, option in options.items()}
+
+
+def option_schema(strategy: type, option: registry.Option) -> JsonObject:
+    """Describe an option as JSON Schema, with its description and default."""
+    schema = type_schema(option.type)
+    of_comparator = hasattr(strategy, "compare") or hasattr(strategy, "comparator")
+    if option.name == "pass_threshold" or (option.name == "threshold" and of_comparator):
+        schema = any_of([schema, {"const": CALIBRATED}])
+    description = _description_of(strategy, option.name, option.type)
+    default = _default_as_json(option.default)
+    return {
+        **schema,
+        **({"description": description} if description else {}),
+        **({"default": default} if default is not None else {}),
+    }
+
+
+def _default_as_json(default: object) -> JsonValue:
+    """Return a default as JSON, or `None` if it has no JSON form."""
+    if isinstance(default, Enum):
+        return str(default.value) if default is not MISSING else None
+    if isinstance(default, bool | int | float | str):
+        return default
+    if isinstance(default, Decimal):
+        return float(default)
+    if isinstance(default, tuple) and all(isinstance(item, str) for item in default):
+        return list(default)
+    return None
+
+
+# --- descriptions from docstrings -----------------------------------------------------------------
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.?!])\s+(?=[A-Z`])")
+
+
+@cache
+def summary_of(kind: type) -> str:
+    """Return the first paragraph of a docstring."""
+    return _paragraphs(kind)[0] if _paragraphs(kind) else ""
+
+
+@cache
+def _description_of(kind: type, option: str, annotation: object) -> str:
+    """Return the sentences about an option in the docstrings of its class and base classes.
+
+    An enumeration that they do not mention is described by the docstring of its type.
+
+    >>> from fieldmark.compare.regex import Regex
+    >>> _description_of(Regex, "search", bool)
+    'The whole string must match, or with `search` any part of it.'
+    """
+    word = re.compile(rf"`{re.escape(option)}(?:`|: )")
+    for owner in kind.__mro__:
+        sentences = [one for text in _paragraphs(owner) for one in _SENTENCE_END.split(text)]
+        about = [one for one in sentences if word.search(one)]
+        if about:
+            return " ".join(about)
+    inner = plain(annotation)
+    return summary_of(inner) if isinstance(inner, type) and issubclass(inner, Enum) else ""
+
+
+@cache
+def _paragraphs(kind: type) -> tuple[str, ...]:
+    """Return the prose paragraphs of a docstring, each on one line."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(kind.__doc__ or ""))
+    return tuple(" ".join(part.split()) for part in parts if part and not part.startswith(">>>"))

@@ -1,0 +1,1 @@
+"""Runs: options, execution, evaluation, and the records and files of a run."""

@@ -1,0 +1,499 @@
+"""The result of one case: returned by `compare`, written by runs and shown in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import repeat
+from typing import Annotated, Final, NamedTuple, cast, overload
+
+from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.compare.tokens import Tokens
+from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
+from fieldmark.evaluators.hits_and_misses import (
+    HitsAndMisses,
+    case_hits_and_misses,
+    mismatch_reason,
+)
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.quality import Quality, quality
+from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.kernel import parsed
+from fieldmark.model.outcome import Outcome, Presence, Reason
+from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.values.confidence import least_confidence
+from fieldmark.values.escape import DASH, for_html, html_table
+from fieldmark.values.json_text import without_non_finite
+from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.presence import is_present
+from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT, computed_field, to_json
+from fieldmark.values.strict_json import all_finite
+
+FLAGS: Final = ("coerced", "ambiguous", "approximate")
+"""The flags that a comparison may have."""
+
+NON_FINITE: Final = "non_finite"
+"""The flag of a field in JSON with a value that JSON cannot represent."""
+
+_SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldResult:
+    """One field: its path, its outcome and both values.
+
+    `candidate_path` differs from `path` if aligned list items have different indexes. `case_id` is
+    the id of its case, and `confidence` that of the candidate, if it was read.
+    """
+
+    path: str
+    candidate_path: Annotated[str, EXCLUDED]
+    attribute: str
+    outcome: str
+    expected_presence: str
+    candidate_presence: str
+    score: float | None
+    similarity: float | None
+    reason: Reason | None
+    comparator: str
+    weight: Annotated[float, EXCLUDED] = 1.0
+    required: Annotated[bool, EXCLUDED] = True
+    flags: tuple[str, ...] = ()
+    note: str = ""
+    case_id: Annotated[str, EXCLUDED] = ""
+    confidence: Annotated[float | None, OMIT_DEFAULT] = None
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+
+    def finite(self) -> FieldResult:
+        """Return the field with null for NaN and infinite numbers, and then a flag `non_finite`.
+
+        A field that was stored already has the flag, and the names of the numbers as strings.
+        """
+        flagged = NON_FINITE in self.flags
+        expected = self.expected
+        candidate = self.candidate
+        if expected is not MISSING and not all_finite(expected):
+            expected = without_non_finite(expected)
+        if candidate is not MISSING and (flagged or not all_finite(candidate)):
+            candidate = without_non_finite(candidate, named=flagged)
+        if expected is self.expected and candidate is self.candidate:
+            return self
+        flags = self.flags if flagged else (*self.flags, NON_FINITE)
+        return replace(self, expected=expected, candidate=candidate, flags=flags)
+
+    def to_dict(self) -> JsonObject:
+        """Return the field as JSON, without absent values.
+
+        NaN and infinite numbers are null, and the field has the flag `non_finite`.
+        """
+        return to_json(self.finite())
+
+
+@dataclass(eq=False)
+class CaseResult:
+    """One pair of documents: score, verdict, counts, quality, and every field on request.
+
+    `overall` is the combined result of the evaluators, if the case has any. `has_values` is false
+    for a stored case whose documents were not saved, and `non_finite` are the positions of the
+    fields of a stored case whose candidate was NaN or infinite. `confidences` are those of
+    the values of the candidate by position, `None` for a value without one, in a run with
+    confidences. Fields are computed on access, so a run pays only for what it uses.
+
+    >>> import fieldmark as fm
+    >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
+    >>> result.score, result.misses
+    (0.5, ('vendor',))
+    """
+
+    case: Annotated[Case, EXCLUDED] = field(repr=False)
+    outcomes: Annotated[Outcomes, EXCLUDED] = field(repr=False)
+    stats: Annotated[CaseStats, EXCLUDED] = field(repr=False)
+    attributes: Annotated[AttributeTable, EXCLUDED] = field(repr=False)
+    convention: Annotated[Convention, EXCLUDED] = field(repr=False)
+    evaluator_results: Annotated[tuple[EvaluatorResult, ...], EXCLUDED] = field(
+        default=(), repr=False
+    )
+    overall: Annotated[Score | None, EXCLUDED] = field(default=None, repr=False)
+    has_values: Annotated[bool, EXCLUDED] = field(default=True, repr=False)
+    non_finite: Annotated[frozenset[int], EXCLUDED] = field(default=frozenset(), repr=False)
+    confidences: Annotated[Mapping[int, float | None] | None, EXCLUDED] = field(
+        default=None, repr=False
+    )
+
+    @property
+    def expected(self) -> JsonValue | Missing:
+        """The ground truth, if it was saved."""
+        if not self.has_values:
+            return MISSING
+        return self.case.expected if self.case.unparsed is None else parsed(self.case.unparsed[0])
+
+    @property
+    def candidate(self) -> JsonValue | Missing:
+        """The candidate, if it exists and was saved."""
+        if not self.has_values:
+            return MISSING
+        return self.case.candidate if self.case.unparsed is None else parsed(self.case.unparsed[1])
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the case."""
+        return self.case.tags
+
+    @property
+    @computed_field(key="case_id")
+    def id(self) -> str:
+        """The id of the case."""
+        return self.case.id
+
+    @property
+    @computed_field(key="convention")
+    def convention_name(self) -> str:
+        """The name of the convention."""
+        return self.convention.name
+
+    @property
+    @computed_field()
+    def score(self) -> float | None:
+        """The primary score of the convention for this case; undefined if a comparison failed."""
+        return self.stats.score
+
+    @property
+    @computed_field()
+    def vacuous(self) -> bool:
+        """Whether there was nothing to score."""
+        return self.stats.vacuous
+
+    @property
+    @computed_field()
+    def verdict(self) -> Verdict | None:
+        """Pass, partial or fail."""
+        return self.stats.verdict
+
+    @property
+    @computed_field()
+    def status(self) -> str:
+        """`ok`, or `error` if a comparison failed."""
+        return "error" if self.stats.errors_count else "ok"
+
+    @property
+    @computed_field()
+    def hits(self) -> tuple[str, ...]:
+        """The fields that match."""
+        return self._fields_only.hits if self.overall is None else self.overall.hits
+
+    @property
+    @computed_field()
+    def misses(self) -> tuple[str, ...]:
+        """The fields that do not match, each with its reason."""
+        return self._fields_only.misses if self.overall is None else self.overall.misses
+
+    @property
+    @computed_field()
+    def skipped(self) -> tuple[str, ...]:
+        """The fields that count neither as hits nor as misses."""
+        return self._fields_only.skipped if self.overall is None else self.overall.skipped
+
+    @property
+    @computed_field()
+    def reasoning(self) -> str:
+        """How many of the scored fields match, or the reasoning of the evaluators."""
+        return self._fields_only.reasoning if self.overall is None else self.overall.reasoning
+
+    @property
+    @computed_field()
+    def input(self) -> str:
+        """Whether ground truth and candidate could be read."""
+        return self.case.input.value
+
+    @property
+    @computed_field()
+    def note(self) -> str:
+        """Why the candidate could not be read."""
+        return "" if self.case.input is CaseInput.FAILED else self.case.note
+
+    @property
+    @computed_field()
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the scores of this case; they quote no value."""
+        found = [text for each in self.evaluator_results for text in each.score.warnings]
+        if any(each.note == INJECTION_NOTE for each in self.outcomes.comparisons.values()):
+            found.append(INJECTION_WARNING)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    @computed_field()
+    def counts(self) -> Counts:
+        """True and false positives and negatives."""
+        return self.stats.counts
+
+    @property
+    @computed_field()
+    def precision(self) -> float | None:
+        """The share of predicted fields that are correct."""
+        return self.stats.precision
+
+    @property
+    @computed_field()
+    def recall(self) -> float | None:
+        """The share of expected fields that were extracted correctly."""
+        return self.stats.recall
+
+    @property
+    @computed_field()
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        return self.stats.f1
+
+    @property
+    @computed_field()
+    def errors_by_type(self) -> Mapping[str, int]:
+        """The number of mistakes by type."""
+        return self.stats.errors._asdict()
+
+    @cached_property
+    @computed_field()
+    def quality(self) -> Quality:
+        """Completeness, hallucination, accuracy and the response quality score."""
+        return quality(self.stats.quality, self.convention.counting, self.stats.safety)
+
+    @property
+    @computed_field()
+    def metadata(self) -> Annotated[JsonObject | None, OMIT_DEFAULT]:
+        """The metadata of the case, if it was read and saved."""
+        context = self.case.context if self.has_values else None
+        return None if context is None else context.metadata
+
+    @property
+    @computed_field()
+    def usage(self) -> Annotated[JsonObject | None, OMIT_DEFAULT]:
+        """The model that produced the candidate during the run: tokens, cost and seconds."""
+        return None if self.case.context is None else self.case.context.usage
+
+    @property
+    @computed_field(key="evaluator_results")
+    def _evaluations(self) -> Annotated[tuple[EvaluatorResult, ...], OMIT_DEFAULT]:
+        return self.evaluator_results
+
+    @property
+    @computed_field(key="outcomes")
+    def _finite_fields(self) -> tuple[FieldResult, ...]:
+        return tuple(each.finite() for each in self.fields)
+
+    @cached_property
+    def fields(self) -> tuple[FieldResult, ...]:
+        """Every field with its values."""
+        return tuple(self.iter_fields())
+
+    @property
+    def evaluation(self) -> str:
+        """The combined result of the evaluators, or `None` without evaluators."""
+        return "" if self.overall is None else self.overall.reasoning
+
+    @cached_property
+    def _fields_only(self) -> HitsAndMisses:
+        read = self.case.input
+        absent = unreadable_reason(
+            MISSING if read is CaseInput.MISSING else None,
+            unreadable=read is CaseInput.PARSE_ERROR,
+        )
+        return case_hits_and_misses(self.outcomes, self.attributes, self.convention, absent)
+
+    def iter_fields(self) -> Iterator[FieldResult]:
+        """Yield every field with its values."""
+        graded = self.convention.counting.graded
+        expected, candidate = self.expected, self.candidate
+        for position, record in enumerate(self.outcomes.records(self.attributes)):
+            attribute = self.attributes.attributes[record.attribute]
+            comparison = record.comparison
+            score = None  # there was nothing to compare
+            if record.outcome in _SCORED:
+                matched = record.outcome is Outcome.MATCH
+                score = comparison.score if comparison and graded else float(matched)
+            yield FieldResult(
+                path=record.path,
+                candidate_path=record.candidate_path,
+                attribute=attribute.path,
+                outcome=record.outcome.label,
+                expected_presence=record.expected_presence.name.lower(),
+                candidate_presence=record.candidate_presence.name.lower(),
+                expected=_value(expected, record.path, record.expected_presence),
+                candidate=_value(candidate, record.candidate_path, record.candidate_presence),
+                score=score,
+                similarity=None if comparison is None else comparison.similarity,
+                reason=mismatch_reason(record),
+                comparator=attribute.comparator,
+                weight=attribute.weight,
+                required=attribute.required,
+                flags=(
+                    *(name for name in FLAGS if comparison and getattr(comparison, name)),
+                    *([NON_FINITE] if position in self.non_finite else ()),
+                ),
+                note="" if comparison is None else comparison.note,
+                case_id=self.case.id,
+                confidence=self.confidences.get(position) if self.confidences else None,
+            )
+
+    def without_values(self) -> CaseResult:
+        """Return the case with paths and scores only: nothing that may quote a document."""
+        outcomes = self.outcomes
+        comparisons = {
+            position: each._replace(note="") if each.note else each
+            for position, each in outcomes.comparisons.items()
+        }
+        return replace(
+            self,
+            case=self.case._replace(expected=None, candidate=MISSING, note="", confidences=MISSING),
+            has_values=False,
+            outcomes=Outcomes(
+                outcomes.cells, comparisons, outcomes.items, fallback=outcomes.fallback
+            ),
+            evaluator_results=tuple(
+                replace(each, score=_without_texts(each.score)) for each in self.evaluator_results
+            ),
+            overall=None if self.overall is None else _without_texts(self.overall),
+        )
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return to_json(self)
+
+    def __repr__(self) -> str:
+        return f"CaseResult(score={self._shown_score}, verdict={self.verdict}, {self.reasoning})"
+
+    @property
+    def _shown_score(self) -> str:
+        shown = DASH if self.score is None else f"{self.score:.3f}"
+        return f"{shown} (vacuous)" if self.vacuous else shown
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "path": each.path,
+                "outcome": each.outcome,
+                "expected": DASH if each.expected is MISSING else each.expected,
+                "candidate": DASH if each.candidate is MISSING else each.candidate,
+                "score": each.score,
+            }
+            for each in self.fields
+        ]
+        title = f"{self.verdict}, score {self._shown_score}, {self.reasoning}"
+        return f"<p>{for_html(title)}</p>{html_table(rows)}"
+
+
+class CaseColumns(NamedTuple):
+    """Some cases with their outcomes and statistics."""
+
+    cases: Sequence[Case]
+    outcomes: Sequence[Outcomes]
+    stats: Sequence[CaseStats]
+
+
+class CaseResults(Sequence[CaseResult]):
+    """The results of cases that could be read, without evaluators.
+
+    A result is created each time it is used, because most runs need only the columns.
+    """
+
+    __slots__ = ("_attributes", "_convention", "columns")
+
+    def __init__(
+        self, columns: CaseColumns, attributes: AttributeTable, convention: Convention
+    ) -> None:
+        self.columns = columns
+        self._attributes = attributes
+        self._convention = convention
+
+    def __len__(self) -> int:
+        return len(self.columns.cases)
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        return map(CaseResult, *self.columns, repeat(self._attributes), repeat(self._convention))
+
+    @overload
+    def __getitem__(self, place: int) -> CaseResult: ...
+    @overload
+    def __getitem__(self, place: slice) -> CaseResults: ...
+    def __getitem__(self, place: int | slice) -> CaseResult | CaseResults:
+        cases, outcomes, stats = self.columns
+        if isinstance(place, slice):
+            columns = CaseColumns(cases[place], outcomes[place], stats[place])
+            return CaseResults(columns, self._attributes, self._convention)
+        own = cases[place], outcomes[place], stats[place]
+        return CaseResult(*own, self._attributes, self._convention)
+
+
+def case_columns(results: Sequence[CaseResult]) -> CaseColumns:
+    """Return the cases, outcomes and statistics of results."""
+    if isinstance(results, CaseResults):
+        return results.columns
+    return CaseColumns(
+        [each.case for each in results],
+        [each.outcomes for each in results],
+        [each.stats for each in results],
+    )
+
+
+def _without_texts(score: Score) -> Score:
+    """Return a score without the lists and strings that may quote a document."""
+    return Score(
+        score=score.score,
+        verdict=score.verdict,
+        status=score.status,
+        vacuous=score.vacuous,
+        warnings=score.warnings,
+    )
+
+
+def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
+    if document is MISSING or presence is Presence.ABSENT:
+        return MISSING
+    return document if path == ROOT else resolve(document, path)
+
+
+def with_confidences(result: CaseResult) -> CaseResult:
+    """Return a result with the confidence of each field that has a value in the candidate.
+
+    Aligned items have the confidences of the candidate's items. A field that is compared as a whole
+    has the lowest confidence of its parts, and none if a part has none. An empty list or object is
+    a value only if it has a confidence. The words of a text are one value, with the outcome of the
+    first one that does not match.
+    """
+    given, candidate = result.case.confidences, result.case.candidate
+    found: dict[int, float | None] = {}
+    texts: dict[tuple[int, str], tuple[int, bool]] = {}
+    if not isinstance(given, Missing):
+        for position, record in enumerate(result.outcomes.records(result.attributes)):
+            place, presence = record.candidate_path, record.candidate_presence
+            comparator = result.attributes.attributes[record.attribute].comparator
+            if comparator == Tokens.name:
+                key, matched = (record.attribute, record.label), record.outcome is Outcome.MATCH
+                earlier, all_matched = texts.get(key, (-1, True))
+                if earlier >= 0 and (matched or not all_matched):
+                    continue
+                found.pop(earlier, None)
+                texts[key] = position, matched
+                # A word may be missing, but the text is not.
+                text = _value(candidate, place, Presence.VALUE)
+                presence = Presence.VALUE if is_present(text) else presence
+            if presence is not Presence.VALUE:
+                continue
+            confidence = least_confidence(_value(given, place, presence))
+            if confidence is not None or _value(candidate, place, presence) not in ([], {}):
+                found[position] = confidence
+    return replace(result, confidences=found)
+
+
+def with_parsed_documents(result: CaseResult) -> CaseResult:
+    """Return a result whose documents are parsed."""
+    if result.case.unparsed is None:
+        return result
+    expected, candidate = map(parsed, result.case.unparsed)
+    case = result.case._replace(
+        expected=cast("JsonValue", expected), candidate=candidate, unparsed=None
+    )
+    return replace(result, case=case)

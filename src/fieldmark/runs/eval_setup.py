@@ -1,0 +1,288 @@
+"""Preparation of an eval file: its cases, case selection and evaluators."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import chain
+from pathlib import Path
+from typing import Final, cast
+
+from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.layout import CANDIDATE_KEYS
+from fieldmark.data.pairing import PairStream, open_pairs, open_truth
+from fieldmark.errors import ConfigError, Problem
+from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.judges.safety import SafetyJudge
+from fieldmark.metrics.identity import described, without_paths
+from fieldmark.model.case import Case
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.rules.eval_spec import InlineCase, Target
+from fieldmark.runs.eval_file import EvalSpec, with_yaml
+from fieldmark.runs.evaluator_runner import unready_judges
+from fieldmark.runs.targets.target import TargetSource, file_digest
+from fieldmark.values.json_text import strict_json
+from fieldmark.values.text import did_you_mean
+
+_NO_CANDIDATES: Final = "no predictions"
+_ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each case"
+
+
+def one_per_target(spec: EvalSpec, names: Sequence[str] = ()) -> list[EvalSpec]:
+    """Return an evaluation for each target of a file, or for those with the given names.
+
+    The name of the target is part of that of the evaluation, so that a baseline has the same one.
+    """
+    single = () if spec.target is None else (spec.target,)
+    known = [target.name for target in spec.targets or single]
+    problems = [
+        Problem(f"target {name!r} not found", spec.location, did_you_mean(name, known))
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+    if not spec.targets:
+        return [spec]
+    return [
+        # Each run has its own providers and judges, which count its usage.
+        with_provider_options(
+            replace(spec, name=f"{spec.name}@{target.name}", target=target, targets=()), {}
+        )
+        for target in spec.targets
+        if not names or target.name in names
+    ]
+
+
+def for_target(spec: EvalSpec, name: str) -> EvalSpec:
+    """Return the evaluation of one target, which must be named if the file has several."""
+    if spec.targets and not name:
+        listed = ", ".join(target.name for target in spec.targets)
+        raise ConfigError.of(
+            f"the file has several targets: {listed}",
+            spec.location,
+            "select one with target=NAME, or run `fieldmark eval`",
+        )
+    (found,) = one_per_target(spec, [name] if name else [])
+    return found
+
+
+def target_identity(target: Target) -> JsonObject:
+    """Return what the predictions of a target depend on, for the manifest of a run.
+
+    Of a model, it contains the options; other targets are identified by a hash, because their
+    options may contain anything.
+    """
+    identity = cast("TargetSource", target.source).identity()
+    # A directory can have many paths.
+    hashed = {key: value for key, value in identity.items() if key != "cwd"}
+    shown: JsonObject = {"options": identity} if find_providers_and_judges(target) else {}
+    return {
+        "name": target.name,
+        "type": target.type,
+        "sha256": _sha256(hashed),
+        **shown,
+    }
+
+
+def eval_inputs(spec: EvalSpec) -> Inputs:
+    """Return the options for reading the rows of an evaluation."""
+    both = isinstance(spec.cases, tuple) and spec.candidates is None and spec.target is None
+    key = "candidate" if both else spec.inputs.candidate_key
+    return replace(spec.inputs, candidate_key=key, context=True, confidences=spec.confidence)
+
+
+def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
+    """Open the cases, with their candidates unless a target produces them."""
+    given = spec.cases
+    truth = [_row(case) for case in given] if isinstance(given, tuple) else with_yaml(given)
+    if spec.target is not None:
+        return open_truth(truth, reading)
+    if spec.candidates is not None:
+        return open_pairs(truth, with_yaml(spec.candidates), reading)
+    if isinstance(given, tuple) and all(case.candidate is MISSING for case in given):
+        raise ConfigError.of(_NO_CANDIDATES, spec.location, _ADD_CANDIDATES)
+    return open_pairs(truth, None, reading)
+
+
+def with_optional_truth(spec: EvalSpec) -> EvalSpec:
+    """Return the evaluation; rows need no ground truth if no evaluator uses it.
+
+    The cases are then those with a candidate in the file.
+    """
+    elsewhere = spec.candidates is not None or spec.target is not None
+    if (
+        spec.needs_expected
+        or elsewhere
+        or not isinstance(spec.cases, Path)
+        or spec.inputs.format_in
+    ):
+        return spec
+    key = spec.inputs.candidate_key
+    keys = CANDIDATE_KEYS if key is None else (key,)
+    with closing(open_truth(with_yaml(spec.cases), eval_inputs(spec))) as stream:
+        [side] = stream.sides
+        if not side.has_ids or side.layout.value_key not in keys:
+            return spec
+        cases = tuple(_without_expected(case) for batch in stream.batches() for case in batch)
+    return replace(spec, cases=cases, candidates=spec.cases)
+
+
+def _without_expected(case: Case) -> InlineCase:
+    context = case.context
+    return InlineCase(
+        id=case.id,
+        tags=case.tags,
+        input=MISSING if context is None else context.input,
+        metadata=None if context is None else context.metadata,
+    )
+
+
+def _row(case: InlineCase) -> JsonObject:
+    """Return an inline case as a row without absent keys."""
+    row: dict[str, JsonValue | Missing] = {
+        "id": case.id,
+        # A case without ground truth is valid if no evaluator uses it.
+        "expected": {} if case.expected is MISSING else case.expected,
+        "candidate": case.candidate,
+        "input": case.input,
+        "metadata": MISSING if case.metadata is None else case.metadata,
+        "tags": list(case.tags),
+    }
+    return {key: value for key, value in row.items() if value is not MISSING}
+
+
+def own_evaluators(spec: EvalSpec) -> Mapping[str, Sequence[ConfiguredEvaluator]]:
+    """Return the evaluators of cases that add to or replace the evaluators of the file."""
+    cases = spec.cases if isinstance(spec.cases, tuple) else ()
+    return {
+        case.id: case.evaluators if case.only_own else _merged(spec.evaluators, case.evaluators)
+        for case in cases
+        if case.evaluators or case.only_own
+    }
+
+
+def _merged(
+    shared: Sequence[ConfiguredEvaluator], own: Sequence[ConfiguredEvaluator]
+) -> tuple[ConfiguredEvaluator, ...]:
+    named = {member.name: member for member in own}
+    replaced = [named.pop(member.name, member) for member in shared]
+    return (*replaced, *named.values())
+
+
+class CaseSelection:
+    """Selects cases by tag and by id pattern."""
+
+    __slots__ = ("_matched", "_patterns", "excluded", "ids", "tags")
+
+    def __init__(self, tags: Iterable[str] = (), ids: Iterable[str] = ()) -> None:
+        self.tags = tuple(sorted(set(tags)))
+        self.ids = tuple(ids)
+        # Brackets are literal: ids contain them, and only * and ? are wildcards.
+        self._patterns = {own.replace("[", "[[]"): own for own in self.ids}
+        self._matched: set[str] = set()
+        self.excluded = 0
+
+    def __call__(self, batches: Iterable[Sequence[Case]]) -> Iterator[Case]:
+        """Yield the selected cases and count the others."""
+        for case in chain.from_iterable(batches):
+            if self.wants(case.id, case.tags):
+                yield case
+            else:
+                self.excluded += 1
+
+    def wants(self, name: str, tags: Iterable[str]) -> bool:
+        """Return whether a case with this id and these tags is selected."""
+        tagged = set(self.tags).intersection(tags)
+        matching = {own for own in self._patterns if fnmatchcase(name, own)}
+        self._matched |= tagged | {self._patterns[own] for own in matching}
+        return bool((tagged or not self.tags) and (matching or not self.ids))
+
+    def unmatched(self, ids: Iterable[str] = (), tags: Iterable[str] = ()) -> list[Problem]:
+        """Return a problem for each tag and id pattern that matched no case so far.
+
+        Existing `ids` and `tags` are used for suggestions.
+        """
+        return [
+            *(
+                Problem(f"no case has the tag {own!r}", hint=did_you_mean(own, tags))
+                for own in self.tags
+                if own not in self._matched
+            ),
+            *(
+                Problem(f"no case id matches {own!r}", hint=did_you_mean(own, ids))
+                for own in self.ids
+                if own not in self._matched
+            ),
+        ]
+
+    def __str__(self) -> str:
+        parts = [f"tag {tag}" for tag in self.tags] + [f"case {own}" for own in self.ids]
+        return ", ".join(parts)
+
+
+def check_selection(spec: EvalSpec, selection: CaseSelection) -> None:
+    """Raise an error for tags and id patterns without a case, if the eval file lists its cases."""
+    if not isinstance(spec.cases, tuple):
+        return
+    for case in spec.cases:
+        selection.wants(case.id, case.tags)
+    tags = {tag for case in spec.cases for tag in case.tags}
+    problems = selection.unmatched([case.id for case in spec.cases], tags)
+    if problems:
+        raise ConfigError([each._replace(location=spec.location) for each in problems])
+
+
+def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
+    """Raise an error for judges and targets that cannot run at all.
+
+    `providers` are the problems of providers.
+    """
+    own = [member for each in own_evaluators(spec).values() for member in each]
+    problems = [*providers, *unready_judges([*spec.evaluators, *own])]
+    if spec.safety is not None:
+        reason = cast("SafetyJudge", spec.safety).unready()
+        problems += [Problem(f"safety: {reason}", spec.location)] if reason else []
+    if spec.target is not None:
+        reason = cast("TargetSource", spec.target.source).unready()
+        problems += [Problem(f"target: {reason}", spec.location)] if reason else []
+    if problems:
+        raise ConfigError(problems)
+
+
+def fingerprints(spec: EvalSpec) -> dict[str, str]:
+    """Return hashes of the evaluators with the programs that they run, and of inline cases."""
+    own = [member for each in own_evaluators(spec).values() for member in each]
+    found: dict[str, str] = {}
+    for member in (*spec.evaluators, *own):
+        programs = [file_digest(path) or path.name for path in _files_of(member.evaluator)]
+        made_of: JsonObject = {
+            "programs": list(programs),
+            "options": without_paths(described(member.evaluator)),
+        }
+        found[member.name] = _sha256(made_of)
+    if isinstance(spec.cases, tuple):
+        found["(cases)"] = _sha256([_row(case) for case in spec.cases])
+    return found
+
+
+def _sha256(value: JsonValue) -> str:
+    return hashlib.sha256(strict_json(value)).hexdigest()
+
+
+def _files_of(evaluator: object) -> list[Path]:
+    """Return the parts of a judge's command that may be files."""
+    directory = getattr(evaluator, "cwd", None) or Path()
+    inner = [part.evaluator for part in getattr(evaluator, "evaluators", ())]
+    words = getattr(evaluator, "script", ())
+    return [Path(directory) / word for word in words] + [p for e in inner for p in _files_of(e)]
+
+
+def eval_sources(spec: EvalSpec) -> tuple[Path, ...]:
+    """Return the input files of an evaluation."""
+    named = (Path(spec.location.file) if spec.location.file else None, spec.cases, spec.candidates)
+    return tuple(source for source in named if isinstance(source, Path))

@@ -1,0 +1,519 @@
+"""Runs the evaluators of each case: judges run concurrently, and rules are compared once."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, NamedTuple, cast
+
+from fieldmark.errors import Problem
+from fieldmark.evaluators.base import (
+    Accumulator,
+    Accumulators,
+    CaseScorer,
+    Combiner,
+    ConfiguredEvaluator,
+    Evaluator,
+    EvaluatorResult,
+    Judge,
+    Score,
+    Status,
+    dataset_metrics,
+    needs_expected,
+    start_accumulators,
+)
+from fieldmark.evaluators.composite import case_score
+from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.json_schema import JsonSchema, SchemaRunner
+from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.metrics.averages import ExactSum
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.conventions import OnError
+from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
+from fieldmark.metrics.tally import VerdictCounts
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import JsonObject
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.error_boundary import score_or_error
+from fieldmark.runs.settings import Settings
+from fieldmark.runs.warnings import DocumentPaths
+
+_NAMED_PATHS: Final = 3
+"""The maximum number of missing paths of an evaluator that are named."""
+_NO_TRUTH: Final = Score.error("the case has no ground truth")
+_NO_STATS: Final = CaseStats(
+    Counts(), ErrorCounts(), QualityCounts(), *(None,) * 5, 0, 0, 0, 0, vacuous=False
+)
+
+
+class ComparingEvaluator(NamedTuple):
+    """An evaluator that compares fields; a judge of safety contains the one that does."""
+
+    name: str
+    evaluator: Evaluator | Judge | Combiner
+    fields: FieldEvaluator
+
+
+def comparing_evaluators(
+    evaluators: Iterable[ConfiguredEvaluator],
+) -> Iterator[ComparingEvaluator]:
+    """Yield the evaluators that compare fields, including those in combiners."""
+    for name, evaluator in _flattened(evaluators):
+        fields = getattr(evaluator, "quality", evaluator)
+        if isinstance(fields, FieldEvaluator):
+            yield ComparingEvaluator(name, evaluator, fields)
+
+
+class EvaluatorState(NamedTuple):
+    """What evaluators collect over the cases of a part of a run.
+
+    The accumulators are those of the evaluators with metrics over all cases, in their order.
+    """
+
+    totals: EvaluatorTotals
+    accumulators: Sequence[Accumulator]
+    documents: DocumentPaths
+
+
+class EvaluatorRunner:
+    """Scores cases with their evaluators.
+
+    `own` contains the evaluators of single cases by id; all other cases use the shared evaluators.
+    An evaluator with the same rules as a case scores the outcomes of the case. The `settings` of
+    the run say which metrics of a case come from its evaluators.
+    """
+
+    __slots__ = (
+        "_accumulators",
+        "_evaluators",
+        "_judges",
+        "_own",
+        "_pool",
+        "_schema_runners",
+        "_settings",
+        "_totals",
+        "documents",
+    )
+
+    def __init__(
+        self,
+        evaluators: Sequence[ConfiguredEvaluator],
+        own: Mapping[str, Sequence[ConfiguredEvaluator]],
+        judges: Mapping[int, CaseScorer],
+        schema_runners: Mapping[int, SchemaRunner],
+        pool: ThreadPoolExecutor,
+        settings: Settings | None = None,
+    ) -> None:
+        self._evaluators = evaluators
+        self._own = own
+        self._judges = judges
+        self._schema_runners = schema_runners
+        self._pool = pool
+        self._settings = settings
+        self._start_over()
+
+    def _start_over(self) -> None:
+        configured = _all_evaluators(self._evaluators, self._own)
+        self._accumulators: Accumulators = start_accumulators(configured)
+        self._totals = EvaluatorTotals(each.name for each in configured)
+        paths = (path for _, each in _flattened(configured) for path in _paths(each))
+        self.documents = DocumentPaths([*paths, *self._rule_paths()])
+
+    def take_state(self) -> EvaluatorState:
+        """Return what was collected so far, and start over."""
+        accumulators = list(self._accumulators.values())
+        state = EvaluatorState(self._totals, accumulators, self.documents)
+        self._start_over()
+        return state
+
+    def merge(self, state: EvaluatorState) -> None:
+        """Add what a runner with the same evaluators collected over the next cases."""
+        self._totals.merge(state.totals)
+        for own, other in zip(self._accumulators.values(), state.accumulators, strict=True):
+            own.merge(other)
+        self.documents.merge(state.documents)
+
+    @property
+    def scorers(self) -> list[CaseScorer]:
+        """What scores cases with the judges, in their order."""
+        return list(self._judges.values())
+
+    @property
+    def has_accumulators(self) -> bool:
+        """Whether an evaluator computes metrics over all cases."""
+        return bool(self._accumulators)
+
+    def metrics(self) -> dict[str, JsonObject]:
+        """Return metrics over all cases so far, by the name of the evaluator."""
+        return dataset_metrics(_all_evaluators(self._evaluators, self._own), self._accumulators)
+
+    def summaries(self) -> dict[str, EvaluatorSummary]:
+        """Return the summary of each evaluator over all cases so far."""
+        found = self._totals.summaries(self.metrics())
+        for each in _all_evaluators(self._evaluators, self._own):
+            totals = found[each.name]
+            error = self._path_error(each) if totals.scored or totals.errors else ""
+            if error and not totals.error:
+                found[each.name] = replace(totals, error=error)
+        return found
+
+    def _path_error(self, configured: ConfiguredEvaluator) -> str:
+        """Return why an evaluator, or one inside it, scored nothing; usually an empty string."""
+        for name, evaluator in _flattened([configured]):
+            paths = _paths(evaluator)
+            if paths and all(map(self.documents.lacks, paths)):
+                more = len(paths) - _NAMED_PATHS
+                texts = [*map(self.documents.describe, paths[:_NAMED_PATHS])]
+                texts += [f"{more} more"] if more > 0 else []
+                own = evaluator is configured.evaluator
+                inner = "" if own else f"{name.removeprefix(f'{configured.name}.')}: "
+                return f"{inner}no document has any of its paths: {', '.join(texts)}"
+        return ""
+
+    def path_warnings(self) -> list[str]:
+        """Return a warning for each missing path of an evaluator that found others.
+
+        The paths of rules have warnings of their own.
+        """
+        known = self._rule_paths()
+        return [
+            f"{name}: no document has {self.documents.describe(path)}"
+            for name, evaluator in _flattened(_all_evaluators(self._evaluators, self._own))
+            for path in _paths(evaluator)
+            if path not in known
+            and self.documents.lacks(path)
+            and not all(map(self.documents.lacks, _paths(evaluator)))
+        ]
+
+    def _rule_paths(self) -> set[str]:
+        rule_sets = () if self._settings is None else self._settings.rule_sets
+        return {rule.path for rules in rule_sets for rule in rules.fields}
+
+    def accumulate(self, cases: Iterable[Case]) -> None:
+        """Add cases that are already scored to the metrics over all cases."""
+        for case in cases if self._accumulators else ():
+            for _, evaluator in _flattened(self._evaluators_of(case)):
+                accumulator = self._accumulators.get(id(evaluator))
+                if accumulator is not None:
+                    score_or_error("", partial(_accumulated, accumulator, case))
+
+    def evaluate(
+        self, results: Sequence[CaseResult], *, stored: bool = False
+    ) -> Sequence[CaseResult]:
+        """Return the results with the scores of all evaluators, in the same order.
+
+        `stored` results already have scores and are only counted. A case without a candidate
+        because its target failed is already an error.
+        """
+        if stored:
+            self.accumulate(each.case for each in results)
+        else:
+            pending = [
+                None if result.case.input is CaseInput.FAILED else self._start_case(result)
+                for result in results
+            ]
+            results = [
+                result if finish is None else finish()
+                for result, finish in zip(results, pending, strict=True)
+            ]
+        self._totals.add(results)
+        for result in results:
+            self.documents.add(result.case)
+        return results
+
+    def score(self, case: Case) -> tuple[EvaluatorResult, ...]:
+        """Return the score of every evaluator for one case that was not compared."""
+        return self._start_all(self._evaluators_of(case), case, {})()
+
+    def _evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
+        return self._own.get(case.id, self._evaluators)
+
+    def _errors_are_zero(self, result: CaseResult) -> bool:
+        """Whether an evaluator scores the failed comparisons of a case."""
+        evaluators = (
+            _flattened(self._evaluators_of(result.case)) if result.stats.errors_count else ()
+        )
+        return any(getattr(each, "on_error", "") == OnError.ZERO for _, each in evaluators)
+
+    def _start_case(self, result: CaseResult) -> Callable[[], CaseResult]:
+        """Start the judges of a case; the other evaluators run when the result is requested."""
+        evaluators, scores = self._evaluators_of(result.case), dict[int, Score]()
+        evaluated = self._start_all(evaluators, result.case, scores, result)
+
+        def finish() -> CaseResult:
+            evaluations = evaluated()
+            stats = self._with_metrics(result.stats, evaluators, scores)
+            return with_evaluations(
+                replace(result, stats=stats),
+                evaluations,
+                errors_are_zero=self._errors_are_zero(result),
+            )
+
+        return finish
+
+    def _with_metrics(
+        self,
+        stats: CaseStats,
+        evaluators: Sequence[ConfiguredEvaluator],
+        scores: Mapping[int, Score],
+    ) -> CaseStats:
+        """Return the metrics of a case with those that come from its evaluators.
+
+        A case without such an evaluator, or in which it failed, has none of these metrics.
+        """
+        options = {} if self._settings is None else self._settings.evaluator_options
+        if not options:
+            return stats
+        first: dict[type[FieldEvaluator], CaseStats] = {}
+        for each in comparing_evaluators(evaluators):
+            score = scores[id(each.evaluator)]
+            own = score.stats or _NO_STATS
+            # A failed safety judge is an error, although the fields were compared.
+            first.setdefault(type(each.fields), own._replace(score=score.score))
+        if QUALITY_EVALUATOR in options:
+            own = first.get(ResponseQuality, _NO_STATS)
+            stats = stats._replace(quality=own.quality, safety=own.safety, rqs=own.score)
+        if BY_CASE_EVALUATOR in options:
+            own = first.get(ExtractionMetrics, _NO_STATS)
+            own = _NO_STATS if own.score is None else own
+            # The score is the F1, or 0 if a comparison failed.
+            stats = stats._replace(precision=own.precision, recall=own.recall, f1=own.score)
+        return stats
+
+    def _start_all(
+        self,
+        evaluators: Sequence[ConfiguredEvaluator],
+        case: Case,
+        scores: dict[int, Score],
+        result: CaseResult | None = None,
+    ) -> Callable[[], tuple[EvaluatorResult, ...]]:
+        """Start the judges; the other evaluators run when the results are requested.
+
+        `scores` receives the score of every evaluator, also of those in combiners, by its `id()`.
+        """
+        pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
+        return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
+
+    def _start(
+        self,
+        configured: ConfiguredEvaluator,
+        case: Case,
+        scores: dict[int, Score],
+        result: CaseResult | None,
+    ) -> Callable[[], Score]:
+        evaluator = configured.evaluator
+        on_error = getattr(evaluator, "on_error", OnError.UNDEFINED)
+        is_combiner = hasattr(evaluator, "combine")
+        judge = self._judges.get(id(evaluator))
+        accumulator = self._accumulators.get(id(evaluator))
+        score: Callable[[], Score]
+        if case.expected is None and not is_combiner and needs_expected([configured]):
+            judge, score = None, lambda: _NO_TRUTH
+        elif judge is not None:
+            score = partial(judge, case)
+        elif accumulator is not None:
+            score = partial(_accumulated, accumulator, case)
+        elif is_combiner:
+            combiner = cast("Combiner", evaluator)
+            parts = self._start_all(combiner.evaluators, case, scores, result)
+            score = partial(_combined, combiner, parts)
+        else:
+            score = partial(self._evaluated, cast("Evaluator", evaluator), case, result)
+        safe = partial(score_or_error, configured.name, score, on_error)
+        run = safe if judge is None else self._pool.submit(safe).result
+
+        def finish() -> Score:
+            own = scores[id(evaluator)] = run()
+            return own
+
+        return finish
+
+    def _evaluated(self, evaluator: Evaluator, case: Case, result: CaseResult | None) -> Score:
+        if (
+            result is not None
+            and isinstance(evaluator, FieldEvaluator)
+            and self._settings is not None
+            and evaluator.rules == self._settings.rules_of(case.id)
+        ):
+            return evaluator.score_outcomes(result.outcomes, result.attributes, case)
+        unreadable = case.input is CaseInput.PARSE_ERROR
+        if isinstance(evaluator, JsonSchema):
+            runner = self._schema_runners[id(evaluator)]
+            return evaluator.evaluate(None, case.candidate, unreadable=unreadable, runner=runner)
+        return evaluator.evaluate(case.expected, case.candidate, unreadable=unreadable)
+
+
+def with_evaluations(
+    result: CaseResult, evaluations: tuple[EvaluatorResult, ...], *, errors_are_zero: bool = False
+) -> CaseResult:
+    """Return the result with the score and verdict of its evaluators.
+
+    With `errors_are_zero`, failed comparisons are part of these scores and are not errors.
+    """
+    overall = case_score(evaluations)
+    stats = result.stats
+    if any(each.weight for each in evaluations):
+        if errors_are_zero:
+            stats = stats._replace(errors_count=0)
+        if overall.status is Status.ERROR or stats.errors_count:
+            errors = max(1, stats.errors_count)
+            stats = stats._replace(score=None, verdict=None, errors_count=errors)
+        else:
+            stats = stats._replace(
+                score=overall.score,
+                verdict=overall.verdict,
+                hits=len(overall.hits),
+                misses=len(overall.misses),
+                vacuous=overall.vacuous,
+            )
+    # The safety of the case comes first, if it was judged.
+    results = (*result.evaluator_results, *evaluations)
+    return replace(result, stats=stats, evaluator_results=results, overall=overall)
+
+
+@contextmanager
+def open_evaluators(
+    evaluators: Sequence[ConfiguredEvaluator],
+    own: Mapping[str, Sequence[ConfiguredEvaluator]] | None = None,
+    *,
+    concurrency: int = 1,
+    settings: Settings | None = None,
+    scorers: Sequence[CaseScorer] = (),
+) -> Iterator[EvaluatorRunner]:
+    """Start all judges and other processes, and stop them when the run ends.
+
+    With `scorers`, the judges are open already.
+    """
+    own = own or {}
+    configured = _all_evaluators(evaluators, own)
+
+    from fieldmark.runs.schema_process import open_schema_process  # loads multiprocessing
+
+    judges = {id(judge): judge for _, judge in _judges(configured)}
+    schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
+    with ExitStack() as stack:
+        pool = ThreadPoolExecutor(max(1, concurrency), "judge")
+        # Shut down after the judges: closing them ends any call that is still running.
+        stack.callback(pool.shutdown, cancel_futures=True)
+        if scorers:
+            opened = dict(zip(judges, scorers, strict=True))
+        else:
+            opened = {key: stack.enter_context(judge.opened()) for key, judge in judges.items()}
+        runners = {
+            key: stack.enter_context(open_schema_process(schema)) for key, schema in schemas.items()
+        }
+        yield EvaluatorRunner(evaluators, own, opened, runners, pool, settings)
+
+
+def _all_evaluators(
+    evaluators: Sequence[ConfiguredEvaluator], own: Mapping[str, Sequence[ConfiguredEvaluator]]
+) -> list[ConfiguredEvaluator]:
+    return [*evaluators, *(each for single in own.values() for each in single)]
+
+
+def _flattened(
+    evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
+) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
+    """Yield all evaluators with their names, including those in combiners; names may repeat."""
+    for each in evaluators:
+        name = f"{prefix}{each.name}"
+        yield name, each.evaluator
+        if hasattr(each.evaluator, "combine"):
+            yield from _flattened(cast("Combiner", each.evaluator).evaluators, f"{name}.")
+
+
+def _judges(evaluators: Iterable[ConfiguredEvaluator]) -> Iterator[tuple[str, Judge]]:
+    return (
+        (name, cast("Judge", evaluator))
+        for name, evaluator in _flattened(evaluators)
+        if hasattr(evaluator, "opened")
+    )
+
+
+def _paths(evaluator: Evaluator | Judge | Combiner) -> tuple[str, ...]:
+    """Return the configured paths of an evaluator; none if it scores whole documents."""
+    paths: tuple[str, ...] = getattr(evaluator, "paths", ())
+    return paths
+
+
+def _accumulated(accumulator: Accumulator, case: Case) -> Score:
+    unreadable = case.input is CaseInput.PARSE_ERROR
+    return accumulator.add(case.expected, case.candidate, unreadable=unreadable)
+
+
+def _combined(combiner: Combiner, parts: Callable[[], Sequence[EvaluatorResult]]) -> Score:
+    return combiner.combine(parts())
+
+
+def has_judges(evaluators: Sequence[ConfiguredEvaluator]) -> bool:
+    """Return whether any evaluator calls an external program or a model, which may be slow."""
+    return any(True for _ in _judges(evaluators))
+
+
+def unready_judges(evaluators: Sequence[ConfiguredEvaluator]) -> list[Problem]:
+    """Return why judges cannot run, before the first case."""
+    reasons = ((name, judge.unready()) for name, judge in _judges(evaluators))
+    return [Problem(f"{name}: {reason}") for name, reason in reasons if reason]
+
+
+@dataclass(slots=True)
+class _Totals:
+    scores: ExactSum = field(default_factory=ExactSum)
+    errors: int = 0
+    vacuous: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+
+
+class EvaluatorTotals:
+    """The totals of each evaluator over all cases, by name."""
+
+    __slots__ = ("_by_name",)
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._by_name = defaultdict[str, _Totals](_Totals, {name: _Totals() for name in names})
+
+    def add(self, results: Iterable[CaseResult]) -> None:
+        """Add evaluated results."""
+        for each in (each for result in results for each in result.evaluator_results):
+            totals, score = self._by_name[each.name], each.score
+            if score.score is None:
+                totals.errors += 1
+                continue
+            totals.scores += ExactSum.of([(score.score, 1)])
+            totals.vacuous += score.vacuous
+            if score.verdict is not None:
+                totals.verdicts[score.verdict] += 1
+
+    def merge(self, other: EvaluatorTotals) -> None:
+        """Add the totals of another part of the run."""
+        for name, theirs in other._by_name.items():
+            totals = self._by_name[name]
+            totals.scores += theirs.scores
+            totals.errors += theirs.errors
+            totals.vacuous += theirs.vacuous
+            totals.verdicts += theirs.verdicts
+
+    def summaries(
+        self, metrics: Mapping[str, JsonObject] | None = None
+    ) -> dict[str, EvaluatorSummary]:
+        """Return the summary of each evaluator, with its metrics over all cases."""
+        known = metrics or {}
+        return {
+            name: EvaluatorSummary(
+                mean_score=totals.scores.mean,
+                scored=totals.scores.number,
+                errors=totals.errors,
+                verdicts=VerdictCounts(*(totals.verdicts[verdict] for verdict in Verdict)),
+                metrics=known.get(name, {}),
+                vacuous=totals.vacuous,
+            )
+            for name, totals in self._by_name.items()
+        }

@@ -1,0 +1,293 @@
+"""The providers, models and functions of a run: checks before the first case, usage at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar, cast
+
+from fieldmark.compare.provider_lookup import (
+    find_functions,
+    find_providers_and_judges,
+    is_local,
+    with_memos,
+    with_provider_options,
+)
+from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.judges.llm.usage_log import LlmCall, SpentChange, TokenCount, UsageLog
+from fieldmark.judges.providers.similarity_memo import SimilarityMemo
+from fieldmark.metrics.identity import described
+from fieldmark.metrics.usage import total_spent, total_usage
+from fieldmark.model.comparison import Provider
+from fieldmark.model.json import JsonObject
+from fieldmark.runs.targets.target import file_digest
+
+if TYPE_CHECKING:
+    from fieldmark.compare.semantic import SimilaritySource
+    from fieldmark.judges.llm.usage_log import LlmCall, Price, SpentChange, UsageLog
+    from fieldmark.metrics.summary import Summary
+    from fieldmark.runs.run_directory import RunDirectory
+
+
+_Thing = TypeVar("_Thing")
+_OFFLINE: Final = {"offline": True, "download": False}
+
+
+def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
+    """Return rules or an evaluation for one run, in which no pair is sent to a model twice.
+
+    With `offline`, models use only cached responses.
+    """
+    try:
+        thing = with_provider_options(thing, _OFFLINE) if offline else thing
+    except OptionError as error:
+        raise ConfigError.of(f"offline: {error.message}") from error
+    return with_memos(thing, _memo)
+
+
+def _memo(provider: Provider) -> SimilaritySource:
+
+    return SimilarityMemo(provider)
+
+
+class ProviderSet:
+    """All providers, models and functions that rules or evaluators use.
+
+    A model that is the `target` is also metered, but no provider.
+    """
+
+    __slots__ = ("_all", "_functions", "_target")
+
+    def __init__(self, *things: object, target: object = None) -> None:
+        self._all = find_providers_and_judges(things)
+        self._functions = find_functions(things)
+        self._target = find_providers_and_judges(target)
+
+    def unready(self) -> list[Problem]:
+        """Return why providers and functions cannot be used.
+
+        Judges are checked with the evaluators.
+        """
+        providers = _once([each for each in self._all if hasattr(each, "similarities")])
+        checked = [each for each in (*providers, *self._functions) if hasattr(each, "unready")]
+        reasons = ((_name(each), each.unready()) for each in checked)
+        return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in reasons if why))
+
+    def check_ready(self) -> None:
+        """Raise an error for providers that cannot be used."""
+        problems = self.unready()
+        if problems:
+            raise ConfigError(problems)
+
+    def identities(self) -> tuple[JsonObject, ...]:
+        """Return what determines responses: model, endpoint, hash of weights, prompt version.
+
+        Functions have the hash of their file, so that a run is not resumed with other ones.
+        """
+        # Which field a provider compares is part of its rule.
+        named = [described(_without_field(each)) for each in self._all]
+        for function in self._functions:
+            digest = None if function.file is None else file_digest(function.file)
+            named.append({**described(function), "sha256": digest})
+        return tuple(each for place, each in enumerate(named) if each not in named[:place])
+
+    @property
+    def unnamed_functions(self) -> tuple[str, ...]:
+        """The functions that cannot be imported by their names, such as lambda expressions."""
+        return tuple(dict.fromkeys(str(each) for each in self._functions if not each.importable))
+
+    @property
+    def are_local(self) -> bool:
+        """Whether any process can use them, because they have no state and no rate limit."""
+        return all(map(is_local, self._all))
+
+    @property
+    def metered(self) -> list[Metered]:
+        """The models that report usage; those that share a usage log are listed once."""
+        models = (*self._all, *self._target)
+        metered = [each for each in models if hasattr(each, "usage") and hasattr(each, "spent")]
+        return _once([cast("Metered", each) for each in metered])
+
+    def spent(self) -> JsonObject:
+        """Return what was paid for all models so far; nothing if there are none."""
+        spent = [{**_described(each), **each.spent()} for each in self.metered]
+        return total_spent(spent) if spent else {}
+
+
+class Metered(Protocol):
+    """A provider or judge that reports its usage."""
+
+    def usage(self) -> JsonObject:
+        """Return the original cost of all responses, whether cached or not."""
+        ...
+
+    def spent(self) -> JsonObject:
+        """Return what was paid, and the original cost of cached responses."""
+        ...
+
+
+class RunUsageLog:
+    """Adds model usage to a summary, also that of earlier attempts, and writes it while it runs.
+
+    What was paid is written with every call, so that a resumed run continues with the rest of its
+    budget; a response is written after the rows that use it. Each response counts once.
+    """
+
+    __slots__ = ("_models", "_removed")
+
+    def __init__(self, providers: ProviderSet, directory: RunDirectory | None) -> None:
+        self._models = providers.metered
+        self._removed: list[_Usage] = []
+        if directory is not None and self._models:
+            self._restore(directory)
+            directory.after_rows = lambda: self._write(directory)
+
+    def _restore(self, directory: RunDirectory) -> None:
+        """Add the calls of earlier attempts to the usage logs, and write all further changes."""
+        before: dict[tuple[int, str, str], list[JsonObject]] = {}
+        for record in directory.read_spent():
+            number = record.get("number")
+            key = (number if isinstance(number, int) else -1, *_names(record))
+            before.setdefault(key, []).append(record)
+        for number, model in enumerate(self._models):
+            log = _log_of(model)
+            if log is None:
+                continue
+            named = _described(model)
+            _restore_log(log, before.pop((number, *_names(named)), []))
+            log.write_change = partial(_append_change, directory, number, named, _price_of(model))
+        # Models of an earlier attempt that are no longer used, because changes were accepted.
+        self._removed = list(map(_removed_usage, before.values()))
+
+    def _write(self, directory: RunDirectory) -> None:
+        """Write the responses behind the rows that are on disk."""
+        for number, model in enumerate(self._models):
+            log = _log_of(model)
+            for call in () if log is None else log.take_new():
+                directory.append_spent(_response_to_json(number, model, call))
+
+    def added_to(self, summary: Summary) -> Summary:
+        """Return the summary with the usage of all responses, also before an interruption."""
+        used = [
+            _Usage({**_described(each), **each.usage()}, {**_described(each), **each.spent()})
+            for each in self._models
+        ]
+        if not used:
+            return summary
+        every = [*self._removed, *used]
+        return replace(
+            summary,
+            usage=total_usage([each.usage for each in every]),
+            spent=total_spent([each.spent for each in every]),
+        )
+
+
+class _Usage(NamedTuple):
+    """What the responses of a model cost, and what was paid for them."""
+
+    usage: JsonObject
+    spent: JsonObject
+
+
+def _once(models: Sequence[_Thing]) -> list[_Thing]:
+    """Return the models without further copies of one that shares its usage log with them."""
+    return list({id(getattr(each, "usage_log", each)): each for each in models}.values())
+
+
+def _without_field(provider: object) -> object:
+    names = [name for name in ("field", "description") if getattr(provider, name, "")]
+    return replace(provider, **dict.fromkeys(names, "")) if names else provider  # type: ignore[type-var]
+
+
+def _described(model: object) -> JsonObject:
+    return {"name": _name(model), "model": str(getattr(model, "model", ""))}
+
+
+def _names(record: JsonObject) -> tuple[str, str]:
+    return str(record.get("name")), str(record.get("model"))
+
+
+def _log_of(model: object) -> UsageLog | None:
+    return getattr(model, "usage_log", None)
+
+
+def _price_of(model: object) -> Price:
+    price: Price = getattr(model, "price", lambda _: None)
+    return price
+
+
+def _restore_log(log: UsageLog, records: Sequence[JsonObject]) -> None:
+    calls = [call for each in records if (call := _response_from_json(each)) is not None]
+    log.restore(map(_change_from_json, records), calls)
+
+
+def _removed_usage(records: Sequence[JsonObject]) -> _Usage:
+    """Return the usage of a model that is no longer used; its prices are in the records."""
+    log = UsageLog()
+    _restore_log(log, records)
+    named: JsonObject = dict(zip(("name", "model"), _names(records[0]), strict=True))
+    responses = [each for each in records if "response" in each]
+    changes = [each for each in records if "response" not in each]
+    usage = {**log.usage(lambda _: None), "cost": total_usage(responses)["cost"]}
+    spent = {**log.spent(lambda _: None), "cost": total_spent(changes)["cost"]}
+    return _Usage({**named, **usage}, {**named, **spent, "replayed_cost": 0.0})
+
+
+def _append_change(
+    directory: RunDirectory, number: int, named: JsonObject, price: Price, change: SpentChange
+) -> None:
+    directory.append_spent(
+        {
+            "number": number,
+            **named,
+            "requests": change.requests,
+            "failed_requests": change.failed_requests,
+            "input_tokens": change.tokens.input_tokens,
+            "output_tokens": change.tokens.output_tokens,
+            "cost": price(change.tokens),
+            "call": change.call,
+        }
+    )
+
+
+def _change_from_json(record: JsonObject) -> SpentChange:
+    """Return a change of what was paid; a response is none."""
+
+    def count(name: str) -> int:
+        value = record.get(name)
+        return value if isinstance(value, int) else 0
+
+    return SpentChange(
+        requests=count("requests"),
+        failed_requests=count("failed_requests"),
+        tokens=TokenCount(count("input_tokens"), count("output_tokens")),
+        call=str(record.get("call") or ""),
+    )
+
+
+def _response_to_json(number: int, model: object, call: LlmCall) -> JsonObject:
+
+    cost = _price_of(model)(TokenCount(call.input_tokens, call.output_tokens))
+    response: JsonObject = {**call._asdict()}
+    return {"number": number, **_described(model), "cost": cost, "response": response}
+
+
+def _response_from_json(record: JsonObject) -> LlmCall | None:
+    """Return the call of a response; `None` for anything else."""
+    match record.get("response"):
+        case {
+            "id": str(identity),
+            "model": str(model),
+            "input_tokens": int(sent),
+            "output_tokens": int(received),
+            "measured": bool(measured),
+            "seconds": float() | int() | None as seconds,
+        }:
+            return LlmCall(identity, model, sent, received, measured, seconds)
+        case _:
+            return None
+
+
+def _name(provider: object) -> str:
+    return str(getattr(type(provider), "name", type(provider).__qualname__))

@@ -1,0 +1,265 @@
+"""The list of runs in a directory, read from the run directories and cached where possible.
+
+A cached entry is used only while the files of its run are unchanged. The cache can be deleted at
+any time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated, ClassVar, Final, TypeAlias, TypeVar
+
+from fieldmark.errors import ConfigError, StorageError
+from fieldmark.metrics.summary import summary_from_json
+from fieldmark.model.json import JsonObject
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.lock import LOCK, is_locked
+from fieldmark.runs.manifest import (
+    Manifest,
+    RunEntry,
+    RunStatus,
+    headline_of,
+)
+from fieldmark.runs.notes import NOTES, RunNotes
+from fieldmark.runs.run_directory import MANIFEST, RESULTS, SUMMARY
+from fieldmark.values.json_text import read_document, strict_json
+from fieldmark.values.records import ARRAY, from_json, to_json
+from fieldmark.values.text import did_you_mean
+
+ROOT: Final = "runs"
+"""The default directory for runs."""
+
+INDEX: Final = ".index.json"
+CORRUPT: Final = RunStatus.CORRUPT
+"""The status of a run whose files cannot be read."""
+COMPLETE: Final = RunStatus.COMPLETE
+LATEST: Final = "latest"
+_BACK: Final = re.compile(r"[0-9]{0,9}")
+
+_Parsed = TypeVar("_Parsed")
+_ORDER: Final = attrgetter("sequence", "started_at")
+_State: TypeAlias = list[int]
+"""The modification time and size of the manifest, summary, results and notes, in this order."""
+_ABSENT: Final = (-1, -1)
+_MAX_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The cached entries by id, each with the state of the files that it was read from."""
+
+    FORMAT: ClassVar[int] = 7
+
+    runs: Mapping[str, tuple[_State, Annotated[RunEntry, ARRAY]]]
+
+
+def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
+    """Return all runs in a directory, oldest first; a corrupt run has the status `corrupt`.
+
+    Without `update_cache`, nothing is written.
+    """
+    directory = str(root)
+    known = _read_cache(directory).runs
+    entries: list[RunEntry] = []
+    fresh: dict[str, tuple[_State, RunEntry]] = {}
+    changed = False
+    for name in sorted(_names(directory)):
+        path = f"{directory}/{name}"
+        old = known.get(name)
+        state = _state(path)
+        if old is None or old[0] != state or old[1].id != name:
+            entry = _read(path, name, state)
+            if entry is None:
+                continue
+            old, changed = (state, entry), True
+        fresh[name] = old
+        entry = old[1]
+        entries.append(entry if entry.status != "running" else _running(path, entry))
+    if update_cache and (changed or len(fresh) != len(known)):
+        # Without the cache, the next listing is slower.
+        with suppress(StorageError):
+            write_atomic(Path(directory) / INDEX, strict_json(to_json(_Index(fresh))))
+    # Copies of runs from elsewhere may have the same number; then by time, then by name.
+    return sorted(entries, key=_ORDER)
+
+
+def find_run(
+    name: str | Path,
+    root: Path | str = ROOT,
+    *,
+    accept: Callable[[RunEntry], bool] = lambda entry: entry.status != CORRUPT,
+    update_cache: bool = True,
+) -> Path:
+    """Return the directory of a run: a path, an id or the start of an id, a tag or `latest`.
+
+    `latest~1` is the run before the latest. A tag names the latest run that has it. Only accepted
+    runs are found, except by their path or full id. `update_cache` as for `list_runs`.
+    """
+    for path in (Path(name), Path(root) / name):
+        with suppress(OSError):  # such as a name that is too long
+            if path.is_dir():
+                return path
+    entries = list(filter(accept, list_runs(root, update_cache=update_cache)))
+    base, _, back = str(name).partition("~")
+    if base == LATEST and _BACK.fullmatch(back) and len(entries) > int(back or 0):
+        return Path(root) / entries[-1 - int(back or 0)].id
+    matches = [entry.id for entry in entries if entry.id.startswith(str(name))]
+    if len(matches) == 1:
+        return Path(root) / matches[0]
+    if len(matches) > 1:
+        shown = ", ".join(sorted(matches)[:_MAX_NAMED]) + (
+            ", …" if len(matches) > _MAX_NAMED else ""
+        )
+        raise ConfigError.of(
+            f"{str(name)!r} is ambiguous: {len(matches)} runs in {root} start with it ({shown})"
+        )
+    tagged = [entry.id for entry in entries if str(name) in entry.tags]
+    if tagged:
+        return Path(root) / tagged[-1]
+
+    tags = [tag for entry in entries for tag in entry.tags]
+    hint = did_you_mean(str(name), [*(entry.id for entry in entries), *tags, LATEST])
+    raise ConfigError.of(
+        f"run {str(name)!r} not found, neither as a directory nor in {root}", hint=hint
+    )
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as found:
+            return [each.name for each in found if each.name[0] != "." and each.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"cannot read {directory}: {error.strerror}") from error
+
+
+def _state(path: str) -> _State:
+    notes = f"{path}/{NOTES}"
+    return [
+        *_file_state(f"{path}/{MANIFEST}"),
+        *_file_state(f"{path}/{SUMMARY}"),
+        *_file_state(f"{path}/{RESULTS}"),
+        # Few runs have notes, and this is faster than a failed stat.
+        *(_file_state(notes) if os.access(notes, os.F_OK) else _ABSENT),
+    ]
+
+
+def _file_state(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - faster, for thousands of runs
+    except OSError:
+        return _ABSENT
+    return found.st_mtime_ns, found.st_size
+
+
+def _read(path: str, name: str, state: _State) -> RunEntry | None:
+    """Return the entry of a run, or `None` if the directory is not a run.
+
+    Invalid files make the run corrupt and do not affect others.
+    """
+    written, manifest_size, summary_time, summary_size, results_time, results_size, _, notes = state
+    if manifest_size < 0 and results_size < 0:
+        return None
+    try:
+        manifest = _parse(partial(from_json, Manifest), path, MANIFEST)
+        headline = manifest.headline if manifest.status == "complete" else None
+        sizes = (summary_size, results_size)
+        stale = headline is None or not headline.verdict or sizes != headline.sizes
+        if manifest.status == "complete" and (stale or max(summary_time, results_time) > written):
+            summary = _parse(summary_from_json, path, SUMMARY)
+            _check_complete_rows(f"{path}/{RESULTS}")
+            headline = headline_of(summary, summary_bytes=summary_size, results_bytes=results_size)
+        noted = _parse(partial(from_json, RunNotes), path, NOTES) if notes >= 0 else RunNotes()
+    except ValueError as error:
+        return RunEntry(id=name, status=CORRUPT, problem=str(error))
+    return RunEntry(
+        id=name,
+        status=manifest.status,
+        started_at=manifest.started_at,
+        finished_at=manifest.finished_at,
+        convention=manifest.convention.name,
+        comparable=_comparable(manifest),
+        inputs=[each.name for each in manifest.inputs],
+        cases=None if headline is None else headline.cases,
+        metrics=None if headline is None else headline.metrics,
+        vacuous=() if headline is None else headline.vacuous,
+        tags=noted.tags,
+        note=noted.note,
+        sequence=manifest.sequence,
+        eval=manifest.eval,
+        verdict="" if headline is None else headline.verdict,
+        name=noted.name,
+        archived=noted.archived,
+        rescored_from=manifest.parent,
+    )
+
+
+def _parse(parse: Callable[[JsonObject], _Parsed], directory: str, name: str) -> _Parsed:
+    """Return a parsed file of a run; raise `ValueError` with its name if it is invalid."""
+    try:
+        with open(f"{directory}/{name}", "rb") as file:  # noqa: PTH123 - no Path is needed
+            content = file.read()
+    except FileNotFoundError:
+        raise ValueError(f"{name} is missing") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {name}: {error.strerror}") from error
+    try:
+        return parse(read_document(content))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _check_complete_rows(path: str) -> None:
+    """Raise `ValueError` if the results do not start and end with a row."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no Path is needed
+            ends = file.read(1)
+            if ends:
+                file.seek(-1, os.SEEK_END)
+            ends += file.read(1) or b"{\n"
+    except FileNotFoundError:
+        raise ValueError(f"{RESULTS} is missing") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {RESULTS}: {error.strerror}") from error
+    if ends != b"{\n":
+        raise ValueError(f"{RESULTS} has incomplete rows")
+
+
+def _comparable(manifest: Manifest) -> str:
+    """Return a string that is equal for runs whose metrics can be compared."""
+    position = 1 if manifest.command == "eval" else 0
+    truth = manifest.inputs[position] if len(manifest.inputs) > position else None
+    known = None
+    if truth is not None:
+        alone = len(manifest.inputs) == position + 1
+        known = truth.name if alone else truth.sha256 or truth.version
+    convention = manifest.convention
+    hashes = convention.comparison_sha256, convention.counting_sha256, str(known)
+    # Evaluators determine the score of a case.
+    return "-".join([*(each[:16] for each in hashes), *manifest.evaluators])
+
+
+def _running(path: str, entry: RunEntry) -> RunEntry:
+    """Return the entry as interrupted if no process is writing the run."""
+    if _file_state(f"{path}/{LOCK}") != _ABSENT:
+        with suppress(StorageError):
+            if is_locked(Path(path)):
+                return entry
+    return entry._replace(status=RunStatus.INTERRUPTED)
+
+
+def _read_cache(directory: str) -> _Index:
+    """Return the cached entries, or none if the cache cannot be used."""
+    try:
+        with open(f"{directory}/{INDEX}", "rb") as file:  # noqa: PTH123 - no Path is needed
+            return from_json(_Index, read_document(file.read()))
+    except (OSError, ValueError):
+        return _Index({})

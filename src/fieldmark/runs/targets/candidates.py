@@ -1,0 +1,194 @@
+"""Production of candidates with a target, in order and a few cases ahead."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final, TypeAlias, cast
+
+from fieldmark.data.input_warnings import warn_confidences
+from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
+from fieldmark.data.python_objects import to_json_value
+from fieldmark.errors import DataError
+from fieldmark.judges.circuit_breaker import CircuitBreaker
+from fieldmark.judges.judge_protocol import judge_request
+from fieldmark.judges.retry import Backoff, call_with_retries
+from fieldmark.model.case import Case, CaseContext, CaseInput
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.rules.eval_spec import Target
+from fieldmark.runs.targets.cache import TargetCache
+from fieldmark.runs.targets.target import TargetCall, TargetResponse, TargetSource
+from fieldmark.values.confidence import ConfidenceReader
+
+_CASES_PER_THREAD: Final = 4
+"""The number of cases per thread that are in progress or waiting."""
+_REQUEST_KEYS: Final = ("case_id", "input", "question", "metadata")
+_NEEDING_CANDIDATE: Final = frozenset({CaseInput.OK, CaseInput.MISSING})
+_Task: TypeAlias = tuple[Future[TargetResponse], Callable[[], TargetResponse]]
+
+
+class ThreadPool:
+    """Daemon threads that run tasks in order; unlike with an executor, exit does not wait."""
+
+    def __init__(self, size: int) -> None:
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._stopped = threading.Event()
+        for number in range(size):
+            threading.Thread(target=self._work, name=f"target-{number}", daemon=True).start()
+
+    def submit(self, task: Callable[[], TargetResponse]) -> Future[TargetResponse]:
+        """Run a task as soon as a thread is free."""
+        future: Future[TargetResponse] = Future()
+        self._tasks.put((future, task))
+        return future
+
+    def wait_for_stop(self, seconds: float) -> bool:
+        """Wait for some seconds or until the pool is stopped; return whether it was stopped."""
+        return self._stopped.wait(seconds)
+
+    def close(self) -> None:
+        """Start no further task."""
+        self._stopped.set()
+        self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._stopped.is_set():
+            future, function = task
+            try:
+                future.set_result(function())
+            except BaseException as error:  # noqa: BLE001 - raised where the result is read
+                future.set_exception(error)
+        self._tasks.put(None)  # stops the next thread
+
+
+def produce_candidates(
+    target: Target,
+    cases: Iterable[Case],
+    *,
+    warn: Callable[[str], None] = lambda _: None,
+    dialect: JsonDialect | None = None,
+    reading: Inputs | None = None,
+    backoff: Backoff | None = None,
+    run_cache: Path | None = None,
+) -> Generator[Case, None, None]:
+    """Yield every case with a candidate, in order; only a few cases are in memory at a time.
+
+    A case that has a candidate or invalid ground truth is yielded unchanged. If the target fails,
+    the case is an error with the reason as its note, never an omission. `warn` may be called from
+    any thread. `run_cache` is the directory for cached responses unless the target has its own.
+    """
+    source = cast("TargetSource", target.source)
+    used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
+    reading = reading or Inputs()
+    read = candidate_reader(reading, used_dialect)
+    rated = None if reading.confidences is None else ConfidenceReader(reading.confidences)
+    coverage = Coverage()
+    finish = partial(_produced_case, dialect=used_dialect, read=read, warn=warn)
+    size = max(1, target.concurrency)
+    with source.opened(target.timeout) as call_once, closing(ThreadPool(size)) as pool:
+        call = _with_retries(call_once, max(0, target.retries), backoff or Backoff(), pool)
+        directory = run_cache if target.cache is None else target.cache
+        if directory:
+            identity: JsonObject = {target.type: source.identity()}
+            call = TargetCache(directory, identity, warn).cached(call)
+        waiting: deque[tuple[Case, Future[TargetResponse] | None]] = deque()
+        for case in cases:
+            needed = case.candidate is MISSING and case.input in _NEEDING_CANDIDATE
+            task = partial(call, target_request(case)) if needed else None
+            waiting.append((case, None if task is None else pool.submit(task)))
+            if len(waiting) >= size * _CASES_PER_THREAD:
+                yield _counted(finish(*waiting.popleft()), rated, coverage)
+        while waiting:
+            yield _counted(finish(*waiting.popleft()), rated, coverage)
+    if coverage.repaired:
+        warn(warn_repaired(coverage.repaired))
+    for text in warn_confidences(coverage):
+        warn(text)
+
+
+def _counted(case: Case, rated: ConfidenceReader | None, coverage: Coverage) -> Case:
+    """Return a case with its candidate separated from its confidences, if they are read."""
+    coverage.repaired += case.parsed_from == REPAIRED
+    candidate = case.candidate
+    if rated is None or candidate is MISSING or case.confidences is not MISSING:
+        return case
+    document, confidences = coverage.separated(rated.read(candidate))
+    return case._replace(candidate=document, confidences=confidences)
+
+
+def target_request(case: Case) -> JsonObject:
+    """Return the request for a case, which never contains the ground truth.
+
+    >>> target_request(Case("a", {"total": 1}))
+    {'case_id': 'a', 'input': None, 'question': '', 'metadata': {}}
+    """
+    request = judge_request(case, {})
+    return {key: request[key] for key in _REQUEST_KEYS}
+
+
+def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: ThreadPool) -> TargetCall:
+    """Retry transient failures; an exception in a plug-in is a failure of the case.
+
+    After too many failures in a row, and after a rejection of the credentials, nothing is sent.
+    """
+    breaker = CircuitBreaker()
+
+    def call_once(request: JsonObject) -> TargetResponse:
+        try:
+            response = call(request)
+            return response if response.failure else response._replace(transient=False)
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+            return TargetResponse(failure=f"the target raised {type(error).__name__}: {error}")
+
+    def wait(retry: int, retry_after: float | None) -> bool:
+        return pool.wait_for_stop(backoff.delay(retry, retry_after))
+
+    def retrying_call(request: JsonObject) -> TargetResponse:
+        if refusal := breaker.refusal():
+            return TargetResponse(failure=refusal)
+        response, attempts = call_with_retries(lambda: call_once(request), retries, wait)
+        breaker.record(
+            response.failure, transient=response.transient, unauthorized=response.unauthorized
+        )
+        if retries and response.transient and attempts > retries:
+            return response._replace(failure=f"{response.failure} ({attempts} attempts)")
+        return response
+
+    return retrying_call
+
+
+def _produced_case(
+    case: Case,
+    future: Future[TargetResponse] | None,
+    dialect: JsonDialect,
+    read: Callable[[JsonValue, str], ParsedText],
+    warn: Callable[[str], None],
+) -> Case:
+    if future is None:
+        return case
+    response = future.result()
+    if response.warning:
+        warn(response.warning)
+    if response.on_use is not None:
+        response.on_use()
+    if response.failure:
+        return case._replace(input=CaseInput.FAILED, note=response.failure)
+    context = case.context or CaseContext()
+    context = context._replace(text=response.text, usage=response.usage)
+    case = case._replace(input=CaseInput.OK, note="", context=context)
+    if response.text is None:
+        value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
+        return case._replace(candidate=value)
+    try:
+        found = read(case.expected, response.text)
+    except DataError as error:
+        return case._replace(input=CaseInput.PARSE_ERROR, note=error.message)
+    return case._replace(candidate=found.value, parsed_from=found.parsed_from)

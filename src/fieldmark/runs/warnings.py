@@ -1,0 +1,528 @@
+"""Warnings and notes of a run.
+
+Warnings are about invalid cases, uncertain comparisons and unused rules; notes say how list items
+were aligned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import chain, islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from fieldmark.align.entries import Entries
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.key import Key
+from fieldmark.align.optimal import Optimal
+from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
+from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
+from fieldmark.evaluators.hits_and_misses import mismatch_reason
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.tally import FactsByPath
+from fieldmark.model.alignment import Aligner
+from fieldmark.model.case import Case, CaseInput, all_read, documents_of
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.kernel import COMPILED, kernel, parsed
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
+from fieldmark.values.paths import (
+    ROOT,
+    Path,
+    PathError,
+    attribute_of,
+    first_keys,
+    has_path,
+    leaves,
+    parse_path,
+)
+from fieldmark.values.text import nearest, plural
+
+if TYPE_CHECKING:
+    from fieldmark.model._kernel import Document
+
+
+_RulePath: TypeAlias = tuple[str, bool]
+"""The path of a rule, and whether only ground truth is searched for it."""
+_ITEM: Final = re.compile(r"\[\]")
+_KEY: Final = re.compile(r"\.|\[\"")
+_ERRORS_COUNT: Final = itemgetter(CaseStats._fields.index("errors_count"))
+_IS_VACUOUS: Final = itemgetter(CaseStats._fields.index("vacuous"))
+_NAMED: Final = 3
+"""The maximum number of cases or lists of one type that are named; the others are counted."""
+_MAX_ATTRIBUTES: Final = 10_000
+"""The maximum number of attributes that are remembered for suggestions."""
+_UNREADABLE: Final[Mapping[CaseInput, str]] = {
+    CaseInput.INVALID_TRUTH: "cannot parse ground truth",
+    CaseInput.PARSE_ERROR: "cannot parse prediction",
+    CaseInput.FAILED: "target failed",
+}
+_ERROR: Final = "evaluation failed"
+_APPROXIMATE: Final = (
+    "string comparison",
+    (
+        "used the built-in lexical provider, which approximates meaning without a model; "
+        "configure a provider for semantic comparison"
+    ),
+)
+_AMBIGUOUS: Final = (
+    "ambiguous value",
+    (
+        "could also be another date (read as month first), number or currency; set `order` or "
+        "`formats`, `number_format`, or `currency` on the field"
+    ),
+)
+_FALLBACK: Final = (
+    "case",
+    "had lists that were too long for optimal alignment and were aligned greedily",
+)
+_SUSPICIOUS: Final = (
+    "model comparison",
+    "had strings that look like instructions to the model; review these fields",
+)
+_SUSPICIOUS_CASE: Final = (
+    "judged case",
+    "had strings that look like instructions to the judge; review these cases",
+)
+_VACUOUS: Final = ("case", "had nothing to score and passed by default")
+_ALIGNED: Final[Mapping[str, str]] = {
+    "index": "list items aligned by position",
+    "set": "list items aligned by equality",
+    "whole": "lists compared as single values",
+}
+
+
+class CaseWarnings:
+    """Counts problems and uncertain comparisons, and names the first few cases.
+
+    Without `values`, notes that may quote a document are omitted. `unseen` are the paths in the
+    `rule_sets` that no document had so far, or with `True` no ground truth.
+    """
+
+    __slots__ = ("_counts", "_first", "_flags", "_values", "unseen")
+
+    def __init__(self, *, values: bool = True, rule_sets: Sequence[Rules] = ()) -> None:
+        self._values = values
+        self.unseen: dict[_RulePath, Path] = {}
+        for rule in (rule for rules in rule_sets for rule in rules.fields):
+            path = _parse(rule.path)
+            if path is not None:
+                self.unseen |= dict.fromkeys(
+                    {(path.text, False), (path.text, rule.truth_only)}, path
+                )
+        self._counts: dict[str, int] = dict.fromkeys((*_UNREADABLE.values(), _ERROR), 0)
+        self._first: dict[str, list[str]] = {problem: [] for problem in self._counts}
+        self._flags: dict[tuple[str, str], int] = dict.fromkeys(
+            (_APPROXIMATE, _AMBIGUOUS, _FALLBACK, _SUSPICIOUS, _SUSPICIOUS_CASE, _VACUOUS), 0
+        )
+
+    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
+        """Add results, and `unreadable` cases with invalid ground truth."""
+        for case in unreadable:
+            self._add_case(_UNREADABLE[case.input], case.note if self._values else _named(case))
+        cases, outcomes, stats = case_columns(results)
+        if not all_read(cases):
+            for case in cases:
+                if case.input in _UNREADABLE:
+                    note = f": {case.note}" if self._values else ""
+                    self._add_case(_UNREADABLE[case.input], f"{_named(case)}{note}")
+        if any(map(_ERRORS_COUNT, stats)):
+            for result in results:
+                if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
+                    self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
+        if self.unseen:
+            self._find_paths(cases)
+        flags = self._flags
+        flags[_VACUOUS] += sum(map(_IS_VACUOUS, stats))
+        flags[_FALLBACK] += sum([each.fallback for each in outcomes])
+        if not isinstance(results, CaseResults):
+            for result in results:
+                flags[_SUSPICIOUS_CASE] += any(
+                    INJECTION_WARNING in each.score.warnings for each in result.evaluator_results
+                )
+        found = [each for own in outcomes for each in own.comparisons.values()]
+        flags[_APPROXIMATE] += sum([each.approximate for each in found])
+        flags[_AMBIGUOUS] += sum([each.ambiguous for each in found])
+        flags[_SUSPICIOUS] += [each.note for each in found].count(INJECTION_NOTE)
+
+    def _find_paths(self, cases: Sequence[Case]) -> None:
+        """Remove the paths that the documents of these cases have."""
+        pairs = documents_of(cases)
+        documents = list(chain.from_iterable(pairs))
+        keys = first_keys(self.unseen.values())
+        place = _find_document(documents, 0, keys)
+        while place < len(documents) and self.unseen:
+            both = [parsed(each) for each in pairs[place // 2]]
+            unseen = {
+                (text, truth_only): path
+                for (text, truth_only), path in self.unseen.items()
+                if not any(
+                    each is not MISSING and has_path(each, path) for each in both[: 2 - truth_only]
+                )
+            }
+            if len(unseen) < len(self.unseen):
+                self.unseen, keys = unseen, first_keys(unseen.values())
+            place = _find_document(documents, place // 2 * 2 + 2, keys)
+
+    def merge(self, other: CaseWarnings) -> None:
+        """Add the warnings of the next part of the run."""
+        for problem, number in other._counts.items():
+            self._first[problem] += other._first[problem][: max(0, _NAMED - self._counts[problem])]
+            self._counts[problem] += number
+        for flag, number in other._flags.items():
+            self._flags[flag] += number
+        both = self.unseen.keys() & other.unseen.keys()
+        self.unseen = {key: path for key, path in self.unseen.items() if key in both}
+
+    def state(self) -> list[JsonValue]:
+        """Return everything that was collected as JSON, for `restore`."""
+        unseen: list[JsonValue] = [[text, truth_only] for text, truth_only in self.unseen]
+        first: list[JsonValue] = [list(each) for each in self._first.values()]
+        return [[*self._counts.values()], first, [*self._flags.values()], unseen]
+
+    def restore(self, state: Sequence[JsonValue]) -> None:
+        """Take what another object with the same rules collected; raise `ValueError` if invalid."""
+        match state:
+            case [[*counts], [*first], [*flags], [*unseen]]:
+                if not all(type(each) is int for each in (*counts, *flags)):
+                    raise ValueError("warnings must be counted")
+                self._counts = dict(zip(self._counts, cast("list[int]", counts), strict=True))
+                self._flags = dict(zip(self._flags, cast("list[int]", flags), strict=True))
+                for problem, texts in zip(self._first, first, strict=True):
+                    self._first[problem] = [str(each) for each in cast("list[str]", texts)]
+                known = {(str(text), bool(only)) for text, only in cast("list[list[str]]", unseen)}
+                self.unseen = {key: path for key, path in self.unseen.items() if key in known}
+            case _:
+                raise ValueError("warnings must be four lists")
+
+    def errors(self) -> list[str]:
+        """Return a warning for each of the first few cases with a problem, and one for the rest."""
+        warnings: list[str] = []
+        for problem, number in self._counts.items():
+            warnings += [f"{problem}: {text}" for text in self._first[problem]]
+            if number > _NAMED:
+                warnings.append(f"{problem}: {plural(number - _NAMED, 'more case')}")
+        return warnings
+
+    def uncertain(self) -> list[str]:
+        """Return a warning for each type of uncertain comparison."""
+        return [
+            f"{plural(number, noun)} {text}"
+            for (noun, text), number in self._flags.items()
+            if number
+        ]
+
+    def _add_case(self, problem: str, text: str) -> None:
+        self._counts[problem] += 1
+        if self._counts[problem] <= _NAMED:
+            self._first[problem].append(text)
+
+    def _failure(self, result: CaseResult) -> str:
+        """Return the first failed comparison of a case, or what its evaluators reported."""
+        for record in result.outcomes.records(result.attributes):
+            if record.outcome is Outcome.ERROR:
+                note = record.comparison.note if record.comparison and self._values else ""
+                return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
+        overall = result.overall
+        if overall is None and result.evaluator_results:
+            overall = result.evaluator_results[0].score  # safety without evaluators
+        reason = overall.reasoning if overall is not None and self._values else ""
+        return reason or "error"
+
+
+def _find_document(
+    documents: list[JsonValue | Missing | Document], start: int, keys: frozenset[str] | None
+) -> int:
+    """Return the place of the first document from `start` on that may have one of the keys."""
+    if keys is None:
+        return start
+    raw_keys = tuple(key.encode("utf-8", "surrogatepass") for key in keys) if COMPILED else ()
+    while start < len(documents):
+        if COMPILED:
+            start = kernel.find_document(documents, start, raw_keys)
+        document = documents[start] if start < len(documents) else None
+        if isinstance(document, dict):
+            lacks_keys = keys.isdisjoint(document)
+        else:
+            lacks_keys = document is MISSING
+        if not lacks_keys:
+            return start
+        start += 1
+    return start
+
+
+def _named(case: Case) -> str:
+    return f"case {case.id!r}"
+
+
+def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
+    """Return warnings that compared documents do not have the same structure."""
+    facts: dict[str, Counter[int]] = {}
+    read = 0
+    for result in results:
+        read += result.case.input is CaseInput.OK
+        for cell in result.outcomes.cells:
+            path = result.attributes.path(cell >> CELL_BITS)
+            facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
+    return structural_warnings(facts, read=read, rows=False)
+
+
+def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> list[str]:
+    """Return warnings that the two sides do not have the same structure.
+
+    `read` is the number of cases with a candidate. Only documents in `rows` are read from a key.
+    """
+    absent = Presence.ABSENT
+    expected, candidate = (
+        [path for path, own in facts.items() if any(FACTS[e][side] is not absent for e in own)]
+        for side in (1, 2)
+    )
+    warnings: list[str] = []
+    outcomes = {FACTS[each].outcome for own in facts.values() for each in own}
+    if outcomes == {Outcome.IGNORED}:
+        warnings.append("nothing was compared: the rules ignore every field")
+    if read and expected and not candidate:
+        warnings.append(f"no prediction has any of the expected fields ({_first_few(expected)})")
+    elif read and expected and set(expected).isdisjoint(candidate):
+        sides = f"ground truth: {_first_few(expected)}; predictions: {_first_few(candidate)}"
+        message = f"ground truth and predictions have no attribute in common ({sides})"
+        inside = _common_wrapper(candidate, expected, EXPECTED_KEYS)
+        outside = _common_wrapper(expected, candidate, CANDIDATE_KEYS)
+        role, key = ("candidate", inside) if inside else ("expected", outside)
+        hint = (
+            OptionText(OptionHint(OptionPhrase.SET_KEY_TO, role, key))
+            if rows
+            else f"compare the {role} value of {key!r}"
+        )
+        warnings.append(with_hint(message, hint if key else ""))
+    lists, items = (
+        {path[: found.start()] for path in paths for found in _ITEM.finditer(path)}
+        for paths in (expected, candidate)
+    )
+    single = [path for path in candidate if path in lists - items]
+    if single:
+        warnings.append(
+            f"lists in ground truth, but single values in predictions: {_first_few(single)}; "
+            "if one item of a list is enough, set any_of: true on these fields"
+        )
+    objects = [
+        {path[: found.start()] for path in paths for found in _KEY.finditer(path)}
+        for paths in (expected, candidate)
+    ]
+    for side, others, message in (
+        (0, candidate, "single values in ground truth, but objects in predictions"),
+        (1, expected, "objects in ground truth, but single values in predictions"),
+    ):
+        mixed = (objects[1 - side] - objects[side]).difference(others)
+        values = [
+            path
+            for path in facts
+            if path in mixed
+            and any(FACTS[each][side + 1] is Presence.VALUE for each in facts[path])
+        ]
+        if values:
+            warnings.append(f"{message}: {_first_few(values)}")
+    return warnings
+
+
+def _common_wrapper(paths: Sequence[str], others: Sequence[str], excluded: Sequence[str]) -> str:
+    """Return the key below which more than half of the other paths are found, or nothing.
+
+    An `excluded` key contains a copy of the other side.
+    """
+    keys = dict.fromkeys(path.partition(".")[0] for path in paths)
+    known = set(paths)
+    for key in keys:
+        if key not in excluded and 2 * sum(f"{key}.{other}" in known for other in others) > len(
+            others
+        ):
+            return key
+    return ""
+
+
+def _first_few(paths: Sequence[str]) -> str:
+    more = ", …" if len(paths) > _NAMED else ""
+    return f"{', '.join(paths[:_NAMED])}{more}"
+
+
+def unused_rules(
+    rules: Rules,
+    facts: FactsByPath,
+    unseen: Container[_RulePath],
+    documents: DocumentPaths | None = None,
+) -> list[str]:
+    """Return a warning for each path in the rules that was never compared, with a suggestion.
+
+    `unseen` are those of `CaseWarnings`. Another path is not compared if a value around it is
+    compared as a whole, or if it is out of scope. If nothing was compared at all, only a path that
+    a prediction has is known to be missing from the ground truth. Suggestions are paths of the
+    `documents`, by default those of the compared fields.
+    """
+    nothing_compared = not any(facts.values())
+    absent = Presence.ABSENT
+    seen = [
+        path
+        for path, own in facts.items()
+        if any(FACTS[each][1:] != (absent, absent) for each in own)
+    ]
+    compared = {
+        path.segments: path
+        for path in map(_parse, seen)
+        if path is not None
+        and any(FACTS[each].outcome is not Outcome.IGNORED for each in facts[path.text])
+    }
+    warnings: list[str] = []
+    for rule in rules.fields:
+        path = _parse(rule.path)
+        if path is None or (_is_in_map(rule, rules) and _is_at_or_above(attribute_of(path), seen)):
+            continue
+        place = f"{rule.location}: " if str(rule.location) else ""
+        if (path.text, rule.truth_only) not in unseen:
+            segments = parse_path(attribute_of(path)).segments
+            around = (segments[:end] for end in range(1, len(segments)))
+            whole = next((compared[each].text for each in around if each in compared), None)
+            if whole is not None and segments not in compared:
+                text = f"{path.text!r} was not compared: {whole!r} was compared as one value"
+                warnings.append(f"{place}{text}")
+            continue
+        if any(
+            rule.path.startswith(f"{own.path}[") and (own.path, own.truth_only) in unseen
+            for own in rules.fields
+        ):
+            continue
+        if (path.text, False) not in unseen:
+            warnings.append(f"{place}no ground truth has {path.text!r}")
+            continue
+        if nothing_compared:
+            continue
+        if documents is not None:
+            hint = documents.hint(rule.path)
+        else:
+            close = nearest(path.text, seen)
+            hint = f"did you mean {close!r}?" if close else ""
+        warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
+    return warnings
+
+
+def _is_in_map(rule: Rule, rules: Rules) -> bool:
+    """Whether a path selects values of an object that is used as a map, which `[*]` stands for."""
+    return any(
+        own.aligner is not None
+        and own.aligner.name == "entries"
+        and rule.path.removeprefix("" if own.path == ROOT else own.path).startswith(("[*]", "[]"))
+        for own in rules.fields
+    )
+
+
+def _is_at_or_above(attribute: str, seen: Iterable[str]) -> bool:
+    below = (f"{attribute}.", f"{attribute}[")
+    return any(path == attribute or path.startswith(below) for path in seen)
+
+
+class DocumentPaths:
+    """Which of the configured paths occur in the documents of a run.
+
+    Documents are read only until all paths have been found.
+    """
+
+    __slots__ = ("_attributes", "_missing")
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._missing = {text: _parse(text) for text in paths}
+        self._attributes: dict[str, Path] = {}
+
+    def add(self, case: Case) -> None:
+        """Look for the missing paths in both documents of a case."""
+        for document in (case.expected, case.candidate) if self._missing else ():
+            if document is MISSING:
+                continue
+            self._remember(self._new_attributes(document))
+            for text, path in list(self._missing.items()):
+                if path is not None and has_path(document, path):
+                    del self._missing[text]
+
+    def merge(self, other: DocumentPaths) -> None:
+        """Add the paths of the next part of the run."""
+        self._missing = {
+            text: path for text, path in self._missing.items() if text in other._missing
+        }
+        self._remember(other._attributes)
+
+    def _remember(self, attributes: Mapping[str, Path]) -> None:
+        """Add attributes in their order, up to the limit."""
+        new = (each for each in attributes.items() if each[0] not in self._attributes)
+        self._attributes.update(islice(new, _MAX_ATTRIBUTES - len(self._attributes)))
+
+    def _new_attributes(self, document: JsonValue) -> dict[str, Path]:
+        """Return the attributes of a document, and of its lists and objects, not seen before."""
+        new: dict[str, Path] = {}
+        for path in map(_parse, dict.fromkeys(each for each, _ in leaves(document))):
+            for end in range(len(path.segments) if path else 0, 0, -1):
+                assert path is not None  # noqa: S101 - else there is no step
+                prefix = Path(path.text, path.segments[:end], path.starts[:end])
+                attribute = attribute_of(prefix)
+                if attribute in new or attribute in self._attributes:
+                    break
+                new[attribute] = parse_path(attribute)
+        return new
+
+    def lacks(self, path: str) -> bool:
+        """Return whether no document has a configured path."""
+        return path in self._missing
+
+    def describe(self, path: str) -> str:
+        """Return a path that no document has, with the nearest path that exists."""
+        text = path.removeprefix("**.")
+        hint = self.hint(text)
+        return f"{text!r} ({hint})" if hint else repr(text)
+
+    def hint(self, path: str) -> str:
+        """Return a suggestion with the nearest path that exists, or an empty string."""
+        close = nearest(path.replace("[*]", "[]"), self._attributes)
+        return f"did you mean {close!r}?" if close else ""
+
+
+def _parse(text: str) -> Path | None:
+    try:
+        return parse_path(text)
+    except PathError:
+        return None
+
+
+def list_notes(lists: Mapping[str, Aligner]) -> list[str]:
+    """Return a note for each alignment method, with the lists that it was used for.
+
+    >>> from fieldmark.align.greedy import Greedy
+    >>> list_notes({"lines": Greedy(), "taxes": Greedy()})
+    ['list items aligned by similarity (greedy, all fields, threshold 0.5): lines, taxes']
+    """
+    by_method: dict[str, list[str]] = {}
+    for path, aligner in lists.items():
+        by_method.setdefault(_method(aligner), []).append(path)
+    notes: list[str] = []
+    for method, paths in by_method.items():
+        more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        notes.append(f"{method}: {', '.join(paths[:_NAMED])}{more}")
+    return notes
+
+
+def _method(aligner: Aligner) -> str:
+    match aligner.name:
+        case "greedy" | "optimal" | "entries":
+            options = cast("Greedy | Optimal | Entries", aligner)
+            fields = " and ".join(options.match_fields or ()) or "all fields"
+            similarity = options.similarity
+            kind = similarity.get("type") if isinstance(similarity, Mapping) else similarity
+            measure = "" if kind == "text" else f" by {kind}"
+            method = cast("Entries", aligner).method if aligner.name == "entries" else aligner.name
+            details = f"{method}, {fields}{measure}, threshold {options.min_similarity:g}"
+            items = "values of maps" if aligner.name == "entries" else "list items"
+            return f"{items} aligned by similarity ({details})"
+        case "key":
+            return f"list items aligned by key {' and '.join(cast('Key', aligner).key)}"
+        case name:
+            return _ALIGNED.get(name, f"list items aligned by {name}")

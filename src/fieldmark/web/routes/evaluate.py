@@ -1,0 +1,106 @@
+"""`POST /api/evaluate`: compare ground truth with one prediction or several predictions."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from fieldmark.analyses.compare import compare_case, read_cases
+from fieldmark.analyses.compare_many import compare_many
+from fieldmark.analyses.report import write_report
+from fieldmark.analyses.score import score_with
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.run_options import complete_options
+from fieldmark.runs.settings import resolve_settings
+from fieldmark.runs.warnings import pair_warnings
+from fieldmark.web.app_state import AppState, StateDependency
+from fieldmark.web.exports import MEDIA_TYPES, attachment, check_kind
+from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
+from fieldmark.web.request_rules import resolve_rules
+from fieldmark.web.response_models import EvaluationResponse, errors
+from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.views import pair_view
+
+router = APIRouter(route_class=StrictRoute, tags=["evaluate"])
+
+
+@router.post(
+    "/evaluate", response_model=EvaluationResponse, responses=errors(400, 403, 413, 422, 429)
+)
+async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiResponse:
+    """Compare a prediction with ground truth field by field, or rank several predictions."""
+    return ApiResponse(await state.run_evaluation(_evaluate, request, state))
+
+
+@router.post(
+    "/evaluate/export",
+    response_class=Response,
+    responses={
+        **errors(400, 403, 404, 413, 422, 429),
+        200: {
+            "description": "The file.",
+            "content": {media_type: {} for media_type in sorted({*MEDIA_TYPES.values()})},
+        },
+    },
+)
+async def export_evaluation(request: EvaluateExportRequest, state: StateDependency) -> Response:
+    """Compare predictions with ground truth and download the result as a report or a table.
+
+    The kinds are those of a run. Every prediction is a case; nothing is saved.
+    """
+    name = check_kind(request.kind)
+    content = await state.run_evaluation(_exported, request, state, name)
+    return attachment(content, request.kind, f"evaluation.{name.rsplit('.', 1)[-1]}")
+
+
+def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> bytes:
+    single = request.candidates is None
+    candidates = [request.candidate] if single else request.candidates or []
+    rows: list[JsonValue] = [
+        {
+            "id": "prediction" if single else f"prediction {number}",
+            "expected": request.expected,
+            "candidate": candidate,
+        }
+        for number, candidate in enumerate(candidates, 1)
+    ]
+    models = state.options.models.for_run()
+    rules = resolve_rules(request.all_rules(state.options.rules or None), models)
+    with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
+        run = Path(directory) / "evaluation"
+        score_with(
+            complete_options(
+                truth=rows,
+                out=run,
+                **request.counting(rules),
+            )
+        )
+        return write_report(run, Path(directory) / name, kind=request.kind).read_bytes()
+
+
+def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
+    rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
+    options = request.counting(rules)
+    settings = resolve_settings(**options)
+    response: JsonObject
+    if request.candidates is None:
+        (case,) = read_cases(request.expected, {"candidate": request.candidate})
+        result = compare_case(settings, case)
+        results: tuple[CaseResult, ...] = (result,)
+        response = {"result": result.to_dict()}
+    else:
+        ranked = compare_many(request.expected, request.candidates, **options)
+        results = ranked.results
+        response = {"ranking": ranked.to_dict()}
+    if request.view:
+        response["views"] = [pair_view(result, settings.rules) for result in results]
+    return {
+        "convention": settings.convention.name,
+        "depth": settings.rules.depth,
+        **response,
+        "warnings": [*pair_warnings(results), *settings.warnings],
+    }

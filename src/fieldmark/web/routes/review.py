@@ -1,0 +1,173 @@
+"""`/api/runs/{run}/review`: fields to review, decisions on them, and what they change."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from fieldmark.analyses.label import LabelSheet
+from fieldmark.analyses.review import (
+    Queue,
+    QueuedField,
+    ReviewConflictError,
+    ReviewResult,
+    decide,
+    queue_of,
+    review_of,
+    undo_review,
+)
+from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.outcome import Outcome
+from fieldmark.report.html.value_encoding import encode_pair, encode_value
+from fieldmark.runs.corrected_truth import truth_fields
+from fieldmark.runs.reviews import Decision, Review, values_hash
+from fieldmark.runs.stored_run import StoredRun
+from fieldmark.values.json_text import pretty_json, strict_json
+from fieldmark.web.api_errors import ApiError, ErrorCode
+from fieldmark.web.app_state import AppState, StateDependency
+from fieldmark.web.request_models import ReviewQuery, ReviewRequest
+from fieldmark.web.response_models import errors
+from fieldmark.web.strict_json import ApiResponse, StrictRoute
+
+_MARKS: Final = {outcome.label: int(outcome) for outcome in Outcome}
+"""The numbers of outcomes in the components of the report."""
+
+router = APIRouter(route_class=StrictRoute, tags=["review"])
+
+
+@router.get("/runs/{run}/review", responses=errors(404, 422, 429))
+async def get_review_queue(
+    run: str, query: Annotated[ReviewQuery, Query()], state: StateDependency
+) -> ApiResponse:
+    """List the fields to review first, with the decisions that exist.
+
+    A queue is `cost` (mistakes that cost most score), `confidence` (lowest first), `disagreement`
+    (with the runs in `other`) or `random` (an audit drawn with a `seed`).
+    """
+    return ApiResponse(await state.run_evaluation(_queue, run, query, state))
+
+
+def _queue(run: str, query: ReviewQuery, state: AppState) -> JsonObject:
+    found = queue_of(
+        state.catalog.open(run),
+        Queue(query.queue),
+        number=query.number,
+        attribute=query.attribute,
+        others=[state.catalog.open(each) for each in query.other],
+        seed=query.seed,
+    )
+    return {**found.to_dict(), "fields": [_field(each) for each in found.fields]}
+
+
+def _field(queued: QueuedField) -> JsonObject:
+    """Return a field with its values in the form that the components of the report expect."""
+    shown = encode_pair(queued.field.expected, queued.field.candidate)
+    return {
+        **queued.to_dict(),
+        "candidate_path": queued.field.candidate_path,
+        "values_hash": queued.values_hash,
+        "mark": _MARKS[queued.field.outcome],
+        "decided": queued.decided,
+        "shown": dict(zip(("expected", "candidate"), shown, strict=True)),
+        "votes": [{"run": run, "value": encode_value(value)} for run, value in queued.votes],
+    }
+
+
+@router.post("/runs/{run}/review", responses=errors(400, 403, 404, 409, 422))
+def add_review(run: str, request: ReviewRequest, state: StateDependency) -> ApiResponse:
+    """Save a decision on a field; neither the run nor the ground truth changes.
+
+    `values_hash` is that of the queue: a decision on other values is a conflict, and so is one on a
+    field that was reviewed after `replaces`.
+    """
+    state.writable_run(run)
+    index = state.catalog.cases(run)
+    case = index.case(request.case)
+    fields = [
+        each.field
+        for each in truth_fields(case)
+        if each.field.path == request.path
+        and values_hash(each.field.expected, each.field.candidate) == request.values_hash
+    ]
+    if request.candidate_path is not None:
+        fields = [each for each in fields if each.candidate_path == request.candidate_path]
+    if not fields:
+        message = "The run has no such field with these values. Open the page again."
+        raise ApiError(ErrorCode.CONFLICT, message)
+    try:
+        made = decide(
+            state.catalog.open(run),
+            case,
+            fields[0],
+            Decision(request.decision),
+            value=request.value if "value" in request.model_fields_set else MISSING,
+            comment=request.comment,
+            replaces=request.replaces,
+        )
+    except ReviewConflictError as error:
+        raise ApiError(ErrorCode.CONFLICT, _sentence(str(error))) from error
+    return ApiResponse(made.to_dict())
+
+
+@router.delete("/runs/{run}/review/{review}", responses=errors(403, 404, 422))
+def undo(
+    run: str,
+    review: Annotated[str, Path(max_length=100, description="The id of the decision.")],
+    state: StateDependency,
+) -> ApiResponse:
+    """Withdraw a decision; the one before it counts again."""
+    state.writable_run(run)
+    withdrawn: Review = undo_review(state.catalog.open(run), review)
+    return ApiResponse(withdrawn.to_dict())
+
+
+@router.get("/runs/{run}/review/effect", responses=errors(404, 422, 429))
+async def get_effect(run: str, state: StateDependency) -> ApiResponse:
+    """Return all current decisions, and the metrics of the run with the reviewed truth."""
+    found = await state.run_evaluation(_review, run, state)
+    return ApiResponse(state.redactor.redact(found.to_dict()))
+
+
+def _review(run: str, state: AppState) -> ReviewResult:
+    stored: StoredRun = state.catalog.open(run)
+    if stored.summary is None:
+        message = f"The run is {stored.status} and has no metrics."
+        raise ApiError(ErrorCode.INVALID_DATA, message)
+    return review_of(stored, read_files=False)
+
+
+@router.get(
+    "/runs/{run}/review/export/{name}",
+    response_class=Response,
+    responses={
+        **errors(404, 422, 429),
+        200: {
+            "description": "The corrected ground truth or labels as JSONL, or rules as JSON.",
+            "content": {"application/octet-stream": {}},
+        },
+    },
+)
+async def download_review(run: str, name: str, state: StateDependency) -> Response:
+    """Download `truth.jsonl`, `labels.jsonl`, or the `rules.json` that the truth needs."""
+    content = await state.run_evaluation(_export, run, name, state)
+    attachment = f'attachment; filename="{run}-reviewed-{name}"'
+    headers = {"Content-Disposition": attachment}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def _export(run: str, name: str, state: AppState) -> bytes:
+    found = _review(run, state)
+    if name == "labels.jsonl":
+        return LabelSheet(run=run, labels=found.labels).to_jsonl()
+    if name == "truth.jsonl":
+        found.check_export()
+        return b"".join(strict_json(row) + b"\n" for row in found.corrected_truth())
+    if name == "rules.json" and found.rules is not None:
+        return pretty_json(found.rules)
+    raise ApiError(ErrorCode.NOT_FOUND, "File not found.")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

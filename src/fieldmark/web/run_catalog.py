@@ -1,0 +1,137 @@
+"""The runs of the workspace and the temporary runs of the server."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge
+from itertools import accumulate
+from operator import itemgetter
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.manifest import RunEntry
+from fieldmark.runs.run_directory import RESULTS
+from fieldmark.runs.run_index import list_runs
+from fieldmark.runs.stored_run import StoredRun, open_run
+from fieldmark.web.api_errors import ApiError, ErrorCode
+from fieldmark.web.case_index import CaseIndex
+from fieldmark.web.recent_values import RecentValues
+
+RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+"""Run ids that are valid in a URL; other names are never looked up."""
+_FRESH_SECONDS: Final = 1.0
+_FRESH_FACTOR: Final = 5.0
+_MAX_INDEXES: Final = 4
+_MAX_INDEXED_CASES: Final = 250_000
+"""The number of cases whose indexes are kept, about 300 bytes for each."""
+_NEVER: Final = float("-inf")
+
+
+class CatalogEntry(NamedTuple):
+    """A run in the list, and whether it is saved in the workspace."""
+
+    entry: RunEntry
+    saved: bool
+
+
+@dataclass(frozen=True)
+class IndexedRun(StoredRun):
+    """A run whose cases are found by their index, without reading the rows before them."""
+
+    index: Callable[[], CaseIndex]
+
+    def find_all(self, case_ids: Container[str]) -> Iterator[CaseResult]:
+        """Yield the cases with these ids."""
+        index = self.index()
+        yield from index.open([head.number for head in index.heads if head.id in case_ids])
+
+
+class RunCatalog:
+    """Lists runs, finds them by id, and caches the case indexes of the most recent ones."""
+
+    def __init__(self, saved: Path, temporary: Path) -> None:
+        self._saved = saved
+        self.directories = (saved, temporary)
+        self._lock = threading.Lock()
+        self._entries: list[CatalogEntry] = []
+        self._fresh_until = _NEVER
+        self._indexes = RecentValues[CaseIndex](
+            lambda index: len(index.heads),
+            most=_MAX_INDEXES,
+            most_cases=_MAX_INDEXED_CASES,
+            at_least=2,  # the runs of a comparison
+        )
+
+    def entries(self) -> list[CatalogEntry]:
+        """List all runs, oldest first; a list that is slow to read is cached for longer."""
+        with self._lock:
+            started = time.monotonic()
+            if started > self._fresh_until:
+                self._entries = _in_order(
+                    [
+                        CatalogEntry(entry, directory == self._saved)
+                        for entry in list_runs(directory)
+                    ]
+                    for directory in self.directories
+                )
+                now = time.monotonic()
+                fresh = max(_FRESH_SECONDS, _FRESH_FACTOR * (now - started))
+                self._fresh_until = now + fresh
+            return self._entries
+
+    def invalidate(self) -> None:
+        """Discard the cached list."""
+        with self._lock:
+            self._fresh_until = _NEVER
+
+    def path(self, run: str) -> Path:
+        """Return the directory of a run; an id is never interpreted as a path."""
+        if RUN_ID.fullmatch(run):
+            for directory in self.directories:
+                path = directory / run
+                if path.is_dir() and not path.is_symlink():
+                    return path
+        raise ApiError(ErrorCode.NOT_FOUND, "Run not found.")
+
+    def is_saved(self, path: Path) -> bool:
+        """Whether the run in a directory is saved in the workspace."""
+        return path.parent == self._saved
+
+    def open(self, run: str) -> IndexedRun:
+        """Open a run by its id."""
+        stored = open_run(self.path(run))
+        return IndexedRun(stored.path, stored.manifest, partial(self.cases, run))
+
+    def cases(self, run: str) -> CaseIndex:
+        """Return the case index of a run; it is rebuilt when the results change."""
+        path = self.path(run) / RESULTS
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            raise ApiError(ErrorCode.NOT_FOUND, "The run has no results.") from None
+        key = path.parent, status.st_mtime_ns, status.st_size
+        with self._lock:
+            index = self._indexes.get(key)
+            if index is None:
+                index = CaseIndex(open_run(path.parent))
+                self._indexes.add(key, index)
+        if not index.heads:
+            index.read()
+            with self._lock:
+                self._indexes.add(key, index)  # its number of cases is known now
+        return index
+
+
+def _in_order(lists: Iterable[list[CatalogEntry]]) -> list[CatalogEntry]:
+    """Merge ordered lists of runs by their start times, without changing the order of any list."""
+    timed = [
+        zip(accumulate((each.entry.started_at for each in listed), max), listed, strict=True)
+        for listed in lists
+    ]
+    return [entry for _, entry in merge(*timed, key=itemgetter(0))]

@@ -1,0 +1,309 @@
+"""Calibration of comparators against human verdicts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from fieldmark.analyses.calibrate import calibrate
+from fieldmark.cli import calibrate as command_module
+from fieldmark.errors import ConfigError, DataError
+
+ROWS = [
+    {"expected": "Acme Corporation", "candidate": "Acme Corporation Ltd", "verdict": True},
+    {"expected": "Acme Corporation", "candidate": "acme corporation", "verdict": "match"},
+    {"expected": "Acme Corporation", "candidate": "Acne Corporations", "verdict": 1},
+    {"expected": "Acme Corporation", "candidate": "Bolt Industries", "verdict": "no"},
+    {"expected": "Acme Corporation", "candidate": "Acme Holding", "verdict": False},
+]
+
+
+def test_comparator_is_measured_at_its_own_threshold():
+    result = calibrate(ROWS, match="fuzzy")
+    document = result.to_dict()
+    assert (document["judge"], document["pairs"], document["errors"]) == ("fuzzy", 5, 0)
+    assert document["now"]["threshold"] == 0.85
+    assert document["now"]["people_only"] == 1
+    assert document["best"]["agreement"] == 1.0
+    assert document["best"]["threshold"] < 0.8
+    assert [example["candidate"] for example in document["examples"]] == ["Acme Corporation Ltd"]
+
+
+def test_recorded_similarities_need_no_comparator():
+    rows = [
+        {**row, "similarity": score}
+        for row, score in zip(ROWS, (0.9, 1.0, 0.8, 0.1, 0.75), strict=True)
+    ]
+    result = calibrate(rows, threshold=0.7)
+    assert result.judge == "recorded"
+    assert result.best.agreement.threshold == 0.78
+    assert result.to_dict()["now"]["judge_only"] == 1
+
+
+def test_comparator_of_a_field_in_rules():
+    rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.6}]}
+    assert calibrate(ROWS, rules=rules, path="vendor").threshold == 0.6
+
+
+def test_pairs_rejected_by_a_guard_match_at_no_threshold():
+    rows = [
+        {
+            "expected": "It was terminated in May",
+            "candidate": "It was not terminated in May",
+            "verdict": False,
+        },
+        {
+            "expected": "It was terminated in May",
+            "candidate": "In May it was terminated",
+            "verdict": True,
+        },
+    ]
+    result = calibrate(rows, match="semantic")
+    assert result.judged[0].similarity == 0.0
+    assert result.best.agreement.share == 1.0
+
+
+def test_failed_comparisons_are_counted_as_errors():
+    rules = {"provider": {"type": "recorded", "scores": []}, "defaults": {"match": "semantic"}}
+    result = calibrate(ROWS, rules=rules)
+    assert result.errors == 5
+    assert result.best is None
+    assert "no similarity recorded" in result.first_error
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        pytest.param({"expected": 1, "candidate": 1}, "'verdict' is required", id="no-verdict"),
+        pytest.param(
+            {"expected": 1, "verdict": True}, "'candidate' is required", id="no-candidate"
+        ),
+        pytest.param(
+            {"expected": 1, "candidate": 1, "verdict": "perhaps"},
+            "true or false",
+            id="unknown-verdict",
+        ),
+        pytest.param([1], "expected an object with 'expected', 'candidate'", id="list"),
+    ],
+)
+def test_invalid_labels_are_rejected(row, message):
+    with pytest.raises(DataError, match=message):
+        calibrate([row], match="exact")
+
+
+def test_labels_without_similarity_require_a_comparator():
+    with pytest.raises(ConfigError, match="no similarity"):
+        calibrate(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"match": "fuzzy", "path": "total"}, "path: the labels have no attribute", id="labels-without-attributes"),
+        pytest.param({"rules": {"vendor": {"match": "fuzzy"}}, "path": "vendr"}, "no rule for 'vendr' with a comparator; did you mean 'vendor'?", id="unknown-path"),
+        pytest.param({"evaluator": "judge"}, "evaluator requires evaluation", id="evaluator-without-evaluation"),
+        pytest.param({"match": "fuzzy", "target": "f1=1"}, "expected precision or recall", id="unknown-target"),
+        pytest.param({"match": "fuzzy", "at_least": {"kapa": 1}}, "unknown metric 'kapa'; did you mean 'kappa'?", id="unknown-metric"),
+        pytest.param({"match": "fuzzy", "at_least": {"chosen.kapa": 1}}, "unknown metric 'chosen.kapa'", id="unknown-metric-of-the-chosen-threshold"),
+    ],
+)  # fmt: skip
+def test_invalid_options_are_rejected_before_anything_is_judged(options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        calibrate(ROWS, **options)
+
+
+BOTH = [{"expected": "Acme", "candidate": c, "verdict": v} for c, v in [
+    ("acme", True), ("Acme.", True), ("Acmee", True), ("Bolt", False), ("Zinc", False),
+]]  # fmt: skip
+
+
+@pytest.mark.parametrize("blank", [None, "", "  "])
+def test_rows_without_a_verdict_are_counted_and_not_used(blank):
+    result = calibrate([*BOTH, {**BOTH[0], "verdict": blank}], match="fuzzy")
+    assert (len(result.judged), result.unlabeled) == (5, 1)
+
+
+def test_labels_without_any_verdict_are_rejected():
+    with pytest.raises(DataError, match="no label has a verdict; enter true or false"):
+        calibrate([{**BOTH[0], "verdict": None}], match="fuzzy")
+
+
+def test_metrics_at_the_current_threshold_have_no_prefix():
+    metrics = calibrate(BOTH, match="fuzzy", target="precision=0.9").metrics()
+    assert (metrics["kappa"], metrics["precision"], metrics["recall"]) == (
+        pytest.approx(2 / 7),
+        1.0,
+        pytest.approx(1 / 3),
+    )
+    assert (metrics["auc"], metrics["base_rate"]) == (1.0, 0.6)
+    assert metrics["chosen"]["recall"] == 1.0
+    assert metrics["cross_validated"]["folds"] == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "passed", "note"),
+    [
+        pytest.param({"auc": 1}, [True], [""], id="reached"),
+        pytest.param({"kappa": 0.6}, [False], [""], id="missed"),
+        pytest.param({"chosen.precision": 0.9}, [True], [""], id="other-threshold"),
+    ],
+)
+def test_gates(limits, passed, note):
+    result = calibrate(BOTH, match="fuzzy", at_least=limits)
+    assert [gate.passed for gate in result.gates] == passed
+    assert [gate.note for gate in result.gates] == note
+    assert result.passed is all(passed)
+
+
+@pytest.mark.parametrize("metric", ["kappa", "auc", "precision", "agreement", "recall"])
+def test_gate_fails_if_labels_have_one_verdict(metric):
+    result = calibrate(BOTH[:3], match="fuzzy", threshold=0.5, at_least={metric: 0.0})
+    [gate] = result.gates
+    assert (gate.passed, gate.note) == (False, "the labels do not have both verdicts")
+    [warning] = result.warnings
+    assert warning.startswith("every label says a match; kappa, AUC and thresholds are undefined")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "warning"),
+    [
+        pytest.param(BOTH, {"match": "exact"}, "the judge is no better than the base rate: it agrees with 0.400 of the labels, and always saying 'match' with 0.600", id="base-rate"),
+        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "matches are not more similar than other pairs", id="worse-than-a-coin"),
+        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "on labels that were held out, no threshold is better than the base rate", id="no-better-threshold"),
+        pytest.param(BOTH[2:], {"match": "fuzzy"}, "too few labels to measure a threshold", id="too-few-labels"),
+        pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "no threshold reaches precision 1", id="unreachable-target"),
+        pytest.param([*BOTH, {**BOTH[0], "verdict": False}], {"match": "fuzzy"}, "1 pair with both verdicts", id="contradiction"),
+    ],
+)  # fmt: skip
+def test_warnings(rows, options, warning):
+    assert any(warning in each for each in calibrate(rows, **options).warnings)
+
+
+def test_better_judge_has_no_warnings():
+    assert calibrate([*BOTH, *BOTH], match="fuzzy", threshold=0.7).warnings == ()
+
+
+def recorded(attribute, *pairs):
+    return [
+        {"expected": "a", "candidate": "b", "attribute": attribute, "judge": judge, "verdict": right,
+         "outcome": outcome, "similarity": similarity}
+        for similarity, outcome, right, judge in pairs
+    ]  # fmt: skip
+
+
+FUZZY = recorded(
+    "lines[].text",
+    (0.91, "match", True, "fuzzy"),
+    (0.86, "match", False, "fuzzy"),
+    (0.84, "wrong_value", True, "fuzzy"),
+    (None, "format_error", False, "fuzzy"),
+)
+DATES = recorded("date", (None, "match", True, "date"), (None, "wrong_value", False, "date"))
+
+
+def test_current_threshold_of_recorded_similarities_separates_what_the_run_accepted():
+    result = calibrate(FUZZY)
+    assert result.threshold == 0.85
+    assert [each.similarity for each in result.judged] == [0.91, 0.86, 0.84, 0.0]
+
+
+def test_path_selects_the_labels_of_a_field():
+    assert len(calibrate([*FUZZY, *DATES], path="lines[*].text").judged) == 4
+    with pytest.raises(
+        DataError, match=r"no label of total; the labels are of: lines\[\].text, date"
+    ):
+        calibrate([*FUZZY, *DATES], path="total")
+
+
+def test_similarities_of_several_comparators_cause_a_warning():
+    assert (
+        calibrate([*FUZZY, *DATES])
+        .warnings[0]
+        .startswith("the similarities come from date and fuzzy, which have no common threshold")
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        pytest.param(BOTH, {"match": "exact_text"}, "there is no threshold to save: exact_text has none", id="comparator-without-a-threshold"),
+        pytest.param(FUZZY, {}, "recorded similarities cannot be referenced by a rule", id="recorded"),
+        pytest.param(BOTH[:3], {"match": "fuzzy"}, "there is no threshold to save: the labels do not have both verdicts", id="one-verdict"),
+        pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "there is no threshold to save: no threshold reaches", id="unreachable-target"),
+        pytest.param(BOTH, {"rules": {"provider": {"type": "recorded", "scores": []}, "defaults": {"match": "semantic"}}}, "there is no threshold to save: no similarity recorded", id="errors"),
+    ],
+)  # fmt: skip
+def test_result_without_a_threshold_is_not_saved(rows, options, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        calibrate(rows, **options).save(tmp_path / "file.json")
+    assert not (tmp_path / "file.json").exists()
+
+
+def test_saved_file_depends_on_the_labels_but_not_on_their_order(tmp_path):
+    def saved(rows):
+        calibrate(rows, match="fuzzy").save(tmp_path / "file.json")
+        return json.loads((tmp_path / "file.json").read_text("utf-8"))
+
+    first = saved(BOTH)
+    assert saved(BOTH[::-1]) == first
+    assert saved([*BOTH, BOTH[0]])["labels"] != first["labels"]
+    assert first["options"] == {
+        "algorithm": "levenshtein", "case_sensitive": False, "ignore": [], "numbers": "similar",
+    }  # fmt: skip
+    assert "Acme" not in json.dumps(first)
+
+
+@pytest.fixture
+def labels(tmp_path):
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return file
+
+
+def test_command_prints_current_and_best_threshold_and_examples(labels, capsys):
+    assert (
+        command_module.command.main([str(labels), "--match", "fuzzy"], standalone_mode=False) == 0
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "fuzzy: 5 pairs with human verdicts"
+    assert lines[1].startswith("current threshold 0.85: agreement 0.8")
+    assert lines[2].startswith("best    threshold 0.62: agreement 1.000")
+    assert lines[-1] == (
+        '  human verdict match, similarity 0.800: "Acme Corporation" | "Acme Corporation Ltd"'
+    )
+
+
+def test_command_prints_json(labels, capsys):
+    command_module.command.main(
+        [str(labels), "--match", "fuzzy", "--format", "json"], standalone_mode=False
+    )
+    assert json.loads(capsys.readouterr().out)["best"]["kappa"] == 1.0
+
+
+def test_markdown_and_csv_have_no_values(labels, capsys):
+    for form, text in (
+        ("markdown", "- human verdict match, similarity 0.800\n"),
+        ("csv", '"best"'),
+    ):
+        command_module.command.main(
+            [str(labels), "--match", "fuzzy", "--format", form], standalone_mode=False
+        )
+        shown = capsys.readouterr().out
+        assert text in shown
+        assert "Acme" not in shown
+
+
+def test_warnings_are_part_of_the_table(tmp_path, capsys):
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps({**row, "verdict": True}) + "\n" for row in ROWS))
+    command_module.command.main([str(file), "--match", "fuzzy"], standalone_mode=False)
+    printed = capsys.readouterr()
+    assert ("warning: every label says a match" in printed.out, printed.err) == (True, "")
+
+
+def test_labels_can_be_csv(tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("expected,candidate,verdict,similarity\na,b,yes,0.9\na,c,no,0.1\n")
+    assert calibrate(file).best.agreement.share == 1.0

@@ -1,0 +1,338 @@
+"""Summaries as JSON, written and read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fieldmark as fm
+from fieldmark.metrics.averages import MacroMean
+from fieldmark.metrics.gates import GateKind, GateResult
+from fieldmark.metrics.quality import QualityBuckets
+from fieldmark.metrics.rates import Rates
+from fieldmark.metrics.summary import (
+    AppliedConvention,
+    AttributeSummary,
+    EvaluatorSummary,
+    Macro,
+    Micro,
+    QualitySummary,
+    RateIntervals,
+    RateVariations,
+    RunIntervals,
+    Summary,
+    summary_from_json,
+    summary_to_json,
+)
+from fieldmark.metrics.tally import CaseTotals, VerdictCounts
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.model.rule import Depth
+from fieldmark.values.records import to_json
+
+PAIRS = [
+    (
+        {"id": 1, "items": [{"price": 1}, {"price": 2}]},
+        {"id": 1, "items": [{"price": 1}, {"price": 3}]},
+    ),
+    ({"id": 2}, {"items": [{"price": 1}]}),
+]
+
+
+def scored(**options):
+    return fm.score(PAIRS, align="index", intervals=True, **options)
+
+
+def test_summary_as_json():
+    wire = summary_to_json(replace(scored().summary, intervals=None))
+    assert list(wire) == [
+        "format",
+        "convention",
+        "cases",
+        "verdicts",
+        "micro",
+        "macro",
+        "macro_f1_by_attribute",
+        "macro_f1_by_case",
+        "mean_score",
+        "attributes",
+        "errors_by_type",
+        "quality",
+        "evaluators",
+        "gates",
+        "passed",
+        "failures",
+        "warnings",
+        "structural_warnings",
+    ]
+    assert list(wire["convention"]) == [
+        "name", "version", "options", "comparison_sha256", "counting_sha256",
+    ]  # fmt: skip
+    assert wire["cases"] == {
+        "total": 2, "scored": 2, "perfect": 0, "errors": 0,
+        "missing": 0, "unparseable": 0, "invalid_truth": 0, "unexpected": 0,
+        "vacuous": 0,
+    }  # fmt: skip
+    assert wire["verdicts"] == {"pass": 0, "partial": 1, "fail": 1}
+    assert wire["micro"] == {
+        "tp": 2, "tn": 0, "fp": 2, "fn": 2, "precision": 0.5, "recall": 0.5, "f1": 0.5,
+    }  # fmt: skip
+    assert wire["errors_by_type"] == {
+        "omission": 1, "hallucination": 1, "format_error": 0, "wrong_value": 1,
+    }  # fmt: skip
+    assert json.loads(json.dumps(wire, allow_nan=False)) == wire
+
+
+def test_attribute_as_json():
+    attributes = summary_to_json(replace(scored().summary, intervals=None))["attributes"]
+    assert list(attributes) == ["id", "items[].price"]
+    assert attributes["items[].price"] == {
+        "tp": 1,
+        "tn": 0,
+        "fp": 2,
+        "fn": 1,
+        "precision": pytest.approx(1 / 3),
+        "recall": 0.5,
+        "f1": 0.4,
+        "accuracy": pytest.approx(1 / 3),
+        "errors": 0,
+        "errors_by_type": {
+            "omission": 0, "hallucination": 1, "format_error": 0, "wrong_value": 1,
+        },
+    }  # fmt: skip
+
+
+def test_vacuous_mean_is_marked():
+    macro = fm.score([({"a": None}, {"a": None})]).to_dict()["macro"]
+    vacuous = {"precision": None, "recall": None, "f1": 1.0, "vacuous": True}
+    assert macro == {"by_attribute": vacuous, "by_case": vacuous}
+
+
+def test_evaluators_warnings_and_gates_are_included():
+    verdicts = VerdictCounts(passed=1)
+    evaluator = EvaluatorSummary(mean_score=0.5, scored=1, errors=0, verdicts=verdicts)
+    summary = scored(at_least={"micro.f1": 0.5}).summary
+    wire = summary_to_json(replace(summary, evaluators={"header": evaluator}, warnings=("odd",)))
+    assert wire["evaluators"] == {
+        "header": {
+            "mean_score": 0.5,
+            "scored": 1,
+            "errors": 0,
+            "vacuous": 0,
+            "verdicts": {"pass": 1, "partial": 0, "fail": 0},
+        }
+    }
+    assert wire["warnings"] == ["odd"]
+    assert [gate["passed"] for gate in wire["gates"]] == [True]
+
+
+@pytest.mark.parametrize(
+    ("more", "keys"),
+    [
+        pytest.param({}, [], id="ordinary-gate"),
+        pytest.param({"note": "undefined"}, ["note"], id="note"),
+        pytest.param({"note": "unknown metric", "known": False}, ["note", "known"], id="unknown"),
+    ],
+)
+def test_defaults_of_a_gate_are_omitted(more, keys):
+    gate = GateResult(name="rqs", kind=GateKind.MIN, limit=0.5, value=None, passed=False, **more)
+    assert list(to_json(gate)) == ["name", "kind", "limit", "value", "passed", *keys]
+
+
+def test_intervals_are_added_to_a_summary():
+    run = fm.score(PAIRS * 10, align="index", intervals=True).summary
+    plain = summary_to_json(replace(run, intervals=None))
+    written = summary_to_json(run)
+    low, high = written["attributes"]["items[].price"]["interval"]["f1"]
+    assert low < plain["attributes"]["items[].price"]["f1"] < high
+    assert written["intervals"]["mean_score"][0] < plain["mean_score"]
+    assert written["deviations"]["mean_score"] > 0
+    assert written["attributes"]["items[].price"]["deviation"]["f1"] > 0
+    assert {key for key in written if key not in plain} == {"intervals", "deviations"}
+
+
+NUMBERS = st.floats(0, 1)
+OPTIONAL = st.none() | NUMBERS
+COUNT = st.integers(0, 1 << 40)
+NAMES = st.text(min_size=1, max_size=8)
+JSON = st.dictionaries(NAMES, st.none() | st.booleans() | COUNT | NUMBERS | NAMES | st.lists(COUNT))
+
+
+def counts(record):
+    return st.builds(record, *[COUNT] * len(record._fields))
+
+
+RATES = {"precision": OPTIONAL, "recall": OPTIONAL, "f1": OPTIONAL}
+MICRO = {"tp": COUNT, "tn": COUNT, "fp": COUNT, "fn": COUNT, **RATES}
+MEANS = st.builds(MacroMean, vacuous=st.booleans(), **RATES)
+ATTRIBUTES = st.dictionaries(
+    NAMES,
+    st.builds(
+        AttributeSummary,
+        **MICRO,
+        accuracy=OPTIONAL,
+        errors=COUNT,
+        errors_by_type=counts(ErrorCounts),
+    ),
+)
+SUMMARIES = st.builds(
+    Summary,
+    convention=st.builds(
+        AppliedConvention,
+        name=NAMES,
+        version=COUNT,
+        options=JSON.filter(lambda options: "depth" not in options),  # which has its own values
+        comparison_sha256=NAMES,
+        counting_sha256=NAMES,
+    ),
+    cases=counts(CaseTotals),
+    verdicts=counts(VerdictCounts),
+    micro=st.builds(Micro, **MICRO),
+    macro=st.builds(Macro, by_attribute=MEANS, by_case=MEANS),
+    mean_score=OPTIONAL,
+    attributes=ATTRIBUTES,
+    errors_by_type=counts(ErrorCounts),
+    quality=st.builds(
+        QualitySummary,
+        **dict.fromkeys(
+            ("completeness", "hallucination", "accuracy", "safety", "rqs", "rqs_max"), NUMBERS
+        ),
+        depth=st.sampled_from(Depth),
+        flags=st.dictionaries(NAMES, st.lists(NAMES).map(tuple)),
+        buckets=counts(QualityBuckets),
+    ),
+    evaluators=st.dictionaries(
+        NAMES,
+        st.builds(
+            EvaluatorSummary,
+            mean_score=OPTIONAL,
+            scored=COUNT,
+            errors=COUNT,
+            verdicts=counts(VerdictCounts),
+            metrics=JSON,
+        ),
+    ),
+    detection=JSON,
+    usage=JSON,
+    gates=st.lists(
+        st.builds(
+            GateResult,
+            name=NAMES,
+            limit=NUMBERS | COUNT,
+            kind=st.sampled_from(GateKind),
+            value=OPTIONAL | COUNT,
+            passed=st.booleans(),
+            note=st.text(max_size=5),
+            known=st.booleans(),
+        )
+    ).map(tuple),
+    warnings=st.lists(NAMES).map(tuple),
+)
+INTERVALS = st.tuples(NUMBERS, NUMBERS)
+VARIATIONS = st.builds(
+    RateVariations,
+    st.builds(RateIntervals, *[st.none() | INTERVALS] * 3),
+    st.builds(Rates, *[OPTIONAL] * 3),
+).filter(lambda each: each != RateVariations())
+
+
+EMPTY = {
+    "evaluators": {}, "detection": {}, "usage": {}, "gates": (), "warnings": (),
+    "structural_warnings": (), "failures": (),
+}  # fmt: skip
+
+
+@given(SUMMARIES, st.data())
+def test_summary_is_read_back_as_written(summary, data):
+    if data.draw(st.booleans()):
+        own = st.dictionaries(st.sampled_from(sorted(summary.attributes)), VARIATIONS)
+        intervals = RunIntervals(
+            metrics=data.draw(st.dictionaries(NAMES, INTERVALS)),
+            attributes=data.draw(own) if summary.attributes else {},
+            deviations=data.draw(st.dictionaries(NAMES, NUMBERS)),
+        )
+        summary = replace(summary, intervals=intervals)
+        keys = data.draw(st.lists(NAMES, unique=True))
+        inner = replace(summary, convention=summary.convention, **EMPTY)
+        slices = {f"{key}={value}": inner for key in keys for value in ("", "x")}
+        summary = replace(summary, by=tuple(keys), slices=slices)
+    written = json.dumps(summary_to_json(summary))
+    read = summary_from_json(json.loads(written))
+    assert read == summary
+    assert json.dumps(summary_to_json(read)) == written
+
+
+def test_run_is_read_back_as_scored():
+    summary = scored(at_least={"rqs": 0.9}).summary
+    assert summary_from_json(json.loads(json.dumps(summary_to_json(summary)))) == summary
+
+
+def changed(path, value):
+    wire = json.loads(json.dumps(scored(at_least={"rqs": 0.9}).to_dict()))
+    *way, last = path
+    place = wire
+    for step in way:
+        place = place[step]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return wire
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        pytest.param(("format",), 3, "has format 3, .*update", id="newer-format"),
+        pytest.param(("format",), ..., "has format None", id="missing-format"),
+        pytest.param(
+            ("cases", "total"), "3", "cases.total must be an integer", id="string-for-an-integer"
+        ),
+        pytest.param(
+            ("cases", "total"), True, "cases.total must be an integer", id="boolean-for-an-integer"
+        ),
+        pytest.param(
+            ("mean_score",), "x", "mean_score must be a number or null", id="string-for-a-metric"
+        ),
+        pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="null-metric"),
+        pytest.param(("quality", "rqs"), float("inf"), "quality.rqs must be", id="infinite-number"),
+        pytest.param(("quality", "rqs"), 10**400, "quality.rqs must be", id="too-large-integer"),
+        pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="unknown-depth"),
+        pytest.param(
+            ("quality", "flags", "safety"), [1], "an array of strings", id="invalid-flags"
+        ),
+        pytest.param(
+            ("attributes", "id"), [], "attributes.id must be an object", id="invalid-attribute"
+        ),
+        pytest.param(
+            ("attributes",), None, "attributes must be an object", id="missing-attributes"
+        ),
+        pytest.param(
+            ("attributes", "id", "interval"), ..., "interval is missing", id="half-an-interval"
+        ),
+        pytest.param(
+            ("intervals", "micro_f1"), [0.5], "an array of two numbers", id="invalid-interval"
+        ),
+        pytest.param(("gates",), {}, "gates must be an array", id="invalid-gates"),
+        pytest.param(("gates", 0, "passed"), 1, "gates[0].passed must be true", id="invalid-gate"),
+        pytest.param(("convention", "name"), 1, "convention.name must be a string", id="gate-name"),
+    ],
+)
+def test_invalid_summary_is_rejected_with_the_path(path, value, reason):
+    with pytest.raises(ValueError, match=reason.replace("[", r"\[").replace("]", r"\]")):
+        summary_from_json(changed(path, value))
+
+
+def test_summary_without_failures_derives_them():
+    wire = summary_to_json(scored().summary)
+    del wire["passed"], wire["failures"]
+    wire["cases"]["invalid_truth"] = 1
+    assert summary_from_json(wire).failures == ("invalid_truth",)
+
+
+def test_summary_must_be_an_object():
+    with pytest.raises(ValueError, match="the document must be an object"):
+        summary_from_json([])

@@ -1,0 +1,237 @@
+"""The filters of a list of cases, alone and combined, against a slow and simple selection."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
+from fieldmark.runs.stored_run import open_run
+from fieldmark.web import case_index
+from fieldmark.web.case_filter import SelectedCases
+from fieldmark.web.case_index import CaseIndex
+from fieldmark.web.request_models import CaseQuery
+
+ROWS = [
+    {
+        "id": "plain",
+        "tags": ["easy"],
+        "metadata": {"lang": "de"},
+        "expected": {"vendor": {"name": "Müller", "country": "DE"}, "paid": True, "total": 10},
+        "candidate": {"vendor": {"name": "Müller", "country": "DE"}, "paid": True, "total": 10},
+    },
+    {
+        "id": "swapped",
+        "tags": ["hard", "scan"],
+        "metadata": {"lang": "de"},
+        "expected": {"vendor": {"name": "Acme", "country": "US"}, "date": "2024-03-02"},
+        "candidate": {"vendor": {"name": "Acne", "country": "US"}, "date": "2024-02-03"},
+    },
+    {
+        "id": "gone",
+        "tags": ["hard"],
+        "metadata": {"lang": "fr"},
+        "expected": {"vendor": {"name": "Acme", "country": "US"}, "paid": False, "total": 7},
+        "candidate": {"vendor": {"name": "Acme"}, "paid": True, "total": "7 EUR", "odd": 'x"y'},
+    },
+    {
+        "id": "unread \u00e9",
+        "tags": [],
+        "metadata": {},
+        "expected": {"vendor": {"name": "Globex", "country": "FR"}, "paid": None},
+        "candidate": {"vendor": {"name": "Globex", "country": "FR"}, "paid": None},
+    },
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("filters")
+    (directory / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    fm.score(directory / "rows.jsonl", out=directory / "run", by=["tag", "vendor.country"])
+    found = CaseIndex(open_run(directory / "run"))
+    found.read()
+    return found
+
+
+def ids(index, **query):
+    return [head.id for head in SelectedCases(index, CaseQuery(sort="number", **query)).heads]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param({"attribute": "vendor.name"}, ["swapped"], id="attribute-with-a-mistake"),
+        pytest.param({"attribute": "vendor.**"}, ["swapped", "gone"], id="all-below-a-key"),
+        pytest.param({"attribute": "odd**["}, [], id="invalid-pattern-selects-nothing"),
+        pytest.param({"attribute": "unknown"}, [], id="unknown-attribute"),
+        pytest.param({"error": "omission"}, ["gone"], id="missing"),
+        pytest.param({"error": "wrong_value"}, ["swapped", "gone"], id="wrong-value"),
+        pytest.param({"attribute": "total", "error": "omission"}, [], id="both-of-one-field"),
+        pytest.param({"attribute": "paid", "error": "tp"}, ["plain"], id="true-positives"),
+        pytest.param({"attribute": "paid", "error": "tn"}, ["unread é"], id="true-negatives"),
+        pytest.param({"attribute": "paid", "error": "fp"}, ["gone"], id="false-positives"),
+        pytest.param({"error": "fn"}, ["swapped", "gone"], id="false-negatives"),
+        pytest.param({"tag": "hard"}, ["swapped", "gone"], id="tag"),
+        pytest.param({"tag": "har"}, [], id="only-whole-tags"),
+        pytest.param({"slice": "tag=scan"}, ["swapped"], id="slice-of-a-tag"),
+        pytest.param({"slice": "tag="}, ["unread é"], id="slice-without-a-tag"),
+        pytest.param({"slice": "vendor.country=US"}, ["swapped", "gone"], id="slice-of-a-value"),
+        pytest.param({"slice": "paid="}, ["swapped", "unread é"], id="slice-without-a-value"),
+        pytest.param({"pattern": "date_swapped"}, ["swapped"], id="pattern"),
+        pytest.param({"pattern": "date_swapped", "attribute": "vendor.name"}, [], id="pattern-of-another-attribute"),
+        pytest.param({"expected": "false", "found": "true", "attribute": "paid"}, ["gone"], id="both-values"),
+        pytest.param({"found": "absent", "attribute": "vendor.country"}, ["gone"], id="absent-value"),
+        pytest.param({"expected": "true", "attribute": "paid"}, ["plain"], id="value-without-a-mistake"),
+        pytest.param({"ranks": "1-2"}, ["swapped", "gone"], id="worst-cases"),
+        pytest.param({"score": "0-0.95"}, ["swapped", "gone"], id="scores-below-a-limit"),
+        pytest.param({"score": "0.95-1"}, ["plain", "unread é"], id="scores-up-to-1"),
+        pytest.param({"input": "parse_error"}, [], id="input"),
+        pytest.param({"text": "SWAP"}, ["swapped"], id="text-in-id"),
+        pytest.param({"text": "scan"}, ["swapped"], id="text-in-tag"),
+        pytest.param({"text": "müll"}, ["plain"], id="text-in-expected-value"),
+        pytest.param({"text": "acne"}, ["swapped"], id="text-in-predicted-value"),
+        pytest.param({"text": 'x"y'}, ["gone"], id="text-that-is-escaped-in-json"),
+        pytest.param({"text": "UNREAD É"}, ["unread é"], id="text-with-accents"),
+        pytest.param({"text": "paid"}, ["plain", "gone", "unread é"], id="text-in-path"),
+        pytest.param({"text": "wrong_value"}, [], id="not-in-the-keys-of-the-file"),
+        pytest.param({"text": "acme", "tag": "hard", "slice": "vendor.country=US", "error": "omission"}, ["gone"], id="combined"),
+    ],
+)  # fmt: skip
+def test_filters_select_cases(index, query, expected):
+    assert ids(index, **query) == expected
+
+
+def test_filters_agree_with_a_slow_selection_for_all_combinations(index):
+    """Every attribute with every outcome, count and pattern, against the decoded cases."""
+    numbers = range(1, len(index.heads) + 1)
+    cases = list(index.open(numbers))
+    costs = cost_table(index.run.convention.counting)
+    paths = {
+        cases[0].attributes.path(cell >> CELL_BITS)
+        for case in cases
+        for cell in case.outcomes.cells
+    }
+    for path in (None, *sorted(paths)):
+        for name in (
+            "omission",
+            "hallucination",
+            "format_error",
+            "wrong_value",
+            "tp",
+            "tn",
+            "fp",
+            "fn",
+        ):
+            wanted = [
+                case.id
+                for case in cases
+                if any(
+                    (path is None or case.attributes.path(cell >> CELL_BITS) == path)
+                    and (
+                        getattr(costs[cell & FACT_MASK], name, 0)
+                        or name == field.outcome
+                    )
+                    for cell, field in zip(case.outcomes.cells, case.fields, strict=True)
+                )
+            ]  # fmt: skip
+            assert ids(index, attribute=path, error=name) == wanted, (path, name)
+        for pattern in ("date_swapped", "different", "missing_key", "one_letter"):
+            found = [
+                case.id
+                for case in cases
+                if any(
+                    each.pattern == pattern and path in (None, each.attribute)
+                    for each in MistakeClusters().add(
+                        MistakeReader().read(case.outcomes, case.attributes, case.case)
+                    )
+                )
+            ]
+            assert ids(index, attribute=path, pattern=pattern) == found
+
+
+def test_search_continues_with_each_request_and_says_how_far_it_is(index, monkeypatch):
+    monkeypatch.setattr(case_index, "_SEARCHED_BYTES", 1)
+    query = CaseQuery(text="Acme")
+    progress = [SelectedCases(index, query).searched for _ in range(5)]
+    assert [each["cases"] for each in progress] == [1, 2, 3, 4, 4]
+    assert {each["total"] for each in progress} == {4}
+    assert all(each["values"] for each in progress)
+    assert SelectedCases(index, CaseQuery(text="globex"), whole=True).searched["cases"] == 4
+
+
+def test_run_without_values_says_that_they_were_not_searched(tmp_path):
+    fm.score([({"vendor": "Acme"}, {"vendor": "Acne"})], values=False, out=tmp_path / "run")
+    index = CaseIndex(open_run(tmp_path / "run"))
+    index.read()
+    found = SelectedCases(index, CaseQuery(text="acme"))
+    assert (found.heads, found.searched["values"]) == ([], False)
+    assert SelectedCases(index, CaseQuery(text="vendor")).searched["values"] is False
+
+
+def test_invalid_slice_is_an_error(index):
+    with pytest.raises(Exception, match="slice"):
+        ids(index, slice="a[*]=1")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param(
+            {"attribute": "vendor.**"},
+            {"swapped": ("vendor.name", "Acme", "Acne", 0), "gone": ("vendor.country", "US", {"m": 1}, 0)},
+            id="first-mistake-below-a-key",
+        ),
+        pytest.param(
+            {"attribute": "paid", "error": "tp"},
+            {"plain": ("paid", True, {}, 0)},
+            id="field-with-the-selected-outcome",
+        ),
+        pytest.param({"error": "omission"}, {"gone": None}, id="nothing-without-an-attribute"),
+    ],
+)  # fmt: skip
+def test_list_by_attribute_has_the_values_of_its_field(index, query, expected):
+    rows = SelectedCases(index, CaseQuery(sort="number", **query)).page()
+    found = {row["id"]: row.get("field") for row in rows}
+    assert {name: field and tuple(field.values()) for name, field in found.items()} == expected
+
+
+def test_list_by_attribute_opens_only_its_page_and_counts_further_mistakes(tmp_path, monkeypatch):
+    pairs = [({"items": [1, 2, 3]}, {"items": [4, 5, 3]})] * 5
+    for name, save in (("run", True), ("without", False)):
+        fm.score(pairs, align="index", out=tmp_path / name, values=save)
+    opened = []
+    real = CaseIndex.open
+    monkeypatch.setattr(
+        CaseIndex, "open", lambda self, numbers: (opened.extend(numbers), real(self, numbers))[1]
+    )
+    pages = []
+    for name in ("run", "without"):
+        found = CaseIndex(open_run(tmp_path / name))
+        found.read()
+        query = CaseQuery(sort="number", attribute="items[]", offset=1, limit=2)
+        pages.append(SelectedCases(found, query).page())
+    field = {"path": "items[0]", "expected": 1, "candidate": 4, "more": 1}
+    assert [row["field"] for row in pages[0]] == [field, field]
+    assert not any("field" in row for row in pages[1])
+    assert opened == [1, 2, 3, 1]  # the first case says whether the run has values
+
+
+def test_filters_by_score_and_input_select_the_cases_that_charts_count(tmp_path):
+    candidates = [{"candidate": {"a": 1, "b": 2}}, {"candidate": {"a": 1}}, {"candidate": "no"}, {}]
+    rows = [{"expected": {"a": 1, "b": 2}, **each} for each in candidates]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    run = fm.score(tmp_path / "rows.jsonl", out=tmp_path / "run", convention="field_accuracy")
+    found = CaseIndex(open_run(run.path))
+    found.read()
+    assert [head.score for head in found.heads] == [1.0, 0.5, 0.0, 0.0]
+    assert ids(found, score="0.5-0.55") == ["2"]
+    assert ids(found, score="0.45-0.5") == []
+    assert ids(found, score="0-0.05") == ["3", "4"]
+    inputs = {name: ids(found, input=name) for name in ("parse_error", "missing")}
+    assert inputs == {"parse_error": ["3"], "missing": ["4"]}

@@ -1,0 +1,147 @@
+"""Options for reading rows, in requests as on the command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import openpyxl
+import pytest
+from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
+
+from fieldmark.data.inputs import Inputs
+from fieldmark.web.request_models import ReadingOptions
+
+EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
+NOT_IN_REQUESTS = {"confidences", "context", "format_in", "limits"}
+
+
+def test_requests_have_the_options_of_the_library():
+    names = {field.name for field in fields(Inputs)} - NOT_IN_REQUESTS
+    assert set(ReadingOptions.model_fields) == names
+    defaults = Inputs()
+    for name, option in ReadingOptions.model_fields.items():
+        assert option.default == getattr(defaults, name)
+
+
+def text(rows, name="rows.jsonl"):
+    return {"text": "".join(json.dumps(row) + "\n" for row in rows), "name": name}
+
+
+SAMPLE = {"id": "a", "truth": {"total": 1}, "sample": {"output_text": '{"total": 1}'}}
+LINES = "invoice,item,n\n7,pen,1\n7,ink,2\n8,cap,3\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "summary"),
+    [
+        pytest.param(
+            {"truth": text([SAMPLE])},
+            {"expected_key": "truth", "candidate_key": "sample.output_text"},
+            {"total": 1, "perfect": 1},
+            id="nested-keys",
+        ),
+        pytest.param(
+            {"truth": text([{"doc": 1, "page": n, "total": n} for n in (1, 2)]), "candidate": text([{"doc": 1, "page": n, "total": n} for n in (2, 1)])},
+            {"id_key": "doc,page"},
+            {"total": 2, "perfect": 2},
+            id="composite-ids",
+        ),
+        pytest.param(
+            {"truth": text([{"id": "a", "expected": {"total": 1}, "output": '{"total": 2} no, {"total": 1}'}])},
+            {"candidate_json": "last"},
+            {"total": 1, "perfect": 1},
+            id="last-json",
+        ),
+        pytest.param(
+            {"truth": text([{"id": "a", "expected": {"total": 1}, "output": "{'total': 1,}"}])},
+            {"repair": True},
+            {"total": 1, "perfect": 1},
+            id="repair",
+        ),
+        pytest.param(
+            {"truth": {"text": LINES, "name": "a.csv"}, "candidate": {"text": LINES, "name": "b.csv"}},
+            {"group_by": "invoice"},
+            {"total": 2, "perfect": 2},
+            id="group-by",
+        ),
+    ],
+)  # fmt: skip
+def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, summary):  # noqa: F811
+    job = read_only_server.client.post("/api/batch", json={**body, "inputs": inputs}).json()["id"]
+    done = read_only_server.wait_for_job(job)
+    assert done["state"] == "done", done
+    cases = done["result"]["summary"]["cases"]
+    assert {name: cases[name] for name in summary} == summary
+
+
+def test_repaired_predictions_are_not_silent(read_only_server):  # noqa: F811
+    rows = text([{"id": "a", "expected": {"total": 1}, "output": "{'total': 1,}"}])
+    body = {"truth": rows, "inputs": {"repair": True}}
+    job = read_only_server.wait_for_job(
+        read_only_server.client.post("/api/batch", json=body).json()["id"]
+    )
+    assert any("repaired" in warning for warning in job["result"]["summary"]["warnings"])
+
+
+def test_exports_and_sheets_below_a_root_are_read(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    book = openpyxl.Workbook()
+    book.active.append(["nothing"])
+    sheet = book.create_sheet("Invoices")
+    for row in (["id", "total"], ["a", 1], ["b", 2]):
+        sheet.append(row)
+    book.save(root / "truth.xlsx")
+    export = EXPORTS / "mindee" / "receipt-v3.json"
+    (root / "mindee.json").write_bytes(export.read_bytes())
+    with live(tmp_path, roots={"root": root}) as server:
+        path = {"path": "root/truth.xlsx"}
+        body = {"truth": path, "candidate": path, "inputs": {"sheet": "Invoices"}}
+        done = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
+        assert done["result"]["summary"]["cases"]["perfect"] == 2
+        path = {"path": "root/mindee.json"}
+        body = {"truth": path, "candidate": path, "inputs": {"preset": "mindee"}}
+        done = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
+        assert done["result"]["summary"]["cases"]["perfect"] == 1
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        pytest.param({"preset": "langsmit"}, "invalid_request", id="unknown-tool"),
+        pytest.param({"candidate_json": "first"}, "invalid_request", id="unknown-word"),
+        pytest.param({"group_by": ""}, "invalid_request", id="empty-column"),
+        pytest.param({"limits": {}}, "invalid_request", id="limits-cannot-be-set"),
+        pytest.param({"preset": "mindee", "group_by": "id"}, "invalid_rules", id="conflict"),
+        pytest.param({"parse": "strict", "repair": True}, "invalid_rules", id="strict-repair"),
+    ],
+)
+def test_invalid_options_are_rejected_before_a_job_starts(read_only_server, inputs, code):  # noqa: F811
+    body = {"truth": text([{"id": 1, "total": 1}]), "inputs": inputs}
+    assert error_code(read_only_server.client.post("/api/batch", json=body)) == code
+
+
+def test_options_are_documented(read_only_server):  # noqa: F811
+    schema = read_only_server.client.get("/api/openapi.json").json()
+    options = schema["components"]["schemas"]["ReadingOptions"]["properties"]
+    assert {"candidate_json", "repair", "group_by", "sheet", "preset"} <= set(options)
+    assert options["repair"]["description"]
+
+
+@pytest.mark.parametrize("path", ["/api/evaluate", "/api/batch", "/api/strategies/check"])
+@pytest.mark.parametrize("key", ["match", "normalize"])
+def test_functions_are_never_run_over_http(read_only_server, path, key, tmp_path, monkeypatch):  # noqa: F811
+    (tmp_path / "canary_rules.py").write_text(f"open({str(tmp_path / 'canary')!r}, 'w')")
+    monkeypatch.syspath_prepend(tmp_path)
+    rules = {"a": {key: "canary_rules:f"}}
+    body = {
+        "/api/evaluate": {"expected": {"a": 1}, "candidate": {"a": 1}, "rules": rules},
+        "/api/batch": {"truth": text([{"a": 1}]), "rules": rules},
+        "/api/strategies/check": rules,
+    }[path]
+    response = read_only_server.client.post(path, json=body)
+    assert error_code(response) == "invalid_rules"
+    assert "never over HTTP" in response.text
+    assert not (tmp_path / "canary").exists()

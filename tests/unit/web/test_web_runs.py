@@ -1,0 +1,460 @@
+"""Batches run as jobs and create runs, which can be listed, opened and compared."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import pairwise
+
+import pytest
+from unit.server.live_server import (  # noqa: F401
+    PREDICTIONS,
+    TRUTH,
+    error_code,
+    live,
+    read_only_server,
+    writable_server,
+    write_jsonl,
+)
+
+import fieldmark as fm
+from fieldmark.analyses.report import KINDS, file_name
+from fieldmark.web.exports import MEDIA_TYPES
+from published.command_line import fieldmark
+from unit.report.exported import rows_of
+
+
+@pytest.fixture(scope="module")
+def run(read_only_server):  # noqa: F811
+    return read_only_server.run(title="eight invoices", tags=["small"])
+
+
+def get(server, path, **query):
+    response = server.client.get(path, params=query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_library_command_line_and_api_give_the_same_results(read_only_server, run, tmp_path):  # noqa: F811
+    write_jsonl(tmp_path / "truth.jsonl", TRUTH)
+    write_jsonl(tmp_path / "candidate.jsonl", PREDICTIONS)
+    library = json.loads(json.dumps(fm.score(TRUTH, PREDICTIONS, out=tmp_path / "run").to_dict()))
+    command = fieldmark(
+        "score", "truth.jsonl", "candidate.jsonl", "--no-save", "--format", "json", cwd=tmp_path
+    )
+    api = get(read_only_server, f"/api/runs/{run}")["summary"]
+    assert json.loads(command.out) == library == api
+
+
+@pytest.mark.parametrize(
+    ("truth", "candidate"),
+    [
+        pytest.param({"rows": TRUTH}, {"rows": PREDICTIONS}, id="rows"),
+        pytest.param({"path": "data/truth.jsonl"}, {"path": "data/candidate.jsonl"}, id="paths"),
+        pytest.param({"text": "".join(json.dumps(row) + "\n" for row in TRUTH), "name": "truth.jsonl"}, {"rows": PREDICTIONS}, id="text"),
+        pytest.param({"rows": [{"id": t["id"], "expected": t, "candidate": f} for t, f in zip(TRUTH, PREDICTIONS, strict=True)]}, None, id="rows-with-both-sides"),
+    ],
+)  # fmt: skip
+def test_batch_accepts_rows_text_and_paths(read_only_server, truth, candidate):  # noqa: F811
+    body = {"truth": truth} if candidate is None else {"truth": truth, "candidate": candidate}
+    job = read_only_server.wait_for_job(
+        read_only_server.client.post("/api/batch", json=body).json()["id"]
+    )
+    assert job["state"] == "done"
+    assert job["result"]["summary"]["cases"]["total"] == 8
+    assert job["result"]["summary"]["cases"]["perfect"] == 4
+
+
+def test_directory_below_a_root_is_read_file_by_file(tmp_path):
+    root = tmp_path / "root"
+    for side, rows in (("truth", TRUTH), ("predictions", PREDICTIONS)):
+        (root / side).mkdir(parents=True)
+        for row in rows:
+            document = {key: value for key, value in row.items() if key != "id"}
+            (root / side / f"{row['id']}.json").write_text(json.dumps(document), "utf-8")
+    with live(tmp_path, roots={"root": root}) as server:
+        body = {"truth": {"path": "root/truth"}, "candidate": {"path": "root/predictions"}}
+        job = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
+        assert job["result"]["summary"]["cases"]["perfect"] == 4
+
+
+def test_gates_are_checked(read_only_server):  # noqa: F811
+    body = {
+        "truth": {"rows": TRUTH},
+        "candidate": {"rows": PREDICTIONS},
+        "gates": {"min": {"micro_f1": 0.99}},
+    }
+    job = read_only_server.wait_for_job(
+        read_only_server.client.post("/api/batch", json=body).json()["id"]
+    )
+    assert job["result"]["passed"] is False
+    assert job["result"]["summary"]["gates"][0]["name"] == "micro_f1"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param({"truth": {"rows": [{"a": 1}], "path": "data/x"}}, "invalid_request", id="two-sources"),
+        pytest.param({"truth": {}}, "invalid_request", id="no-source"),
+        pytest.param({"truth": {"rows": []}, "surprise": 1}, "invalid_request", id="unknown-key"),
+        pytest.param({"truth": {"rows": []}, "rules": [{"path": "a", "match": "fuzy"}]}, "invalid_rules", id="invalid-rules"),
+        pytest.param({"truth": {"path": "data/none.jsonl"}}, "outside_roots", id="missing-file"),
+        pytest.param({"truth": {"path": "elsewhere/truth.jsonl"}}, "outside_roots", id="unknown-root"),
+    ],
+)  # fmt: skip
+def test_invalid_batch_is_rejected_immediately(read_only_server, body, expected):  # noqa: F811
+    assert error_code(read_only_server.client.post("/api/batch", json=body)) == expected
+
+
+def test_unreadable_data_fails_the_job_without_local_paths(read_only_server):  # noqa: F811
+    body = {"truth": {"text": "", "name": "truth.jsonl"}, "candidate": {"rows": PREDICTIONS}}
+    job = read_only_server.wait_for_job(
+        read_only_server.client.post("/api/batch", json=body).json()["id"]
+    )
+    assert job["state"] == "failed"
+    assert job["error"]["code"] == "invalid_data"
+    assert job["error"]["message"].startswith("truth.jsonl: the file is empty")
+
+
+def test_only_a_writable_server_saves_runs(read_only_server, run, writable_server, tmp_path):  # noqa: F811
+    assert get(read_only_server, f"/api/runs/{run}")["saved"] is False
+    assert not (read_only_server.options.workspace / "runs").exists()
+    saved = writable_server.run()
+    assert get(writable_server, f"/api/runs/{saved}")["saved"] is True
+    assert (tmp_path / "runs" / saved / "summary.json").is_file()
+    assert fm.diff(tmp_path / "runs" / saved, tmp_path / "runs" / saved).word == "no difference"
+
+
+def test_runs_are_listed_searched_and_filtered(read_only_server, run):  # noqa: F811
+    newest = get(read_only_server, "/api/runs", text="EIGHT inv")["runs"][0]
+    assert (newest["saved"], newest["valid_id"], "mean_score" in newest["metrics"]) == (
+        False,
+        True,
+        True,
+    )
+    assert (newest["id"], newest["name"], newest["tags"]) == (run, "eight invoices", ["small"])
+    assert get(read_only_server, "/api/runs", tag="small", limit=1)["total"] >= 1
+    nothing = get(read_only_server, "/api/runs", text="nowhere")
+    assert {**nothing, "groups": []} == {
+        "groups": [],
+        "total": 0,
+        "offset": 0,
+        "runs": [],
+    }
+    assert get(read_only_server, "/api/runs", status="failed")["runs"] == []
+    assert get(read_only_server, "/api/runs", convention="four_phase")["runs"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        pytest.param({"sort": "number", "limit": 2}, ["case-1", "case-2"], id="input-order"),
+        pytest.param({"sort": "number", "offset": 6}, ["case-7", "case-8"], id="last-page"),
+        pytest.param({"limit": 2}, ["case-2", "case-4"], id="worst-first"),
+        pytest.param({"verdict": "pass", "limit": 1}, ["case-1"], id="by-verdict"),
+        pytest.param({"verdict": "error"}, [], id="cases-with-errors"),
+        pytest.param({"error": "wrong_value"}, ["case-2", "case-4", "case-6", "case-8"], id="by-mistake"),
+        pytest.param({"error": "omission"}, [], id="by-absent-mistake"),
+        pytest.param({"attribute": "total", "limit": 1}, ["case-2"], id="by-attribute"),
+        pytest.param({"attribute": "vendor.name"}, [], id="by-attribute-without-mistakes"),
+        pytest.param({"text": "CASE-3"}, ["case-3"], id="by-part-of-the-id"),
+        pytest.param({"sort": "id", "descending": True, "limit": 1}, ["case-8"], id="descending"),
+    ],
+)  # fmt: skip
+def test_cases_are_filtered_and_sorted(read_only_server, run, query, ids):  # noqa: F811
+    found = get(read_only_server, f"/api/runs/{run}/cases", **query)
+    assert [each["id"] for each in found["cases"]] == ids
+
+
+def test_case_has_links_to_the_previous_and_next_case(read_only_server, run):  # noqa: F811
+    found = get(read_only_server, f"/api/runs/{run}/cases/4", error="wrong_value")
+    assert (found["id"], found["position"], found["total"]) == ("case-4", 2, 4)
+    assert (found["previous"], found["next"]) == (2, 6)
+    tree = {node["key"]: node for node in rows_of(found["documents"]["tree"])}
+    assert [tree["total"][name] for name in ("mark", "expected", "candidate")] == [1, 4, 5]
+
+
+def test_cases_of_all_segments_can_be_opened(read_only_server):  # noqa: F811
+    truth = [{"id": str(n), "n": n, f"own_{n // 400}": n} for n in range(1300)]
+    run = read_only_server.run(truth, truth)
+    for number in (1, 2, 512, 513, 514, 1024, 1025, 1300):
+        found = get(read_only_server, f"/api/runs/{run}/cases/{number}")
+        keys = [node["key"] for node in rows_of(found["documents"]["tree"])]
+        assert (found["id"], keys) == (str(number - 1), ["n", f"own_{(number - 1) // 400}"])
+
+
+def test_pages_of_outcomes_contain_whole_cases(read_only_server, run):  # noqa: F811
+    rows, start = [], 1
+    while start:
+        page = get(read_only_server, f"/api/runs/{run}/outcomes", from_case=start, limit=3)
+        assert len(page["outcomes"]) <= 4
+        rows += page["outcomes"]
+        start = page["next"]
+    assert [(row["case"], row["path"]) for row in rows] == [
+        (number, path) for number in range(1, 9) for path in ("total", "vendor.name")
+    ]
+
+
+def test_outcomes_are_filtered(read_only_server, run):  # noqa: F811
+    found = get(
+        read_only_server, f"/api/runs/{run}/outcomes", outcome="wrong_value", attribute="total"
+    )
+    assert [(row["case_id"], row["expected"], row["candidate"]) for row in found["outcomes"]] == [
+        (f"case-{n}", n, n + 1) for n in (2, 4, 6, 8)
+    ]
+
+
+def test_attributes_have_metrics_and_comparators(read_only_server, run):  # noqa: F811
+    first, second = get(read_only_server, f"/api/runs/{run}/attributes")["attributes"]
+    assert (first["attribute"], first["f1"], first["comparator"]) == ("total", 0.5, "exact")
+    assert (second["attribute"], second["f1"]) == ("vendor.name", 1.0)
+
+
+def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path):  # noqa: F811
+    first, second = writable_server.run(), writable_server.run(candidate=TRUTH)
+    found = get(writable_server, "/api/diff", a=first, b=second)
+    library = fm.diff(tmp_path / "runs" / first, tmp_path / "runs" / second).to_dict()
+    assert found["conclusion"].items() >= library["conclusion"].items()
+    assert found["attributes"] == json.loads(json.dumps(library["attributes"]))
+    assert str(tmp_path) not in json.dumps(found)
+    improved = [each["case_id"] for each in found["improved"]]
+    assert improved == ["case-2", "case-4", "case-6", "case-8"]
+    assert found["conclusion"]["word"] == "too few cases to tell"
+    for a, b in ((first, second), (second, first)):
+        ordered = get(writable_server, "/api/diff", a=a, b=b, order="time")
+        assert (ordered["before"]["name"], ordered["after"]["name"]) == (first, second)
+    given = get(writable_server, "/api/diff", a=second, b=first)
+    assert (given["before"]["name"], given["after"]["name"]) == (second, first)
+    assert [each["case_id"] for each in given["worse"]] == improved
+    old, new = (f"8 rows · 8 rows ({run.split('-')[0]})" for run in (first, second))
+    assert given["notes"] == [f"{new} is newer than {old}"]
+    assert (given["before"]["title"], given["after"]["title"]) == (new, old)
+    ranked = get(writable_server, "/api/rank", run=[first, second], metric="micro_f1")
+    assert [(run["rank"], run["id"]) for run in ranked["runs"]] == [(1, second), (2, first)]
+    assert (ranked["title"], str(tmp_path) in json.dumps(ranked)) == ("micro F1", False)
+    runs = {old: tmp_path / "runs" / first, new: tmp_path / "runs" / second}
+    assert ranked["pairs"] == fm.rank(runs, metric="micro_f1").to_dict()["pairs"]
+    trend = get(writable_server, "/api/trend", metric="micro_f1")
+    assert [step["run"] for step in trend["steps"]] == [first, second]
+    assert (trend["metric"], trend["best"], trend["excluded"]) == ("micro_f1", second, 0)
+    assert (trend["conclusion"], trend["runs_without_gain"]) == ("target_reached", 0)
+    fm.score(TRUTH, TRUTH, convention="taxonomy", out=tmp_path / "runs" / "stray")
+    writable_server.client.put(f"/api/runs/{first}/notes", json={"note": "clears the cached list"})
+    for metric, value in (("attributes.total.f1", 0.5), ("micro.precision", 0.75)):
+        trend = get(writable_server, "/api/trend", metric=metric, run=first)
+        assert [step["run"] for step in trend["steps"]] == [first, second]
+        assert trend["steps"][0]["value"] == pytest.approx(value)
+        assert (trend["convention"], trend["excluded"]) == ("confusion", 1)
+    unknown = writable_server.client.get("/api/trend", params={"metric": "rqz"})
+    assert unknown.status_code == 422
+    assert "did you mean 'rqs'?" in unknown.text
+    assert writable_server.client.get("/api/trend", params={"run": "none"}).status_code == 404
+
+
+def test_notes_are_changed_and_runs_are_deleted(writable_server):  # noqa: F811
+    run = writable_server.run()
+    notes = writable_server.client.put(
+        f"/api/runs/{run}/notes", json={"add": ["best"], "note": "keep"}
+    )
+    assert notes.json() == {
+        "tags": ["best"],
+        "note": "keep",
+        "name": "8 rows · 8 rows",
+        "archived": False,
+    }
+    assert get(writable_server, "/api/runs", tag="best")["total"] == 1
+    assert writable_server.client.delete(f"/api/runs/{run}").json() == {"removed": run}
+    assert writable_server.client.get(f"/api/runs/{run}").status_code == 404
+    assert get(writable_server, "/api/runs")["total"] == 0
+
+
+def test_read_only_server_does_not_change_saved_runs(tmp_path):
+    fm.score(TRUTH, PREDICTIONS, out=tmp_path / "runs" / "saved")
+    with live(tmp_path) as server:
+        assert error_code(server.client.delete("/api/runs/saved")) == "read_only"
+        assert (
+            error_code(server.client.put("/api/runs/saved/notes", json={"note": "x"}))
+            == "read_only"
+        )
+        assert get(server, "/api/runs/saved")["status"] == "complete"
+
+
+def test_recommendations_and_the_report_of_a_run(read_only_server, run):  # noqa: F811
+    assert (
+        get(read_only_server, f"/api/runs/{run}/improve")["attributes"][0]["attribute"] == "total"
+    )
+    for kind in ("improve", "slices"):
+        body = {"kind": kind, "runs": [run]}
+        job = read_only_server.client.post("/api/analyses", json=body)
+        assert (job.status_code, job.json()["kind"]) == (202, "analysis")
+        done = read_only_server.wait_for_job(job.json()["id"])
+        assert (done["bytes_read"], done["bytes_total"]) == (0, len(TRUTH))
+        assert done["result"] == get(read_only_server, f"/api/runs/{run}/{kind}")
+    listed = [each["kind"] for each in get(read_only_server, "/api/jobs")["jobs"]]
+    assert set(listed) == {"batch"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_export_is_downloaded(read_only_server, run, kind):  # noqa: F811
+    found = read_only_server.client.get(f"/api/runs/{run}/exports/{kind}")
+    name = f"{run}.html" if kind == "html" else f"{run}.{file_name(kind)}"
+    assert found.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert found.headers["content-type"].split(";")[0] == MEDIA_TYPES[kind]
+    assert found.status_code == 200
+    start = {"html": b"<!doctype html>", "xlsx": b"PK", "parquet": b"PAR1", "junit": b"<?xml"}
+    assert found.content.startswith(start.get(kind, b""))
+    assert (
+        b"Vendor 1"
+        not in read_only_server.client.get(f"/api/runs/{run}/exports/{kind}?values=false").content
+    )
+
+
+def test_export_of_an_unknown_kind_or_without_its_extra_says_so(
+    read_only_server,  # noqa: F811
+    run,
+    monkeypatch,
+):
+    unknown = read_only_server.client.get(f"/api/runs/{run}/exports/docx")
+    assert (unknown.status_code, error_code(unknown)) == (404, "not_found")
+    assert "must be one of: html, markdown" in unknown.json()["error"]["message"]
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    missing = read_only_server.client.get(f"/api/runs/{run}/exports/xlsx")
+    assert (missing.status_code, error_code(missing)) == (422, "missing_extra")
+    assert 'pip install "fieldmark[tables]"' in missing.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"kind": "improve", "runs": ["a", "b"]}, 422),
+        ({"kind": "rank", "runs": ["a"]}, 422),
+        ({"kind": "improve", "runs": ["a"]}, 404),
+        ({"kind": "guess", "runs": ["a"]}, 422),
+    ],
+)
+def test_analysis_of_other_runs_is_rejected(read_only_server, body, status):  # noqa: F811
+    assert read_only_server.client.post("/api/analyses", json=body).status_code == status
+
+
+def test_groups_trends_and_the_list_omit_archived_runs(tmp_path):
+    for name, candidate in (("a", PREDICTIONS), ("b", TRUTH), ("c", PREDICTIONS)):
+        fm.score(TRUTH, candidate, out=tmp_path / "runs" / name, at_least={"micro_f1": 0.9})
+    fm.score(TRUTH, TRUTH, out=tmp_path / "runs" / "other", convention="four_phase")
+    with live(tmp_path, write=True) as server:
+        found = get(server, "/api/runs")
+        assert [(run["id"], run["verdict"]) for run in found["runs"]] == [
+            ("other", "none"), ("c", "fail"), ("b", "pass"), ("a", "fail"),
+        ]  # fmt: skip
+        assert [(each["newest"], each["runs"]) for each in found["groups"]] == [
+            ("other", 1), ("c", 3),
+        ]  # fmt: skip
+        assert found["groups"][1]["newest_title"] == "c"
+        group = found["groups"][1]["id"]
+        archived = server.client.put(
+            "/api/runs/c/notes", json={"archived": True, "name": " best so far "}
+        )
+        assert archived.json() == {
+            "tags": [], "note": "", "name": "best so far", "archived": True,
+        }  # fmt: skip
+        own = get(server, "/api/runs", group=group)
+        assert [run["id"] for run in own["runs"]] == ["b", "a"]
+        assert [each["newest"] for each in own["groups"]] == ["other", "b"]
+        assert [run["id"] for run in get(server, "/api/runs", verdict="fail")["runs"]] == ["a"]
+        (hidden,) = get(server, "/api/runs", archived=True)["runs"]
+        assert (hidden["id"], hidden["title"], hidden["group"]) == ("c", "best so far", group)
+        trend = get(server, "/api/trend", run="b", metric="micro_f1")
+        assert [step["run"] for step in trend["steps"]] == ["a", "b"]
+        low, high = trend["steps"][0]["interval"]
+        assert low < trend["steps"][0]["value"] < high
+        assert trend["steps"][0]["started_at"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "%2e", "%2e%2e", "..%2f..", "a%2fb", "a\\b", ".hidden", "a b", "a%00b", "x" * 200, "manifest.json",
+        "%2e%2e%2fruns", "…", "lock", ".index.json", "C:", "~", "$HOME",
+    ],
+)  # fmt: skip
+def test_invalid_run_ids_are_not_found(read_only_server, name):  # noqa: F811
+    for tail in ("", "/cases", "/attributes", "/exports/html"):
+        assert read_only_server.client.get(f"/api/runs/{name}{tail}").status_code in {404, 405}
+
+
+def test_symbolic_link_to_a_run_is_not_found(tmp_path):
+    fm.score(TRUTH, PREDICTIONS, out=tmp_path / "elsewhere")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "linked").symlink_to(tmp_path / "elsewhere")
+    with live(tmp_path) as server:
+        assert server.client.get("/api/runs/linked").status_code == 404
+
+
+def test_corrupt_run_is_listed_with_the_others(tmp_path):
+    for name in ("good", "broken"):
+        fm.score(TRUTH, PREDICTIONS, out=tmp_path / "runs" / name)
+    (tmp_path / "runs" / "broken" / "manifest.json").write_text("{", "utf-8")
+    with live(tmp_path) as server:
+        listed = {run["id"]: run["status"] for run in get(server, "/api/runs")["runs"]}
+        assert listed == {"good": "complete", "broken": "corrupt"}
+        assert error_code(server.client.get("/api/runs/broken")) == "invalid_data"
+        assert str(tmp_path) not in server.client.get("/api/runs/broken").text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/runs?limit=0", "/api/runs?limit=501", "/api/runs?offset=-1", "/api/runs?surprise=1", "/api/runs?status=odd", "/api/health?x=1",
+        "/api/jobs?x", "/api/runs/{run}/cases?sort=odd", "/api/runs/{run}/cases?limit=x", "/api/runs/{run}/cases/0", "/api/runs/{run}/cases/x",
+        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/rank?run={run}", "/api/rank", "/api/rank?run=a&run=b&x=1", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
+    ],
+)  # fmt: skip
+def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811
+    response = read_only_server.client.get(path.format(run=run))
+    assert (response.status_code, error_code(response)) == (422, "invalid_request")
+
+
+def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa: F811
+    truth = [{"id": str(n), "vendor": "Acme" if n % 3 else "Bolt", "total": n} for n in range(90)]
+    found = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
+    run, other = (read_only_server.run(truth, found, by=["vendor"]) for _ in range(2))
+    summary = get(read_only_server, f"/api/runs/{run}")["summary"]
+    assert summary["slices"]["vendor=Bolt"]["micro"]["f1"] == 0.5
+    [weak] = get(read_only_server, f"/api/runs/{run}/slices")["slices"]
+    assert weak["text"] == "vendor = Bolt: F1 0.50 against 1.00, 30 cases"
+    difference = get(read_only_server, "/api/diff", a=run, b=other)["slices"]
+    assert difference["vendor=Bolt"]["word"] == "no difference"
+
+
+@pytest.mark.parametrize("by", [["a..b"], ["tag", "tag"], ["x" * 5000]])
+def test_batch_with_invalid_slices_is_rejected(read_only_server, by):  # noqa: F811
+    body = {"truth": {"rows": [{"id": "1"}]}, "candidate": {"rows": [{"id": "1"}]}, "by": by}
+    assert read_only_server.client.post("/api/batch", json=body).status_code == 422
+
+
+def test_consistency_of_a_case_is_the_agreement_of_comparable_runs(tmp_path):
+    truth = [{"id": "x", "a": 1, "b": 2}]
+    for name, b in (("first", 2), ("second", 3), ("third", 3)):
+        fm.score(truth, [{"id": "x", "a": 1, "b": b}], out=tmp_path / "runs" / name)
+    fm.score(truth, truth, out=tmp_path / "runs" / "other", convention="four_phase")
+    fm.score(truth, truth, out=tmp_path / "runs" / "hidden", values=False, convention="four_phase")
+    with live(tmp_path) as server:
+        assert get(server, "/api/runs/first/cases/1/consistency") == {
+            "runs": ["first", "third", "second"],
+            "consistency": pytest.approx((1 + 1 / 3) / 2),
+            "agreement": {"a": 1.0, "b": pytest.approx(1 / 3)},
+        }
+        alone = get(server, "/api/runs/other/cases/1/consistency")
+        assert alone == {"runs": ["other"], "consistency": None, "agreement": {}}
+        refused = server.client.get("/api/runs/hidden/cases/1/consistency")
+        assert "without values" in refused.json()["error"]["message"]
+        assert server.client.get("/api/runs/first/cases/2/consistency").status_code == 404
+
+
+def test_mistakes_name_every_case_with_a_column_of_its_own(read_only_server):  # noqa: F811
+    truth = [{"id": str(n), "n": n} for n in range(130)]
+    run = read_only_server.run(truth, [{**row, "n": -1} for row in truth])
+    found = get(read_only_server, f"/api/runs/{run}/mistakes")
+    starts = [*found["heat"]["starts"], 130]
+    alone = {start for start, end in pairwise(starts) if end - start == 1}
+    assert alone
+    assert alone <= {case["rank"] for case in found["cases"]}

@@ -1,0 +1,215 @@
+"""The rules of the workspace are read, checked and saved."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from unit.server.live_server import error_code, live, read_only_server, writable_server  # noqa: F401
+
+from edges.llm_server import serving
+from fieldmark.compare.providers import Recorded
+from fieldmark.judges.providers.openai import OpenAi
+
+FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}
+NESTED = {
+    "customer_name": "FUZZY",
+    "address": {"line_1": "SEMANTIC"},
+    "phone": "EXACT",
+    "notes": "IGNORE",
+}
+ROWS = [{"path": path, "match": word} for path, word in FLAT.items()]
+
+
+def test_strategies_are_saved_in_one_file(writable_server, tmp_path):  # noqa: F811
+    empty = writable_server.client.get("/api/strategies").json()
+    assert (empty["rules"], empty["revision"], empty["writable"]) == ({}, "none", True)
+    file = {
+        "convention": {"name": "four_phase", "rqs_form": "complement"},
+        "depth": "leaf",
+        "fuzzy_threshold": 0.9,
+        "fields": ROWS,
+        "gates": {"min": {"quality.rqs": 0.7}},
+    }
+    response = writable_server.client.put("/api/strategies?revision=none", json=file).json()
+    assert response["rules"] == file
+    assert json.loads((tmp_path / "strategies.json").read_text("utf-8")) == file
+    assert writable_server.client.get("/api/strategies").json() == response
+    assert writable_server.client.get("/api/strategies/export").json() == file
+
+
+def test_change_to_an_outdated_revision_is_a_conflict(writable_server):  # noqa: F811
+    put = writable_server.client.put
+    assert put("/api/strategies?revision=none", json=FLAT).status_code == 200
+    again = put("/api/strategies?revision=none", json=FLAT)
+    assert put("/api/strategies", json=FLAT).status_code == 200
+    assert (again.status_code, error_code(again)) == (409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param({"a": {"match": "fuzzy", "threshold": 1.01}}, "invalid_rules", id="threshold-above-one"),
+        pytest.param({"a": {"match": "FUZZY", "threshold": 1.01}}, "invalid_rules", id="strategy-threshold-above-one"),
+        pytest.param({"a": "FUZZY", "fuzzy_threshold": 1.01}, "invalid_rules", id="file-threshold-above-one"),
+        pytest.param({"a": {"match": "exact", "weight": -1}}, "invalid_rules", id="negative-weight"),
+        pytest.param({"a": "FUZY"}, "invalid_rules", id="unknown-strategy"),
+        pytest.param([{"path": "a", "match": "exact"}, {"path": "a", "match": "date"}], "invalid_rules", id="duplicate-field"),
+        pytest.param({"convention": {"name": "four_phase", "rqs_weights": {"accuracy": "much"}}}, "invalid_rules", id="weight-not-a-number"),
+        pytest.param({"convention": "four_phases"}, "invalid_rules", id="unknown-convention"),
+        pytest.param({"gates": {"min": {"macro_f2": 1}}}, "invalid_rules", id="unknown-metric"),
+        pytest.param({"scope": "union", "gates": {"min": {"rqs": "high"}}}, "invalid_rules", id="limit-not-a-number"),
+        pytest.param({"scope": "union", "gates": {"least": {}}}, "invalid_rules", id="unknown-key"),
+        pytest.param({"provider": "openai"}, "provider_not_allowed", id="provider"),
+        pytest.param("rules.json", "invalid_rules", id="file-name"),
+    ],
+)  # fmt: skip
+def test_invalid_strategies_are_not_saved(writable_server, tmp_path, body, expected):  # noqa: F811
+    assert error_code(writable_server.client.put("/api/strategies", json=body)) == expected
+    assert error_code(writable_server.client.post("/api/strategies/check", json=body)) == expected
+    assert not (tmp_path / "strategies.json").exists()
+
+
+def test_read_only_server_does_not_save_strategies(read_only_server):  # noqa: F811
+    assert error_code(read_only_server.client.put("/api/strategies", json=FLAT)) == "read_only"
+    assert read_only_server.client.post("/api/strategies/check", json=FLAT).json()["valid"] is True
+
+
+def test_plain_strategy_file_is_read(tmp_path):
+    (tmp_path / "strategies.json").write_text(json.dumps(NESTED), "utf-8")
+    with live(tmp_path) as server:
+        rules = server.client.get("/api/strategies").json()["rules"]
+    assert rules == {"defaults": {"match": "auto"}, "fields": ROWS}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"value": FLAT}, id="value"),
+        pytest.param({"text": json.dumps(NESTED)}, id="json-text"),
+        pytest.param({"text": "customer_name: FUZZY\naddress: {line_1: SEMANTIC}\nphone: EXACT\nnotes: IGNORE\n"}, id="yaml-text"),
+    ],
+)  # fmt: skip
+def test_strategy_files_are_imported_as_rows(read_only_server, body):  # noqa: F811
+    response = read_only_server.client.post("/api/strategies/import", json=body).json()
+    assert response == {"rules": {"defaults": {"match": "auto"}, "fields": ROWS}}
+
+
+def test_invalid_import_lists_its_problems(read_only_server):  # noqa: F811
+    response = read_only_server.client.post("/api/strategies/import", json={"text": "a: FUZY\n"})
+    assert error_code(response) == "invalid_rules"
+    assert "FUZZY" in response.json()["error"]["message"]
+    assert (
+        error_code(
+            read_only_server.client.post("/api/strategies/import", json={"text": "a: &x [*x]"})
+        )
+        == "invalid_rules"
+    )
+
+
+def test_rules_are_proposed_from_data(read_only_server):  # noqa: F811
+    truth = [{"issued": f"2024-05-{n:02}", "total": n + 0.5} for n in range(1, 9)]
+    response = read_only_server.client.post("/api/infer", json={"truth": truth}).json()
+    assert response["text"].startswith("# Proposed from 8 cases")
+    assert response["rules"]["fields"][0] == {"path": "issued", "match": "date"}
+
+
+def test_provider_of_the_server_compares_strings(tmp_path):
+    provider = Recorded(scores={("car", "vehicle"): 0.93})
+    body = {"expected": {"a": "car"}, "candidate": {"a": "vehicle"}, "convention": "four_phase"}
+    with live(tmp_path, provider=provider) as server:
+        assert server.client.get("/api/health").json()["provider"] == "recorded"
+        for rules in (
+            None,
+            {"a": "SEMANTIC"},
+            {"a": "FUZZY"},
+            {"fields": [{"path": "b", "match": "exact"}]},
+        ):
+            response = server.client.post("/api/evaluate", json={**body, "rules": rules}).json()
+            assert response["result"]["outcomes"][0]["similarity"] == 0.93, rules
+
+
+def test_each_run_has_its_own_budget_and_usage(tmp_path):
+    rules = {"a": "SEMANTIC"}
+    with serving(lambda e: e.succeed(0.9)) as model:
+        provider = OpenAi(model="m", base_url=model.url, max_calls=1, cache=False)
+        with live(tmp_path, provider=provider, write=True) as server:
+            runs = [
+                server.run([{"a": f"car {n}"}], [{"a": f"vehicle {n}"}], rules=rules)
+                for n in range(2)
+            ]
+    for run in runs:
+        summary = json.loads((tmp_path / "runs" / run / "summary.json").read_text("utf-8"))
+        assert summary["cases"]["errors"] == 0
+        assert summary["usage"]["calls"] == 1
+
+
+def test_prompts_are_listed(read_only_server):  # noqa: F811
+    prompts = read_only_server.client.get("/api/prompts").json()["prompts"]
+    assert [each["name"] for each in prompts] == ["meaning", "form", "rubric", "safety"]
+    assert all(
+        len(each["sha256"]) == 64 and each["messages"][0]["role"] == "system" for each in prompts
+    )
+
+
+def test_rule_sets_are_saved_beside_the_default_rules(writable_server, tmp_path):  # noqa: F811
+    client = writable_server.client
+    listed = client.get("/api/rule-sets").json()
+    assert listed["sets"] == []
+    saved = client.put("/api/rule-sets/My invoices?revision=none", json=FLAT).json()
+    assert (saved["name"], saved["rules"]["fields"], saved["writable"]) == (
+        "My invoices",
+        ROWS,
+        True,
+    )
+    assert (tmp_path / "rule-sets" / "My invoices.json").is_file()
+    assert client.get("/api/rule-sets/My invoices").json() == saved
+    assert client.get("/api/rule-sets").json()["sets"] == [{"name": "My invoices", "fields": 4}]
+    assert client.get("/api/strategies").json()["rules"] == {}
+    again = client.put("/api/rule-sets/My invoices?revision=none", json={})
+    assert (again.status_code, error_code(again)) == (409, "conflict")
+    stale = client.put("/api/rule-sets/My invoices?revision=0123456789abcdef", json={})
+    assert (stale.status_code, error_code(stale)) == (409, "conflict")
+    revision = saved["revision"]
+    assert client.put(f"/api/rule-sets/My invoices?revision={revision}", json={}).status_code == 200
+    assert client.delete("/api/rule-sets/My invoices").json() == {"removed": "My invoices"}
+    assert client.delete("/api/rule-sets/My invoices").status_code == 404
+    assert client.get("/api/rule-sets/My invoices").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2Fruns", "%2Fetc%2Fpasswd", ".hidden", "a%00", "-x", " x", "x.", "a" * 61, "a%2Fb"]
+)
+def test_names_of_rule_sets_are_never_paths(writable_server, tmp_path, name):  # noqa: F811
+    for method in ("get", "put", "delete"):
+        body = {"json": {}} if method == "put" else {}
+        response = getattr(writable_server.client, method)(f"/api/rule-sets/{name}", **body)
+        assert response.status_code in (404, 405, 422)
+    assert not (tmp_path / "rule-sets").exists()
+    page = writable_server.client.get(f"/rules?rules={name}")
+    assert page.status_code == 200
+
+
+def test_rule_sets_of_a_read_only_server_cannot_be_changed(read_only_server):  # noqa: F811
+    for method, body in (("put", {"json": {}}), ("delete", {})):
+        response = getattr(read_only_server.client, method)("/api/rule-sets/x", **body)
+        assert (response.status_code, error_code(response)) == (403, "read_only")
+
+
+def test_presets_are_valid_rules_with_a_reason_for_each_rule(read_only_server):  # noqa: F811
+    presets = read_only_server.client.get("/api/rule-sets").json()["presets"]
+    assert [preset["name"] for preset in presets][:2] == ["exact", "by-type"]
+    for preset in presets:
+        checked = read_only_server.client.post("/api/strategies/check", json=preset["rules"])
+        assert checked.status_code == 200, preset["name"]
+        paths = [field["path"] for field in preset["rules"].get("fields", [])]
+        assert list(preset["reasons"]) == paths
+        assert preset["reason"]
+        assert all(preset["reasons"].values())
+
+
+def test_proposals_have_reasons(read_only_server):  # noqa: F811
+    body = {"truth": [{"issued": "2024-05-03", "lines": [{"amount": 1.5}]}]}
+    found = read_only_server.client.post("/api/infer", json=body).json()
+    assert list(found["reasons"]) == [field["path"] for field in found["rules"]["fields"]]
+    assert found["reasons"]["issued"] == "1 date, compared by day (1 value)"
