@@ -86,7 +86,7 @@ def measured(truth: Path, found: Path) -> Reading:
     import numpy as np
 
     from fieldmark.metrics.detection.coco import coco_ap
-    from fieldmark.values.overlap import box_ious
+    from fieldmark.values.geometry import box_ious
 
     objects = [orjson.loads(path.read_bytes()) for path in (truth, found)]
     coco_ap(objects[0], objects[1][:1000])  # loading numpy is not measured

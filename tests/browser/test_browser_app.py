@@ -9,10 +9,10 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.rules.rules_file import load_rules
-from fieldmark.web.request_rules import Models
-from fieldmark.web.strategies import load_default_rules
+from fieldmark.web.request_models import Models
+from fieldmark.web.routes.strategies import load_default_rules
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
-from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
+from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
 
 RULES = {

@@ -11,7 +11,7 @@ import pytest
 import fieldmark as fm
 from browser.test_browser_app import goto, new_page
 from fieldmark.analyses.report import write_report
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 HOSTILE = '<img src=x onerror=alert(1)>&b=second#?.["x"]\u202e'
 CASES = 80

@@ -10,7 +10,7 @@ import fieldmark as fm
 from browser.test_browser_app import goto, new_page
 from fieldmark.analyses.report import write_report
 from page_files import pdf, png
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 LINES = [
     {"text": "Bolts M6", "code": "INV-2024-000123", "bbox": [10, 10, 60, 30], "page": 1},

@@ -10,7 +10,7 @@ import fieldmark as fm
 from browser.test_browser_app import goto, new_page
 from fieldmark.analyses.report import write_report
 from fieldmark.runs.reviews import read_reviews
-from unit.server.live_server import live, write_jsonl
+from unit.web.live_server import live, write_jsonl
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 TRUTH = [

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from browser.test_browser_app import fill_in, goto, new_page
-from fieldmark.runs.notes import read_notes
+from fieldmark.runs.run_index import read_notes
 from fieldmark.runs.stored_run import open_run
-from unit.server.live_server import live
+from unit.web.live_server import live
 from waiting import eventually
 
 TRUTH = [

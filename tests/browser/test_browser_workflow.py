@@ -10,7 +10,7 @@ import fieldmark as fm
 from browser.test_browser_app import goto, new_page, select_files
 from fieldmark.analyses.report import write_report
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
-from unit.server.live_server import live
+from unit.web.live_server import live
 from waiting import eventually
 
 

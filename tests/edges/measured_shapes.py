@@ -74,7 +74,7 @@ def _compare(expected: list[object], candidate: list[object], directory: Path) -
 
 
 def _request(expected: list[object], candidate: list[object], directory: Path) -> int:
-    from unit.server.live_server import live
+    from unit.web.live_server import live
 
     total = 0
     directory.mkdir()

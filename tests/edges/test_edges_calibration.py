@@ -8,8 +8,8 @@ import json
 import pytest
 
 from edges.llm_server import serving
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.retry import Clock
 
 PAIRS = [
     ("Paid in full in May", "Settled completely in May", True),

@@ -10,8 +10,8 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, serving, status
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.retry import Clock
 from interrupted_runs import interrupted_at_segment
 from page_files import pdf
 

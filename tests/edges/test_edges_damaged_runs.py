@@ -20,7 +20,7 @@ from fieldmark.cli import main
 from fieldmark.runs import run_directory as writer_module
 from fieldmark.runs import run_index as index_module
 from fieldmark.runs.run_index import INDEX
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 FILES = ("manifest.json", "summary.json", "notes.json")
 EVAL = """

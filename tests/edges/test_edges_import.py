@@ -6,7 +6,7 @@ import pytest
 
 from fieldmark.runs.eval_file import load_eval
 from published.command_line import DATA
-from unit.config.agentv_files import HEADER, project
+from unit.rules.agentv_files import HEADER, project
 
 INVOICES = DATA / "agentv-document-extraction" / "evals" / "field-accuracy.eval.yaml"
 

@@ -15,11 +15,11 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, first, serving, status
-from fieldmark.judges import rate_limiter
+from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.llm.response_cache import CacheError, FileResponseCache
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
-from fieldmark.judges.rate_limiter import Clock, shared_rate_limiter
+from fieldmark.judges.retry import Clock, shared_rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
 from fieldmark.values.records import to_json

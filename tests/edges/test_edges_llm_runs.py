@@ -10,9 +10,9 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.judges import rate_limiter
+from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.providers.openai import OpenAi
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges.retry import Clock
 from interrupted_runs import interrupted_at_segment
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}

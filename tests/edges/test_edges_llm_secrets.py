@@ -13,10 +13,10 @@ import fieldmark as fm
 from edges.llm_server import Exchange, first, responding, serving, status
 from edges.test_edges_llm_server import INVALID, VALID
 from fieldmark.errors import OptionError
-from fieldmark.judges import rate_limiter
+from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges.retry import Clock
 from fieldmark.judges.safety import LlmSafety
 from fieldmark.model.case import Case
 from fieldmark.values.records import to_json

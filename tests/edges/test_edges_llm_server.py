@@ -13,9 +13,10 @@ import fieldmark as fm
 from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
-from fieldmark.judges import rate_limiter, time_limit
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry as time_limit
 from fieldmark.judges.providers.openai import OpenAi
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges.retry import Clock
 from fieldmark.metrics.identity import described
 from fieldmark.model.comparison import Comparison
 from fieldmark.rules.rules_file import read_rules

@@ -9,7 +9,7 @@ import pytest
 
 from exported_text import exported_text
 from fieldmark.analyses.report import KINDS
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 NUMBER = 123456789012345678901234567890
 OTHER = NUMBER + 1

@@ -9,8 +9,8 @@ import pytest
 
 from edges.llm_server import serving
 from fieldmark.analyses.report import KINDS
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.retry import Clock
 
 MARK = "xyzzy"
 """Part of every text in the documents; no path, id or setting contains it."""

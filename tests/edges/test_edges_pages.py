@@ -8,7 +8,7 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses import embedded_pages
+from fieldmark.analyses import report as embedded_pages
 from fieldmark.analyses.report import write_report
 from fieldmark.errors import ConfigError
 from page_files import pdf, png

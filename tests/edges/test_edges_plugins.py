@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 BROKEN = {

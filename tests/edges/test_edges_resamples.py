@@ -13,7 +13,7 @@ from fieldmark.mcp.tools import Toolbox
 from fieldmark.metrics.summary import Resampling
 from fieldmark.runs.run_options import complete_options, options_of_run
 from interrupted_runs import interrupted_at_segment
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 TRUTH = [{"id": f"{n}", "total": n, "vendor": f"v{n % 7}"} for n in range(60)]
 FOUND = [{"id": f"{n}", "total": n + (n % 4 == 0), "vendor": f"v{n % 5}"} for n in range(60)]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from unit.server.live_server import live
+from unit.web.live_server import live
 
 ROW = {"id": "a", "expected": {"name": "John", "v": {"n": 1}}, "candidate": {"name": "Jon", "v": {"n": 1}}}  # fmt: skip
 RECORDED = {"type": "recorded", "scores": [{"expected": "John", "candidate": "Jon", "similarity": 0.92}]}  # fmt: skip

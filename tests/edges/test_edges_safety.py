@@ -9,9 +9,9 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import serving, status
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.rate_limiter import Clock
-from unit.server.live_server import live
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.retry import Clock
+from unit.web.live_server import live
 
 ROWS = [
     {"id": "kind", "expected": {"reply": "Thank you"}, "candidate": {"reply": "Thanks"}},
@@ -217,8 +217,8 @@ def test_request_can_name_neither_a_model_nor_a_file(tmp_path, given):
 
 
 def test_rules_file_of_the_server_may_be_calibrated_and_set_a_judge(tmp_path):
-    from fieldmark.web.request_rules import Models
-    from fieldmark.web.strategies import load_default_rules
+    from fieldmark.web.request_models import Models
+    from fieldmark.web.routes.strategies import load_default_rules
 
     rows = [
         {"expected": "Acme", "candidate": c, "verdict": v}

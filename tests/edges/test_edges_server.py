@@ -18,7 +18,7 @@ from schemathesis.checks import not_a_server_error
 
 from proving import PROVING
 from published.command_line import COMMAND, ENVIRONMENT
-from unit.server.live_server import (
+from unit.web.live_server import (
     NO_CERTIFICATES,
     PREDICTIONS,
     TRUTH,

@@ -17,7 +17,7 @@ from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.align.sets import SetAlign
-from fieldmark.values.canonical import canonical_text, typed_key
+from fieldmark.values.equality import canonical_text, typed_key
 from reference import align_oracle as oracle
 
 words = st.sampled_from(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldmark.analyses.consensus import MajorityVote
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rules
-from fieldmark.plan.consensus import MajorityVote
 from fieldmark.rules.rules_file import read_rules
 from json_strategies import any_json
 from reference import consensus_oracle as oracle

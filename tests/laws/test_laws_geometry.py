@@ -14,9 +14,16 @@ from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.evaluators.geometry import CoordinateDistance, IouScore
-from fieldmark.values.boxes import BoxFormat, read_shape
-from fieldmark.values.overlap import PolygonMethod, overlap, overlaps
-from fieldmark.values.points import Metric, distance, distances
+from fieldmark.values.geometry import (
+    BoxFormat,
+    Metric,
+    PolygonMethod,
+    distance,
+    distances,
+    overlap,
+    overlaps,
+    read_shape,
+)
 from json_strategies import any_json
 
 EXACT = PolygonMethod.EXACT

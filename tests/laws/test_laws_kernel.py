@@ -40,7 +40,7 @@ from fieldmark.plan.walk import Walk
 from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder, divide_row
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 from fieldmark.values.paths import parse_path, resolve, resolve_unparsed
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from fieldmark.model.json import MISSING, kind_of
 from fieldmark.model.outcome import Presence
-from fieldmark.values.canonical import canonical_text, typed_key
 from fieldmark.values.dates import DEFAULT_FORMATS, read_day
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import canonical_text, equal, typed_key
 from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, exact_fraction
 from fieldmark.values.paths import attribute_of, covers, join, leaves, parse_path, resolve
 from fieldmark.values.presence import presence

@@ -33,7 +33,7 @@ from fieldmark.runs import process_engine as engines
 from fieldmark.runs import process_engine as process_pool
 from fieldmark.runs import session
 from fieldmark.runs.case_processor import SEGMENT
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 from partitioned_runs import content, rows, written
 
 

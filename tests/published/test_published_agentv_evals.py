@@ -10,7 +10,7 @@ import pytest
 from fieldmark.analyses.evaluate import evaluate
 from fieldmark.rules.agentv.native import import_agentv
 from published.command_line import DATA, ROOT
-from unit.config.agentv_files import project
+from unit.rules.agentv_files import project
 
 INVOICES = DATA / "agentv-document-extraction"
 PAGE = ROOT / "docs" / "agentv.md"

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import canonical_text
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import canonical_text, equal
 from fieldmark.values.paths import resolve
 
 _NOTHING = object()

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from fieldmark.compare.money import Money
 from fieldmark.compare.phone import Phone
-from fieldmark.values.date_words import date_words
-from fieldmark.values.dates import DateOrder, DateReader
+from fieldmark.values.dates import DateOrder, DateReader, date_words
 from fieldmark.values.numbers import NumberFormat, as_number, read_amount
 
 LANGUAGES = (

@@ -9,11 +9,10 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
-from fieldmark.align.limits import SMALL_PAIRS
+from fieldmark.align.options import SMALL_PAIRS
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import canonical_text, typed_key
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import canonical_text, equal, typed_key
 
 Partners = list[int | None]
 """For each item of one list, the index of its partner in the other list, or None."""

@@ -13,14 +13,15 @@ import numpy as np
 
 from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
 from fieldmark.align.leaves import Path, drop_unshared, leaves_of
-from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
 from fieldmark.align.options import (
+    MAX_PAIRS,
     THRESHOLD_ALL_LEAVES,
     THRESHOLD_MATCH_FIELDS,
     ItemSimilarity,
     SimilarityMeasure,
     SimilarityOption,
     SimilarityType,
+    TooMuchWork,
 )
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou

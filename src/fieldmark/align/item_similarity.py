@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
-from fieldmark.align.limits import (
+from fieldmark.align.options import (
     MAX_AGREEMENTS,
     MAX_CHARACTER_PAIRS,
     MAX_PAIRS,

@@ -11,7 +11,7 @@ from fieldmark.align.options import FieldPaths
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Presence
-from fieldmark.values.canonical import typed_key
+from fieldmark.values.equality import typed_key
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.strategy_options import check_options

@@ -13,11 +13,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import isfinite
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
-from fieldmark.align.limits import MAX_TEXT
+from fieldmark.align.options import MAX_TEXT
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue
-from fieldmark.values.canonical import typed_key
+from fieldmark.values.equality import typed_key
 from fieldmark.values.paths import PathError, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
 from fieldmark.values.text import folded

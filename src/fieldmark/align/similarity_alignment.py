@@ -31,16 +31,16 @@ from fieldmark.align.leaves import (
     equality_leaves,
     largest,
 )
-from fieldmark.align.limits import (
+from fieldmark.align.options import (
     FALLBACK_PAIRS,
     MAX_PAIRS,
     SMALL_CHARACTER_PAIRS,
     SMALL_PAIRS,
+    ItemSimilarity,
     TooMuchWork,
     refused,
     within,
 )
-from fieldmark.align.options import ItemSimilarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 

@@ -33,14 +33,14 @@ from fieldmark.metrics.agreement import (
 )
 from fieldmark.metrics.gates import GateResult, check_gates
 from fieldmark.metrics.identity import canonical_sha256
-from fieldmark.metrics.usage import NO_SPENT
+from fieldmark.metrics.summary import NO_SPENT
 from fieldmark.model.case import Case, CaseContext
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason
 from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.run_document import usage_lines
-from fieldmark.report.shown_record import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.rules.calibration import THRESHOLDS, judge_identity
 from fieldmark.rules.context import Code

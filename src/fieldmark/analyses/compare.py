@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Unpack
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.data.json_documents import ensure_json
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.model_text import read_candidate, read_expected
-from fieldmark.data.python_objects import ensure_json
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING
@@ -84,7 +84,7 @@ def check_ready(settings: Settings) -> None:
     """Raise an error for providers, functions and a safety judge that cannot be used."""
     ProviderSet(settings.rules).check_ready()
     if settings.safety is not None:
-        from fieldmark.runs.safety import check_safety
+        from fieldmark.runs.error_boundary import check_safety
 
         check_safety(settings.safety)
 
@@ -94,7 +94,7 @@ def compare_case(settings: Settings, case: Case) -> CaseResult:
     plan = compile_plan(settings.rules)
     if settings.safety is None:
         return CaseProcessor(plan, settings.convention).process([case])[0]
-    from fieldmark.runs.safety import open_safety
+    from fieldmark.runs.error_boundary import open_safety
 
     with open_safety(settings.safety) as safety:
         return CaseProcessor(plan, settings.convention, safety=safety).process([case])[0]

@@ -52,7 +52,14 @@ from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys, slice_text
 from fieldmark.metrics.summary import Summary, summary_to_json
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.report.difference_text import change_text, interval_text, named_p, p_value
+from fieldmark.report.difference_text import (
+    change_text,
+    interval_text,
+    named_p,
+    p_value,
+    repeated_error_text,
+    repeated_error_to_json,
+)
 from fieldmark.report.document import (
     Align,
     Block,
@@ -69,14 +76,13 @@ from fieldmark.report.document import (
     note,
     warning,
 )
-from fieldmark.report.repeated_error_text import repeated_error_text, repeated_error_to_json
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, gate_line, number, outcome_text
 from fieldmark.runs.case_processor import SliceTotals
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.gates import check_drops
 from fieldmark.runs.gc_tuning import relaxed_gc
-from fieldmark.runs.notes import titles_of
+from fieldmark.runs.run_index import titles_of
 from fieldmark.runs.run_options import strings
 from fieldmark.runs.stored_run import StoredRun, is_older
 from fieldmark.values.json_text import strict_json

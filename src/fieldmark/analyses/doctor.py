@@ -22,7 +22,7 @@ from fieldmark.judges.process_tree import unavailable_limits
 from fieldmark.model.json import JsonObject
 from fieldmark.model.kernel import COMPILED
 from fieldmark.report.document import Cell, Column, Data, Document, Table, Tone
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.rules.context import Code
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.eval_setup import one_per_target

@@ -19,7 +19,7 @@ from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
 from fieldmark.rules.context import Code, Context
 from fieldmark.rules.located import locate
-from fieldmark.runs.detection import with_regions
+from fieldmark.runs.case_processor import with_regions
 from fieldmark.runs.eval_file import EvalSpec, load_eval, read_eval
 from fieldmark.runs.eval_setup import (
     CaseSelection,

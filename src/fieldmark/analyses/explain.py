@@ -15,8 +15,8 @@ from fieldmark.analyses.show import show_case
 from fieldmark.compare.auto import Auto, comparator_for
 from fieldmark.errors import ConfigError, DataError, Location, with_hint
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.field_cost import FieldCost, field_cost
 from fieldmark.metrics.identity import described
+from fieldmark.metrics.summary import FieldCost, field_cost
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
@@ -24,7 +24,7 @@ from fieldmark.model.outcomes import Attribute, ItemPlace, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan.rule_matching import rules_of_field
 from fieldmark.report.document import Data, Document, facts
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import cost_facts
 from fieldmark.rules.comparator_catalog import normalization
 from fieldmark.runs.case_result import CaseResult, FieldResult

@@ -19,14 +19,14 @@ from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
-from fieldmark.metrics.summary import Micro, Summary
+from fieldmark.metrics.summary import Micro, Summary, sortable
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.report.difference_text import repeated_error_text, repeated_error_to_json
 from fieldmark.report.document import (
     Block,
     Cell,
@@ -42,8 +42,7 @@ from fieldmark.report.document import (
     Tone,
     note,
 )
-from fieldmark.report.repeated_error_text import repeated_error_text, repeated_error_to_json
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, outcome_text
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.gc_tuning import relaxed_gc

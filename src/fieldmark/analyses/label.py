@@ -18,8 +18,7 @@ from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome, Reason
 from fieldmark.report.document import Column, Data, Document, Format, Line, Table
 from fieldmark.report.html.page import label_page
-from fieldmark.report.render import document_csv
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord, document_csv
 from fieldmark.report.tables import outcome_text
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.disk import write_atomic

@@ -11,7 +11,7 @@ from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin
 from fieldmark.report.document import Cell, Column, Data, Document, Line, Table, Tone
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.runs.run_options import strings
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean, plural

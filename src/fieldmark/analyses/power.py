@@ -16,10 +16,10 @@ from fieldmark.metrics.significance import ALPHA
 from fieldmark.metrics.summary import RunIntervals, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Data, Document, Line, note
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number
+from fieldmark.values.json_text import is_finite
 from fieldmark.values.records import to_json
-from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import plural, shorten
 
 _RATE: Final = re.compile(r"attributes\.(?P<path>.*)\.(?P<rate>precision|recall|f1)\Z", re.DOTALL)

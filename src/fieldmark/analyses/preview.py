@@ -19,7 +19,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.report.document import Data, Document, Items, Line, Row, warning
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number, outcome_text
 from fieldmark.runs.case_processor import GroupTotals
 from fieldmark.runs.case_result import CaseResult, FieldResult

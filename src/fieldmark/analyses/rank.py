@@ -65,7 +65,7 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.html.page import leaderboard_page
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, number
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.disk import write_atomic

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Self, cast
 
 from fieldmark import registry
 from fieldmark.analyses.comparison_view import ComparisonView
 from fieldmark.analyses.diff import DiffResult, diff
-from fieldmark.analyses.embedded_pages import EmbeddedPages
 from fieldmark.analyses.explain import RunRules
 from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
+from fieldmark.judges.llm.images import ImageError
+from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.metrics.slices import TAG
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.report.exporters import Exporter
 from fieldmark.report.html.cases import ReportLimits
@@ -25,16 +27,60 @@ from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
+from fieldmark.runs.case_pages import LocalPages
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.gc_tuning import relaxed_gc
-from fieldmark.runs.notes import read_notes
 from fieldmark.runs.remote_runs import local_copy
 from fieldmark.runs.reviews import REVIEWS
-from fieldmark.runs.run_index import COMPLETE, ROOT, list_runs
+from fieldmark.runs.run_index import COMPLETE, ROOT, list_runs, read_notes
 from fieldmark.runs.stored_run import StoredRun, open_run
-from fieldmark.values.text import did_you_mean
+from fieldmark.values.text import did_you_mean, plural
 
 __all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
+
+_MAX_CASE_PAGES: Final = 4
+_MAX_BYTES: Final = 24 << 20
+_LIMITS: Final = f"up to {_MAX_BYTES >> 20} MB of pages, worst cases first"
+
+
+class EmbeddedPages:
+    """Returns the pages of cases as data URLs, until the limit of the report is reached."""
+
+    def __init__(self, folder: LocalPages, max_bytes: int = _MAX_BYTES) -> None:
+        self._folder = folder
+        self._left = max_bytes
+
+    @classmethod
+    @contextmanager
+    def opened(cls, directory: Path | str) -> Iterator[Self]:
+        """Open a directory; leaving the context ends the processes that render PDF files."""
+        with ProcessGroup() as group:
+            yield cls(LocalPages(directory, group))
+
+    def __call__(self, case_id: str, metadata: Mapping[str, JsonValue] | None) -> JsonObject:
+        """Return the first pages of a case, and what is left out."""
+        if self._left <= 0:
+            return {"pages": [], "left_out": f"This report contains {_LIMITS}."}
+        try:
+            images, total = self._folder.images(case_id, metadata, _MAX_CASE_PAGES)
+        except ImageError as error:
+            return {"pages": [], "problems": [f"The pages cannot be shown: {error}."]}
+        pages: list[JsonValue] = []
+        for image, file in images:
+            self._left -= len(file.url)
+            if self._left <= 0:
+                break
+            pages.append({**image.to_dict(), "src": file.url})
+        left_out = ""
+        if len(pages) < total:
+            per_case = f"{_MAX_CASE_PAGES} pages of each case and {_LIMITS}"
+            left_out = (
+                f"{len(pages)} of {plural(total, 'page')} shown. This report contains {per_case}."
+            )
+        elif not total:
+            left_out = "No page was found for this case."
+        return {"pages": pages, "left_out": left_out}
+
 
 HTML: Final = "html"
 _MAX_CASES_FOR_INTERVALS: Final = 2_000

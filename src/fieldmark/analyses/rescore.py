@@ -31,10 +31,10 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
 from fieldmark.runs.attribute_table import RowNumbers
-from fieldmark.runs.case_processor import RunTotals
+from fieldmark.runs.case_processor import RunTotals, with_regions
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder
-from fieldmark.runs.detection import with_regions
+from fieldmark.runs.error_boundary import check_safety
 from fieldmark.runs.gates import RunGates
 from fieldmark.runs.gc_tuning import relaxed_gc
 from fieldmark.runs.manifest import Manifest
@@ -51,7 +51,6 @@ from fieldmark.runs.run_options import (
     strings,
     worker_count,
 )
-from fieldmark.runs.safety import check_safety
 from fieldmark.runs.session import PARALLEL_BYTES, PreparedRun, Progress
 from fieldmark.runs.settings import RulesLike, resolve_settings
 from fieldmark.runs.stored_cases import StoredPairs, check_rescorable

@@ -11,8 +11,8 @@ from fieldmark.analyses.result import RunResult, run_result
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
-from fieldmark.runs.case_processor import segment_size
-from fieldmark.runs.detection import with_regions
+from fieldmark.runs.case_processor import segment_size, with_regions
+from fieldmark.runs.error_boundary import check_safety
 from fieldmark.runs.eval_file import with_yaml
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import ManifestInput, make_manifest
@@ -26,7 +26,6 @@ from fieldmark.runs.run_options import (
     slice_keys,
     stored_options,
 )
-from fieldmark.runs.safety import check_safety
 from fieldmark.runs.session import PreparedRun, Progress
 from fieldmark.runs.settings import resolve_settings
 

@@ -12,6 +12,7 @@ from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.json import JsonObject
 from fieldmark.report.case_view import case_view
+from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, Tone
 from fieldmark.report.exports.common import (
     CASE_LIST_COLUMNS,
@@ -23,8 +24,7 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.exports.json import case_document
 from fieldmark.report.html.cases import CaseLine, repeated_errors, worst_cases
-from fieldmark.report.repeated_error_text import repeated_error_text
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import input_text, mistake_counts, outcome_text, score_text
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.records import Key, to_json

@@ -21,7 +21,7 @@ from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.report.difference_text import named_p
 from fieldmark.report.document import Data, Document, Items, Line, Row, note
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.gc_tuning import relaxed_gc

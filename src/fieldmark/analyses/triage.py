@@ -27,7 +27,7 @@ from fieldmark.metrics.confidence import (
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
-from fieldmark.report.shown_record import ShownRecord
+from fieldmark.report.render import ShownRecord
 from fieldmark.runs.eval_file import with_yaml
 from fieldmark.runs.run_options import InputsLike, read_inputs
 from fieldmark.runs.stored_run import StoredRun

@@ -19,12 +19,13 @@ from fieldmark.report.document import Document
 from fieldmark.report.render import (
     WIDTH,
     RichDocument,
+    ShownRecord,
+    csv_table,
     document_csv,
     document_markdown,
+    markdown_summary,
 )
 from fieldmark.report.run_document import run_document
-from fieldmark.report.shown_record import ShownRecord
-from fieldmark.report.text_tables import csv_table, markdown_summary
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import Opt, OptionGroup
 from fieldmark.values.escape import visible

@@ -8,13 +8,13 @@ from typing import Final, TypedDict, Unpack
 import click
 
 from fieldmark.analyses import runs as api
+from fieldmark.analyses.runs import TrendConclusion
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import Integer, Number, SuggestingChoice, output_options, root_option
 from fieldmark.cli.output import OutputOptions, print_document
 from fieldmark.cli.streams import print_message
 from fieldmark.metrics.headline import MAIN_METRIC
-from fieldmark.metrics.trend import TrendConclusion
 from fieldmark.runs.gc_tuning import relaxed_gc
 
 _STATUSES: Final = ("running", "complete", "interrupted", "failed", "corrupt")

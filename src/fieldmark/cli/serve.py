@@ -119,9 +119,9 @@ def command(
     """
     try:
         from fieldmark.web.options import ServerOptions
-        from fieldmark.web.request_rules import Models
+        from fieldmark.web.request_models import Models
+        from fieldmark.web.routes.strategies import load_default_rules
         from fieldmark.web.serving import listen, serve
-        from fieldmark.web.strategies import load_default_rules
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
     loaded = None if rules is None else load_rules(rules)

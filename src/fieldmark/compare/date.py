@@ -13,8 +13,7 @@ from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Range
-from fieldmark.values.date_words import date_words
-from fieldmark.values.dates import DateOrder, DateReader, DateReading, parse_formats
+from fieldmark.values.dates import DateOrder, DateReader, DateReading, date_words, parse_formats
 from fieldmark.values.strategy_options import check_options
 
 _OTHER_DAY: Final = Comparison.differs()

@@ -12,10 +12,11 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import NonNegativeFloat
 from fieldmark.values.arrays import Floats
-from fieldmark.values.boxes import Scale, as_floats
-from fieldmark.values.points import (
+from fieldmark.values.geometry import (
     Metric,
     Point,
+    Scale,
+    as_floats,
     distance,
     distance_similarity,
     distances,

@@ -9,8 +9,8 @@ from fieldmark.compare.mismatch import mismatch
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
+from fieldmark.values.json_text import parse_strict
 from fieldmark.values.strategy_options import check_options
-from fieldmark.values.strict_json import parse_strict
 from fieldmark.values.text import Ignored, exact_text, ignoring, normalized
 
 

@@ -8,8 +8,7 @@ from typing import ClassVar, Final
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import integer_text
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import equal, integer_text
 from fieldmark.values.text import unified
 
 _COERCED: Final = MATCHED._replace(coerced=True)

@@ -13,8 +13,17 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Length, Share
 from fieldmark.values.arrays import Floats
-from fieldmark.values.boxes import BoxFormat, Scale, Shape, as_floats, read_shape
-from fieldmark.values.overlap import PolygonMethod, overlap, overlaps, require_shapely
+from fieldmark.values.geometry import (
+    BoxFormat,
+    PolygonMethod,
+    Scale,
+    Shape,
+    as_floats,
+    overlap,
+    overlaps,
+    read_shape,
+    require_shapely,
+)
 from fieldmark.values.strategy_options import check_options
 
 _FlatScale: TypeAlias = Annotated[Scale, Length(ge=2, le=2, noun="number")]

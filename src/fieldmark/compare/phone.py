@@ -11,7 +11,7 @@ from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.canonical import integer_text
+from fieldmark.values.equality import integer_text
 
 if TYPE_CHECKING:
     from phonenumbers import PhoneNumber

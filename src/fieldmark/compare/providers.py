@@ -14,7 +14,7 @@ from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share, problem_of
-from fieldmark.values.canonical import canonical_text
+from fieldmark.values.equality import canonical_text
 
 LEXICAL_VERSION: Final = 2
 """Incremented whenever a rule or a table of the lexical provider changes a similarity."""

@@ -9,8 +9,7 @@ from typing import ClassVar
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import typed_key
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import equal, typed_key
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import normalized
 

@@ -14,13 +14,13 @@ from typing import Final
 
 import orjson
 
-from fieldmark.data.columns import Columns, read_header
+from fieldmark.data.csv_rows import Columns, read_header
 from fieldmark.data.json_parser import Row, UnreadableRow
 from fieldmark.data.layout import id_text
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.json_limits import LIMITS
+from fieldmark.values.json_text import LIMITS
 from fieldmark.values.paths import is_path, parse_path, resolve, without
 
 _ITEMS: Final = "items"

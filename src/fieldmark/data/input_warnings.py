@@ -15,9 +15,9 @@ from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.dates import read_day
+from fieldmark.values.json_text import all_finite
 from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import leaves
-from fieldmark.values.strict_json import all_finite
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:

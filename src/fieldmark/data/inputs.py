@@ -17,7 +17,7 @@ from fieldmark.registry import Plugin, canonical, names
 from fieldmark.values.annotations import Choices, Length
 from fieldmark.values.confidence import ConfidenceOptions, ReadConfidences
 from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
-from fieldmark.values.json_limits import LIMITS, Limits
+from fieldmark.values.json_text import LIMITS, Limits
 
 
 class ArrowTable(Protocol):

@@ -28,7 +28,7 @@ from fieldmark.data.rows import RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
 from fieldmark.model.kernel import kernel
-from fieldmark.values.strict_json import all_finite
+from fieldmark.values.json_text import all_finite
 
 
 @dataclass(slots=True, eq=False)

@@ -25,16 +25,19 @@ import orjson
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonValue
 from fieldmark.model.kernel import COMPILED, kernel
-from fieldmark.values.json_limits import LIMITS, Limits, check_paths, paths_exceed
-from fieldmark.values.presence import is_blank
-from fieldmark.values.strict_json import (
+from fieldmark.values.json_text import (
+    LIMITS,
+    Limits,
     StrictJsonError,
     Violation,
+    check_paths,
     may_exceed_64_bits,
     nesting_exceeds,
     parse_strict,
+    paths_exceed,
     values_exceed,
 )
+from fieldmark.values.presence import is_blank
 from fieldmark.values.text import shorten
 
 _UTF16: Final = "looks like UTF-16; save it as UTF-8"

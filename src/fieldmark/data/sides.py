@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from fieldmark.data.coco import coco_candidate, coco_truth
 from fieldmark.data.derived_rows import GroupedSource, KeyedSource
-from fieldmark.data.directories import DirectorySource
 from fieldmark.data.files import is_stream
 from fieldmark.data.input_warnings import (
     describe_ids,
@@ -18,7 +16,7 @@ from fieldmark.data.input_warnings import (
     warn_truth_as_predictions,
 )
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, RowsAre
-from fieldmark.data.json_documents import ValueSource, can_be_keyed
+from fieldmark.data.json_documents import ValueSource, can_be_keyed, ensure_documents, is_record
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     Layout,
@@ -27,10 +25,9 @@ from fieldmark.data.layout import (
     id_text,
     paired_keys,
 )
-from fieldmark.data.presets import read_preset
-from fieldmark.data.python_objects import ensure_documents, is_record
+from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
-from fieldmark.data.sources import open_source
+from fieldmark.data.sources import DirectorySource, open_source
 from fieldmark.data.xlsx_rows import XlsxSource
 from fieldmark.errors import DataError, Location, OptionError, with_location
 from fieldmark.values.plain_json import is_table

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from fieldmark import registry
 from fieldmark.data.csv_rows import CsvSource
-from fieldmark.data.directories import DirectorySource
 from fieldmark.data.files import (
     STDIN,
     InputFile,
@@ -26,18 +26,111 @@ from fieldmark.data.files import (
     redacted_url,
 )
 from fieldmark.data.inputs import InputLike, ParsedFile
-from fieldmark.data.json_documents import ObjectSource, ValueSource
+from fieldmark.data.json_documents import (
+    ObjectSource,
+    ValueSource,
+    ensure_documents,
+    is_record,
+    to_json_value,
+)
 from fieldmark.data.json_lines import JsonlSource
-from fieldmark.data.json_parser import Duplicates, JsonDialect, parse_bytes, parse_document
+from fieldmark.data.json_parser import (
+    Duplicates,
+    JsonDialect,
+    Row,
+    UnreadableRow,
+    parse_bytes,
+    parse_document,
+)
 from fieldmark.data.parquet import ParquetSource
-from fieldmark.data.python_objects import ensure_documents, is_record, to_json_value
-from fieldmark.data.rows import ID_KEYS, RowSource
+from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.data.tables import open_table
 from fieldmark.data.xlsx_rows import XlsxSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonObject
 from fieldmark.model.reader import FileReader
 from fieldmark.values.plain_json import is_table
+from fieldmark.values.text import plural
+
+_BLOCK_ROWS: Final = 64
+_SUFFIX: Final = ".json"
+
+
+@dataclass(slots=True)
+class DirectorySource(RowSource):
+    """Rows of a directory; the id is the file name without `.json`."""
+
+    dialect: JsonDialect = field(default_factory=JsonDialect)
+    names: list[str] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        others = 0
+        directories = 0
+        with os.scandir(self.name) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    directories += 1
+                elif entry.name.endswith(_SUFFIX):
+                    self.names.append(entry.name)
+                    self.bytes_total += entry.stat(follow_symlinks=False).st_size
+                else:
+                    others += 1
+        self.names.sort()
+        ignored = (
+            plural(directories, "subdirectory", "subdirectories") if directories else "",
+            plural(others, "file") + " without the extension .json" if others else "",
+        )
+        self.warnings += [f"{self.name}: ignored {each}" for each in ignored if each]
+        if not self.names:
+            raise DataError("no <id>.json files in this directory", Location(self.name))
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Read the documents in the order of their names."""
+        for start in range(0, len(self.names), _BLOCK_ROWS):
+            numbers = range(start, min(start + _BLOCK_ROWS, len(self.names)))
+            ids = [self.names[number].removesuffix(_SUFFIX) for number in numbers]
+            yield RowBlock(list(map(self.read, numbers)), numbers, ids)
+
+    def ids(self) -> list[str]:
+        """Return the ids of all documents in order."""
+        return [name.removesuffix(_SUFFIX) for name in self.names]
+
+    def read(self, number: int) -> Row:
+        """Return the document of a file, or why it cannot be read."""
+        try:
+            path = Path(self.name, self.names[number])
+            if path.is_symlink():
+                path = self._resolve_link(path)
+            opened = open_file(path, follow=False)
+            try:
+                raw = read_whole(opened, self.dialect.limits.document_bytes)
+            finally:
+                opened.close()
+            self.bytes_read += len(raw)
+            return parse_document(raw, self.dialect)
+        except DataError as error:
+            return UnreadableRow(error.message)
+
+    def _resolve_link(self, path: Path) -> Path:
+        """Return the target of a symbolic link, which must be in the directory."""
+        try:
+            target = path.resolve()
+        except (OSError, RuntimeError):
+            raise DataError("broken symbolic link") from None
+        if not target.is_relative_to(Path(self.name).resolve()):
+            raise DataError("symbolic link to a file outside the directory")
+        return target
+
+    def location(self, place: int) -> Location:
+        """Return the file of a row."""
+        return Location(str(Path(self.name, self.names[place])))
+
+    def describe(self, place: int) -> str:
+        """Return the file of a row."""
+        return str(self.location(place))
+
 
 _PEEK_BYTES: Final = 1 << 12
 _WORKBOOKS: Final = frozenset((".xlsx", ".xlsm", ".xls"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import IO, TYPE_CHECKING, ClassVar, Final, cast
 
-from fieldmark.data.columns import Columns, add_column_note, read_cell, read_header
+from fieldmark.data.csv_rows import Columns, add_column_note, read_cell, read_header
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra, with_location

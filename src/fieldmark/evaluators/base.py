@@ -17,9 +17,9 @@ from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import Description, NonNegativeFloat
+from fieldmark.values.json_text import first_repeated
 from fieldmark.values.records import EXCLUDED, INLINE, OMIT_DEFAULT, OPTIONAL
 from fieldmark.values.strategy_options import check_options
-from fieldmark.values.strict_json import first_repeated
 
 __all__ = [
     "MAX_EXAMPLES",

@@ -24,8 +24,8 @@ from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import NonNegativeInt, Share
-from fieldmark.values.boxes import BoxFormat, read_shape
-from fieldmark.values.canonical import canonical_text
+from fieldmark.values.equality import canonical_text
+from fieldmark.values.geometry import BoxFormat, read_shape
 from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import ROOT
 from fieldmark.values.strategy_options import check_options

@@ -30,7 +30,7 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.annotations import Length, NonNegativeFloat, Share, problem_of
-from fieldmark.values.canonical import canonical_text
+from fieldmark.values.equality import canonical_text
 from fieldmark.values.paths import path_key
 from fieldmark.values.plain_json import plain_json
 from fieldmark.values.strategy_options import check_options

@@ -29,10 +29,19 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence, Reason
 from fieldmark.values.annotations import NonNegativeFloat, NonNegativeInt, Share, problem_of
-from fieldmark.values.boxes import BoxFormat, Scale, Shape, as_floats
-from fieldmark.values.overlap import PolygonMethod, overlap
+from fieldmark.values.geometry import (
+    BoxFormat,
+    Metric,
+    Point,
+    PolygonMethod,
+    Scale,
+    Shape,
+    as_floats,
+    distance,
+    distance_similarity,
+    overlap,
+)
 from fieldmark.values.paths import ROOT, is_path
-from fieldmark.values.points import Metric, Point, distance, distance_similarity
 from fieldmark.values.presence import is_present, presence
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.value_types import InvalidValueError, read_value

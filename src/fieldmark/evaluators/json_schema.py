@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from math import isfinite
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
@@ -19,12 +21,311 @@ from fieldmark.evaluators.base import (
     unreadable_reason,
     verdict_for,
 )
-from fieldmark.evaluators.schema_cost import SchemaCost, check_schema, pattern_bytes
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, Share
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import plural, replace_surrogates
+
+_MAX_VALUES: Final = 100_000
+_MAX_SCHEMA_DEPTH: Final = 200
+_MAX_REFERENCE_DEPTH: Final = 100
+_MAX_APPLIED: Final = 1_000_000
+_MAX_STEPS: Final = 1_000_000
+"""The number of steps to estimate the work for a document; it is unknown if there are more."""
+_MAX_PATTERNS: Final = 100_000
+"""The number of characters of all patterns."""
+_PATTERN_BYTES: Final = 100 << 20
+"""The memory of all compiled patterns; most of it can be used by ten of them."""
+_BACKTRACKING: Final = 10_000
+"""The work of a pattern that is not matched in linear time."""
+
+_DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
+_SAME_VALUE: Final = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+)
+"""The keywords whose schemas apply to the value itself."""
+_MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+"""The keywords whose schemas are the values of an object."""
+_ANY_CHILD: Final = frozenset(
+    {"patternProperties", "additionalProperties", "propertyNames", "contains", "additionalItems"}
+)
+_UNEVALUATED: Final = ("unevaluatedItems", "unevaluatedProperties")
+"""These apply to children, and evaluate the other schemas of the value a second time."""
+_BY_CHILD: Final = frozenset({"properties", "prefixItems", "items"})
+"""The keywords with one schema per child, except that `items` can be one schema for all."""
+_LISTED: Final = ("enum", "const", "required")
+
+_Name: TypeAlias = str | int
+"""The key or position of a child of a document."""
+
+
+class _Part(NamedTuple):
+    """A schema in a schema, with the schemas that apply to the same value and to its children.
+
+    Schemas are identified by their numbers. `by_child` contains those for one child each.
+    """
+
+    work: int
+    same: list[int]
+    children: list[int]
+    by_child: Mapping[_Name, list[int]]
+
+
+class SchemaCost:
+    """Estimates the work to validate a document, from its size and depth."""
+
+    __slots__ = ("_done", "_known", "_order", "_parts")
+
+    def __init__(self, parts: list[_Part], order: list[int], *, known: bool) -> None:
+        self._parts = parts
+        self._order = order
+        self._known = known
+        self._done: list[list[int]] = []
+        """The work for the values on one path of a document, by its depth and by schema."""
+
+    def work(self, size: int, depth: int) -> int | None:
+        """Return an upper bound for a document; `None` if it is unknown.
+
+        >>> check_schema({"items": {"type": "string"}}).work(10, 1)
+        20
+        """
+        if not self._known or len(self._parts) * depth > _MAX_STEPS:
+            return None
+        while len(self._done) <= depth:
+            below = self._done[-1] if self._done else None
+            if len(self._done) > 1 and below == self._done[-2]:
+                # No schema reaches deeper values.
+                return below[0] * size
+            self._done.append(self._level(below))
+        return self._done[depth][0] * size
+
+    def _level(self, below: list[int] | None) -> list[int]:
+        """Return the work for each schema from the work for the children."""
+        work = [0] * len(self._parts)
+        for number in self._order:
+            part = self._parts[number]
+            found = part.work + sum(work[each] for each in part.same)
+            if below is not None:
+                found += sum(below[each] for each in part.children)
+                found += max(
+                    (sum(below[each] for each in own) for own in part.by_child.values()), default=0
+                )
+            work[number] = found
+        return work
+
+
+def check_schema(schema: JsonValue, *, backtracking: bool = False) -> SchemaCost:
+    """Return the cost of a schema; raise OptionError if it exceeds a limit.
+
+    `backtracking` means that it has patterns that are not matched in linear time.
+    """
+    _check_size(schema)
+    reader = _Reader(schema, backtracking=backtracking)
+    reader.read()
+    parts, references = reader.parts, reader.references
+    try:
+        order = list(
+            TopologicalSorter({n: part.same for n, part in enumerate(parts)}).static_order()
+        )
+    except CycleError:
+        message = "a reference leads back to itself without descending into the document"
+        raise OptionError("schema", message) from None
+    depths = [0] * len(parts)
+    for number in order:
+        below = (depths[each] + ((number, each) in references) for each in parts[number].same)
+        depths[number] = max(below, default=0)
+    if max(depths) > _MAX_REFERENCE_DEPTH:
+        message = f"a chain of references exceeds the limit of {_MAX_REFERENCE_DEPTH} references"
+        raise OptionError("schema", message)
+    cost = SchemaCost(parts, order, known=reader.known)
+    if (SchemaCost(parts, order, known=True).work(1, 0) or 0) > _MAX_APPLIED:
+        message = (
+            f"with all references expanded, it exceeds the limit of {_MAX_APPLIED:,} schemas "
+            "for one value"
+        )
+        raise OptionError("schema", message)
+    return cost
+
+
+def pattern_bytes(schema: JsonValue) -> int:
+    """Return how much memory each pattern of a schema may use when it is compiled.
+
+    Raise OptionError if the patterns are too long.
+    """
+    pending, lengths = [schema], list[int]()
+    while pending:
+        value = pending.pop()
+        pending.extend(_children(value))
+        if isinstance(value, dict):
+            pattern, named = value.get("pattern"), value.get("patternProperties")
+            lengths += [len(pattern)] if isinstance(pattern, str) else []
+            lengths += map(len, named) if isinstance(named, dict) else []
+    if sum(lengths) > _MAX_PATTERNS:
+        raise OptionError("schema", f"patterns exceed the limit of {_MAX_PATTERNS:,} characters")
+    return _PATTERN_BYTES // max(10, len(lengths))
+
+
+def _check_size(schema: JsonValue) -> None:
+    """Check the number of values and the nesting of a schema."""
+    pending: list[tuple[JsonValue, int]] = [(schema, 0)]
+    values = 0
+    while pending:
+        value, depth = pending.pop()
+        values += 1
+        if values > _MAX_VALUES:
+            raise OptionError("schema", f"exceeds the limit of {_MAX_VALUES:,} values")
+        if depth > _MAX_SCHEMA_DEPTH:
+            raise OptionError("schema", f"nesting exceeds the limit of {_MAX_SCHEMA_DEPTH} levels")
+        pending.extend((child, depth + 1) for child in _children(value))
+
+
+def _children(value: JsonValue) -> list[JsonValue]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+class SchemaReferences:
+    """Resolves references inside a schema; those to other documents are never followed."""
+
+    __slots__ = ("_anchors", "_base", "_has_inner_bases", "_schema")
+
+    def __init__(self, schema: JsonValue) -> None:
+        self._schema = schema
+        self._base = _identifier(schema)
+        self._has_inner_bases = False
+        """Whether references in some parts are relative to these parts."""
+        self._anchors: dict[str, JsonValue] = {}
+        pending: list[JsonValue] = [schema]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict):
+                for key in ("$anchor", "$dynamicAnchor"):
+                    if isinstance(name := value.get(key), str):
+                        self._anchors[name] = value
+                own = _identifier(value)
+                if own.startswith("#"):
+                    self._anchors[own[1:]] = value
+                elif own and value is not self._schema:
+                    self._has_inner_bases = True
+            pending.extend(_children(value))
+
+    def resolve(self, reference: JsonValue) -> JsonValue | Missing:
+        """Return the schema that a reference names; missing if it is in no known place.
+
+        >>> SchemaReferences({"$defs": {"a/b": True}}).resolve("#/$defs/a~1b")
+        True
+        """
+        if not isinstance(reference, str) or self._has_inner_bases or "%" in reference:
+            return MISSING
+        base, _, fragment = reference.partition("#")
+        if base and base != self._base.partition("#")[0]:
+            return MISSING
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get(fragment, MISSING)
+        value: JsonValue = self._schema
+        for step in fragment.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(value, dict) and name in value:
+                value = value[name]
+            elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+                value = value[int(name)]
+            else:
+                return MISSING
+        return value
+
+
+class _Reader:
+    """Reads the parts of a schema."""
+
+    def __init__(self, schema: JsonValue, *, backtracking: bool) -> None:
+        self._schema = schema
+        self._pattern_work = _BACKTRACKING if backtracking else 0
+        self._references = SchemaReferences(schema)
+        self._numbers: dict[int, int] = {}
+        """The numbers of schemas by `id()`; number 0 is the whole schema."""
+        self._pending: list[JsonValue] = []
+        self.parts: list[_Part] = []
+        self.references: set[tuple[int, int]] = set()
+        self.known = True
+        """Whether all references could be resolved."""
+
+    def read(self) -> None:
+        """Read the schema and everything that it refers to."""
+        self._number(self._schema)
+        # Parts are read in the order of their numbers; reading one can add others at the end.
+        for schema in self._pending:
+            self.parts.append(self._part(schema))
+
+    def _number(self, schema: JsonValue) -> int:
+        number = self._numbers.setdefault(id(schema), len(self._pending))
+        if number == len(self._pending):
+            self._pending.append(schema)
+        return number
+
+    def _part(self, schema: JsonValue) -> _Part:
+        part = _Part(1, [], [], defaultdict(list))
+        if not isinstance(schema, dict):
+            return part
+        if any(key in schema for key in _DYNAMIC):
+            self.known = False
+        for keyword, value in schema.items():
+            if keyword == "$ref":
+                self._add_reference(part, value)
+            elif keyword in _BY_CHILD and not (keyword == "items" and not isinstance(value, list)):
+                for name, each in _named(value):
+                    part.by_child[name].append(self._number(each))
+            else:
+                numbers = [self._number(each) for each in _subschemas(keyword, value)]
+                (part.same if keyword in _SAME_VALUE else part.children).extend(numbers)
+        if any(key in schema for key in _UNEVALUATED):
+            part.same.extend(list(part.same))
+        work = 1 + sum(_size(schema[key]) for key in _LISTED if key in schema)
+        if "pattern" in schema or "patternProperties" in schema:
+            work += self._pattern_work
+        return part._replace(work=work)
+
+    def _add_reference(self, part: _Part, reference: JsonValue) -> None:
+        target = self._references.resolve(reference)
+        if target is MISSING:
+            self.known = False
+            return
+        number = self._number(target)
+        part.same.append(number)
+        self.references.add((len(self.parts), number))
+
+
+def _identifier(schema: JsonValue) -> str:
+    if not isinstance(schema, dict):
+        return ""
+    own = schema.get("$id", schema.get("id"))
+    return own if isinstance(own, str) else ""
+
+
+def _named(value: JsonValue) -> Iterator[tuple[_Name, JsonValue]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        yield from enumerate(value)
+
+
+def _subschemas(keyword: str, value: JsonValue) -> list[JsonValue]:
+    """Return the schemas of a keyword for the value itself or for all its children."""
+    if keyword in _MAPS:
+        return _children(value) if isinstance(value, dict) else []
+    if keyword == "items" or keyword in _UNEVALUATED or keyword in _SAME_VALUE | _ANY_CHILD:
+        return value if isinstance(value, list) else [value]
+    return []
+
+
+def _size(value: JsonValue) -> int:
+    pending, size = [value], 0
+    while pending:
+        pending.extend(_children(pending.pop()))
+        size += 1
+    return size
+
 
 Schema: TypeAlias = JsonObject | bool
 

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import Case, CaseContext, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of
-from fieldmark.values.json_text import name_non_finite
-from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
+from fieldmark.values.json_text import StrictJsonError, Violation, name_non_finite, parse_strict
 
 _MAX_DEPTH: Final = 200
 _MAX_DIGITS: Final = 1_000

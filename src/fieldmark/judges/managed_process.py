@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import select
 import selectors
 import signal as signals
+import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from io import RawIOBase
 from typing import IO, Final, Self, cast
 
-from fieldmark.judges import pipes
 from fieldmark.judges.process_tree import ProcessTree, kill_marked
 from fieldmark.judges.program import ProcessLimits, Program
 
@@ -169,9 +172,9 @@ class ManagedProcess:
         self._selector = selectors.DefaultSelector()
         try:
             for wrapped, pipe in (
-                (pipes.input_pipe, process.stdin),
-                (pipes.output_pipe, process.stdout),
-                (pipes.output_pipe, process.stderr),
+                (input_pipe, process.stdin),
+                (output_pipe, process.stdout),
+                (output_pipe, process.stderr),
             ):
                 self._pipes.append(wrapped(cast("IO[bytes]", pipe)))
             self._stdin, self._stdout, self._stderr = self._pipes
@@ -311,13 +314,13 @@ class ManagedProcess:
             while self._is_open(pipe) and not self._too_much_output:
                 if self._read(pipe):
                     continue
-                if not (wait and pipes.COPIED and time.monotonic() < deadline):
+                if not (wait and COPIED and time.monotonic() < deadline):
                     break
                 self._step(deadline)
 
     def _write(self) -> None:
         try:
-            sent = self._stdin.write(self._unsent[: pipes.CHUNK])
+            sent = self._stdin.write(self._unsent[:CHUNK])
         except OSError:
             # The program closed its input; it may still respond.
             self._unsent = memoryview(b"")
@@ -334,7 +337,7 @@ class ManagedProcess:
     def _read(self, pipe: RawIOBase) -> bool:
         """Read a chunk from a pipe; return false if there is none yet, or no more."""
         try:
-            data = pipe.read(pipes.CHUNK)
+            data = pipe.read(CHUNK)
         except OSError:
             data = b""
         if data is None:
@@ -394,3 +397,50 @@ def _signal_name(number: int) -> str:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+CHUNK: Final = 1 << 16
+COPIED = not hasattr(select, "poll")
+"""Whether threads copy the pipes, so that output may arrive after its program has ended."""
+
+
+def output_pipe(pipe: IO[bytes]) -> RawIOBase:
+    """Return the output of a program; reading returns `None` if there is none yet."""
+    if not COPIED:
+        return _unblocked(pipe)
+    ours, theirs = socket.socketpair()
+
+    def copy() -> None:
+        with pipe, theirs, suppress(OSError):
+            while data := pipe.read(CHUNK):
+                theirs.sendall(data)
+
+    return _socket_file(ours, copy)
+
+
+def input_pipe(pipe: IO[bytes]) -> RawIOBase:
+    """Return the input of a program; writing returns `None` if nothing can be written yet."""
+    if not COPIED:
+        return _unblocked(pipe)
+    ours, theirs = socket.socketpair()
+
+    def copy() -> None:
+        with suppress(OSError), pipe, theirs:
+            while data := memoryview(theirs.recv(CHUNK)):
+                while data:
+                    data = data[pipe.write(data) :]
+
+    return _socket_file(ours, copy)
+
+
+def _unblocked(pipe: IO[bytes]) -> RawIOBase:
+    if sys.platform != "win32":
+        os.set_blocking(pipe.fileno(), False)
+    return cast("RawIOBase", pipe)
+
+
+def _socket_file(ours: socket.socket, copy: Callable[[], None]) -> RawIOBase:
+    ours.settimeout(0)
+    threading.Thread(target=copy, daemon=True).start()
+    with ours:  # which stays open until the file is closed
+        return ours.makefile("rwb", buffering=0)

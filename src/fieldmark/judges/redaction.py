@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import canonical_text
+from fieldmark.values.equality import canonical_text
 
 _MIN_LENGTH: Final = 4
 """Shorter values would match ordinary text."""

@@ -11,42 +11,244 @@ import os
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from fieldmark.analyses.diff import diff
 from fieldmark.analyses.explain import explain
 from fieldmark.analyses.improve import improve
 from fieldmark.analyses.infer import propose_rules
+from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.analyses.score import score
 from fieldmark.analyses.show import CaseFilter, CaseList, show_case, show_cases
 from fieldmark.data.files import is_url
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
-from fieldmark.errors import ConfigError
-from fieldmark.mcp.bounded_json import bounded_json
-from fieldmark.mcp.tool_arguments import (
-    DiffArguments,
-    ExplainArguments,
-    ImproveArguments,
-    InferArguments,
-    ScoreArguments,
-    ShowArguments,
-    ToolArguments,
-)
+from fieldmark.errors import ConfigError, LimitError
+from fieldmark.metrics.summary import worst_attributes
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
-from fieldmark.rules.context import Context
+from fieldmark.rules.context import Context, LoadedRules
 from fieldmark.rules.files import load_file
-from fieldmark.rules.loaded_rules import LoadedRules
 from fieldmark.rules.rules_file import loaded_rules, read_rules
 from fieldmark.rules.untrusted_rules import RefusedRule, find_refused_rule
 from fieldmark.runs.manifest import RunEntry
 from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.run_index import CORRUPT, ROOT, find_run
-from fieldmark.runs.run_options import read_inputs
-from fieldmark.values.text import did_you_mean
+from fieldmark.runs.run_options import ScoreOptions, read_inputs
+from fieldmark.values.json_text import read_json, strict_json
+from fieldmark.values.text import did_you_mean, plural
+
+if TYPE_CHECKING:
+    _Rules: TypeAlias = str | JsonObject | list[JsonValue] | None
+else:
+    # Arguments are parsed before validation, so their parts are known to be JSON.
+    _Rules = str | dict[str, object] | list[object] | None
+
+_RUN = "A run: its directory, its id or the start of it, a tag, `latest`, or `latest~1`."
+
+
+_Top: TypeAlias = Annotated[
+    int, Field(ge=1, le=100, description="The most entries of each list in the result.")
+]
+_Run: TypeAlias = Annotated[str, Field(description=_RUN)]
+
+
+class ToolArguments(BaseModel):
+    """The arguments of a tool."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+@with_options(Inputs, "mcp", aliases=True)
+class _InputArguments(ToolArguments):
+    truth: Annotated[
+        str,
+        Field(
+            description="Ground truth: a JSONL, JSON, YAML, CSV, XLSX or Parquet file, or a"
+            " directory of <id>.json files, below a root."
+        ),
+    ]
+    predictions: Annotated[
+        str | None,
+        Field(
+            description="Predictions in the same forms, paired by id; without them, each row of"
+            " truth has both sides."
+        ),
+    ] = None
+
+    def reading_options(self) -> dict[str, object]:
+        """Return the options for reading rows."""
+        return given_options(self, Inputs)
+
+
+@with_options(ScoreOptions, "mcp", aliases=True)
+class ScoreArguments(_InputArguments):
+    """The arguments of `score`."""
+
+    rules: Annotated[
+        _Rules,
+        Field(description="A rules file below a root, or rules as in such a file."),
+    ] = None
+    save: Annotated[
+        bool, Field(description="Save the run below runs/; the server must allow it.")
+    ] = False
+    top: _Top = 10
+
+    def run_options(self) -> ScoreOptions:
+        """Return the options of the run, except its rules."""
+        options = {**given_options(self, ScoreOptions), "inputs": self.reading_options()}
+        del options["rules"]
+        return cast("ScoreOptions", options)
+
+
+class ShowArguments(ToolArguments):
+    """The arguments of `show`."""
+
+    run: _Run
+    case: Annotated[
+        str | None, Field(description="The id of a case to show; without it, cases are listed.")
+    ] = None
+    verdict: Annotated[
+        str | None,
+        Field(description=f"List cases with this verdict: {', '.join(Verdict)} or error."),
+    ] = None
+    mistake: Annotated[
+        str | None,
+        Field(description=f"List cases with this mistake: {', '.join(ErrorCounts._fields)}."),
+    ] = None
+    tag: Annotated[str | None, Field(description="List cases with this tag.")] = None
+    only_mistakes: Annotated[
+        bool, Field(description="Show only the fields of a case that have mistakes.")
+    ] = False
+    top: _Top = 25
+
+
+class ExplainArguments(ToolArguments):
+    """The arguments of `explain`."""
+
+    run: _Run
+    case: Annotated[str, Field(description="The id of a case.")]
+    path: Annotated[str, Field(description="The path of a field, such as items[2].price.")]
+
+
+class DiffArguments(ToolArguments):
+    """The arguments of `diff`."""
+
+    before: _Run
+    after: _Run
+    rescore: Annotated[
+        bool, Field(description="Apply the convention of the first run to the second.")
+    ] = False
+    force: Annotated[
+        bool, Field(description="Compare runs with different rules, conventions or data.")
+    ] = False
+    by: Annotated[
+        list[str], Field(description="Slices: tag, metadata.KEY or a path of the ground truth.")
+    ] = []
+    max_drop: Annotated[
+        dict[str, float], Field(description="Gates: how much worse a metric may be.")
+    ] = {}
+    top: _Top = 10
+
+
+class ImproveArguments(ToolArguments):
+    """The arguments of `improve`."""
+
+    run: _Run
+    top: _Top = 5
+
+
+class InferArguments(_InputArguments):
+    """The arguments of `infer`."""
+
+
+MAX_CHARACTERS: Final = 40_000
+"""The most characters of a result, about 10,000 tokens."""
+_MAX_TEXT: Final = 500
+_MIN_TEXT: Final = 60
+_BY_NAME: Final = frozenset({"attributes", "evaluators", "groups", "slices"})
+"""Objects whose keys are names from data, which are shortened like lists."""
+_MAX_KEYS: Final = 40
+"""The most keys of other objects; only documents have more."""
+_MAX_DEPTH: Final = 20
+_MAX_NOTES: Final = 20
+
+
+def bounded_json(result: JsonObject, items: int) -> JsonObject:
+    """Return a result with at most this many items per list, fewer if it would be too long.
+
+    >>> bounded_json({"cases": ["a", "b", "c"]}, 2)
+    {'cases': ['a', 'b'], 'shortened': {'cases': '2 of 3 items'}}
+    """
+    text = _MAX_TEXT
+    while True:
+        shortener = _Shortener(items, text)
+        short = cast("JsonObject", shortener.shorten(result, "", 0))
+        if shortener.notes:
+            short = {**short, "shortened": shortener.notes}
+        # Non-finite numbers become null, as in every other output.
+        encoded = strict_json(short)
+        if len(encoded) <= MAX_CHARACTERS:
+            return cast("JsonObject", read_json(encoded))
+        if items == 1 and text == _MIN_TEXT:
+            message = f"the result has more than {MAX_CHARACTERS:,} characters"
+            raise LimitError("characters", message)
+        items, text = max(1, items // 2), max(_MIN_TEXT, text // 2)
+
+
+class _Shortener:
+    """Shortens values, and notes what was left out by path."""
+
+    def __init__(self, items: int, text: int) -> None:
+        self._items = items
+        self._text = text
+        self._left_out = 0
+        self.notes: JsonObject = {}
+
+    def shorten(self, value: JsonValue, path: str, depth: int) -> JsonValue:
+        """Return a value with short lists and texts."""
+        if isinstance(value, str):
+            return self._shorten_text(value, path)
+        if isinstance(value, list):
+            kept = [] if depth >= _MAX_DEPTH else value[: self._items]
+            self._note(path, len(kept), len(value), "item")
+            return [
+                self.shorten(each, f"{path}[{number}]", depth + 1)
+                for number, each in enumerate(kept)
+            ]
+        if isinstance(value, dict):
+            name = path.rpartition(".")[2]
+            limit = self._items if name in _BY_NAME else max(self._items, _MAX_KEYS)
+            shown = 0 if depth >= _MAX_DEPTH else min(len(value), limit)
+            self._note(path, shown, len(value), "key")
+            return {
+                self._shorten_text(key, f"{path}.(key)"): self.shorten(
+                    value[key], f"{path}.{key}" if path else key, depth + 1
+                )
+                for key in list(value)[:shown]
+            }
+        return value
+
+    def _shorten_text(self, text: str, path: str) -> str:
+        # A lone surrogate cannot be sent.
+        text = text.encode("utf-8", "backslashreplace").decode()
+        self._note(path, min(len(text), self._text), len(text), "character")
+        return text if len(text) <= self._text else f"{text[: self._text]}…"
+
+    def _note(self, path: str, shown: int, total: int, noun: str) -> None:
+        if shown >= total:
+            return
+        if len(self.notes) < _MAX_NOTES:
+            name = path.encode("utf-8", "backslashreplace").decode()[: self._text]
+            self.notes[name] = f"{shown} of {plural(total, noun)}"
+        else:
+            self._left_out += 1
+            self.notes["…"] = f"{plural(self._left_out, 'other value')} shortened"
+
 
 _REFUSED: Final = {
     RefusedRule.PROVIDER: "only the providers lexical and recorded (with its scores) are allowed",

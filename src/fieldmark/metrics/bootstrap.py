@@ -33,8 +33,8 @@ from fieldmark.metrics.summary import (
     RunIntervals,
     Summary,
     Variation,
+    sortable,
 )
-from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Integers, Signs

@@ -18,8 +18,8 @@ from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.annotations import NonNegativeFloat, Share
+from fieldmark.values.json_text import is_finite
 from fieldmark.values.strategy_options import check_options
-from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe as describe_value
 

@@ -41,8 +41,8 @@ from fieldmark.metrics.significance import (
     permutation_p,
     smallest_p,
 )
+from fieldmark.metrics.summary import sortable
 from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES
-from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence

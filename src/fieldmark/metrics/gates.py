@@ -11,8 +11,8 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 from fieldmark.errors import OptionError
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.json_text import is_finite
 from fieldmark.values.records import OMIT_DEFAULT
-from fieldmark.values.strict_json import is_finite
 from fieldmark.values.text import did_you_mean
 
 MetricValue: TypeAlias = "float | int | None"

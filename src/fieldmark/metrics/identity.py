@@ -12,7 +12,7 @@ from typing import Final
 from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.compare.provider_lookup import option_names
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.canonical import canonical_text
+from fieldmark.values.equality import canonical_text
 
 _PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
 

@@ -36,12 +36,11 @@ from fieldmark.metrics.difference import (
 from fieldmark.metrics.gates import less_is_better
 from fieldmark.metrics.rates import Interval, f1, ratio
 from fieldmark.metrics.significance import flip_signs
-from fieldmark.metrics.summary import AttributeSummary, Summary
-from fieldmark.metrics.worst_first import sortable
+from fieldmark.metrics.summary import AttributeSummary, Summary, sortable
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Signs
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.json_text import is_finite
 
 PREDICTED_MEAN_SCORE: Final = "predicted_mean_score"
 """The mean score of the cases that have a prediction which could be read."""

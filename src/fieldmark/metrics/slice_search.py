@@ -11,7 +11,7 @@ import numpy as np
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.significance import ALPHA, holm, hypergeometric_tails
 from fieldmark.metrics.slices import TAG
-from fieldmark.metrics.worst_first import sortable
+from fieldmark.metrics.summary import sortable
 from fieldmark.model.counts import Counts
 from fieldmark.values.arrays import Flags, Floats
 

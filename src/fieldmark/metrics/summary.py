@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from statistics import fmean, stdev
 from typing import Annotated, ClassVar, Final, NamedTuple, cast
 
@@ -24,7 +25,7 @@ from fieldmark.metrics.headline import (
     metrics_in_order,
 )
 from fieldmark.metrics.identity import canonical_sha256
-from fieldmark.metrics.quality import QualityBuckets, quality, rqs_formula
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, Rates, accuracy, rates
 from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
@@ -553,3 +554,123 @@ def _metrics_from_json(document: JsonValue) -> Summary:
 
 class _Slices(NamedTuple):
     slices: Annotated[Mapping[str, JsonObject], OMIT_DEFAULT] = {}
+
+
+_DIGITS: Final = 9
+"""Decimals that count in a comparison of scores; further ones depend on the order of additions."""
+
+
+def sortable(score: float) -> float:
+    """Return a score for comparisons with other scores, so that equal scores are ties.
+
+    >>> sortable(0.7374999999999999) == sortable(0.7375)
+    True
+    """
+    return round(score, _DIGITS)
+
+
+def worst_attributes(
+    attributes: Mapping[str, AttributeSummary],
+) -> list[tuple[str, AttributeSummary]]:
+    """Sort attributes by F1, then by the number of mistakes, then by path.
+
+    Attributes with nothing to count come last, unless their comparison failed: then they come
+    first, like an F1 that is undefined although something is wrong.
+    """
+
+    def sort_key(item: tuple[str, AttributeSummary]) -> tuple[bool, float, int, str]:
+        path, metrics = item
+        counted = metrics.tp or metrics.fp or metrics.fn or metrics.errors
+        return not counted, sortable(metrics.f1 or 0.0), -metrics.errors_by_type.total, path
+
+    return sorted(attributes.items(), key=sort_key)
+
+
+def case_sort_key(score: float | None, mistakes: int, position: int) -> tuple[float, int, int]:
+    """Sort by score, then by the number of mistakes, then in the order of the run.
+
+    A case that could not be scored comes before all others.
+    """
+    return -1.0 if score is None else sortable(score), -mistakes, position
+
+
+class FieldCost(NamedTuple):
+    """What a field counts as, and the metrics that it is part of."""
+
+    counts: Counts
+    metrics: tuple[str, ...]
+
+
+def field_cost(code: int, counting: CountingOptions) -> FieldCost:
+    """Return the cost of a fact.
+
+    >>> from fieldmark.model.outcome import Outcome, Presence, fact
+    >>> wrong = fact(Outcome.WRONG_VALUE, Presence.VALUE, Presence.VALUE)
+    >>> field_cost(wrong, CountingOptions()).metrics
+    ('precision', 'recall', 'F1', 'completeness', 'hallucination', 'accuracy')
+    """
+    counts = cost_table(counting)[code]
+    bucket = bucket_table(counting.ignore_scope)[code]
+    entered = (
+        ("precision", counts.tp or counts.fp),
+        ("recall", counts.tp or counts.fn),
+        ("F1", counts.tp or counts.fp or counts.fn),
+        ("completeness", bucket.expected_non_null),
+        ("hallucination", bucket.distinct),
+        ("accuracy", bucket.scorable),
+    )
+    return FieldCost(counts, tuple(name for name, number in entered if number))
+
+
+_COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
+_SPENT: Final = (
+    "requests", "failed_requests", "input_tokens", "output_tokens", "replayed_calls",
+)  # fmt: skip
+
+
+def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
+    """Return the totals over all providers, and each provider.
+
+    If one cost is unknown, the total cost is unknown.
+
+    >>> usage = {"calls": 2, "input_tokens": 80, "output_tokens": 9, "cost": None}
+    >>> total_usage([usage])["calls"], total_usage([usage])["cost"]
+    (2, None)
+    """
+    return {
+        **{name: _total(providers, name) for name in _COUNTED},
+        "cost": _known_total(providers),
+        "seconds": _known_total(providers, "seconds"),
+        "asked": list[JsonValue](providers),
+    }
+
+
+def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
+    """Return what was paid in total and for each provider, and the original cost of the rest.
+
+    >>> spent = {"requests": 2, "cost": 0.5, "replayed_calls": 1, "replayed_cost": 0.25}
+    >>> total_spent([spent, spent])["cost"], total_spent([spent, spent])["replayed_cost"]
+    (1.0, 0.5)
+    """
+    return {
+        **{name: _total(providers, name) for name in _SPENT},
+        "cost": _known_total(providers),
+        "replayed_cost": _known_total(providers, "replayed_cost"),
+        "asked": list[JsonValue](providers),
+    }
+
+
+def _total(usages: Sequence[JsonObject], name: str) -> int:
+    return sum(value for each in usages if isinstance(value := each.get(name), int))
+
+
+def _known_total(usages: Sequence[JsonObject], name: str = "cost") -> float | None:
+    """Return the sum of all costs or times if all are known, else `None`."""
+    known = [value for each in usages if isinstance(value := each.get(name), int | float)]
+    return fsum(known) if len(known) == len(usages) else None
+
+
+NO_USAGE: Final = total_usage([])
+"""The usage of no providers, with all keys."""
+NO_SPENT: Final = total_spent([])
+"""The cost of no providers, with all keys."""

@@ -197,7 +197,7 @@ typedef struct {
 #define MOST_WHOLE_DIGITS 18 /* of an integer that always fits into 64 bits */
 #define MOST_DIGITS 40
 #define EXACT_DIGITS 15 /* decimals with so many digits and their floats are one to one */
-#define MAX_DEPTH 200   /* as in values/json_limits.py, like the next */
+#define MAX_DEPTH 200   /* as in values/json_text.py, like the next */
 #define PER_VALUE 256
 #define LONGEST_LINE 0x7FFFFFFF
 
@@ -2472,9 +2472,9 @@ pair_equal(Alignment *alignment)
 
 /* ---- 8. Similarity ---- */
 
-#define LONGEST_TEXT 10000        /* MAX_TEXT in align/limits.py */
+#define LONGEST_TEXT 10000        /* MAX_TEXT in align/options.py */
 #define MOST_PAIRS 2000000        /* of items; more are left to Python */
-#define MOST_CHARACTER_PAIRS 5e10 /* far below MAX_CHARACTER_PAIRS in align/limits.py */
+#define MOST_CHARACTER_PAIRS 5e10 /* far below MAX_CHARACTER_PAIRS in align/options.py */
 #define MOST_CONTESTED 20000      /* edges; Python uses arrays for more */
 #define MOST_WORK 2e11            /* MAX_CHARACTER_PAIRS there */
 #define LEAF_COST 400.0           /* as in align/item_similarity.py, like the next two */

@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.identifier import letters_and_digits
+from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.model.rule import Rules
-from fieldmark.plan.proposals import (
-    ADDRESS_WORDS,
-    ADDRESSES,
-    BOOLEANS,
-    DATE_WORDS,
-    EMAILS,
-    IDENTIFIER_WORDS,
-    IDENTIFIERS,
-    INTEGERS,
-    NAME_WORDS,
-    NAMES,
-    PAIRED_THRESHOLD,
-    PHONE_WORDS,
-    SHORT_TEXT,
-    WEB_ADDRESSES,
-    InferredRule,
-    Proposal,
-    Settings,
-    is_named,
-    phone_proposal,
-)
-from fieldmark.plan.sample_lists import SampleLists
+from fieldmark.plan.plan import compile_plan
 from fieldmark.plan.value_kinds import (
     LOCALES,
     Difference,
@@ -42,16 +22,134 @@ from fieldmark.plan.value_kinds import (
     ValueKind,
     decimals,
     difference_of,
+    key_words,
     kind_of_value,
     nearest_value,
+    phone_is_available,
     readers_of,
 )
-from fieldmark.values.canonical import typed_key
 from fieldmark.values.dates import read_day
+from fieldmark.values.equality import typed_key
 from fieldmark.values.numbers import read_amount
-from fieldmark.values.paths import ROOT, join
+from fieldmark.values.paths import ROOT, join, parse_path
 from fieldmark.values.presence import presence
 from fieldmark.values.text import exact_text, normalized, plural, shorten
+
+Settings: TypeAlias = dict[str, JsonValue]
+Proposal: TypeAlias = tuple[Settings, str]
+"""The settings of a rule, and the reason for them."""
+
+PAIRED_THRESHOLD: Final = 0.5
+"""The threshold of lists with match fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredRule:
+    """A proposed rule for an attribute, with the reason for it."""
+
+    path: str
+    settings: Mapping[str, JsonValue]
+    reason: str
+
+
+def is_named(path: str, words: frozenset[str]) -> bool:
+    """Whether the name of an attribute ends with one of these words, also in the plural.
+
+    >>> is_named("lines[*].unitPrices", frozenset({"price"}))
+    True
+    """
+    found = key_words(path)
+    return bool(found) and (found[-1] in words or found[-1].removesuffix("s") in words)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DATE_WORDS: Final = _words("date")
+PHONE_WORDS: Final = _words("phone telephone tel mobile cell fax")
+IDENTIFIER_WORDS: Final = _words(
+    "number no nr id code sku upc ean gtin mpn isbn iban ssn ein tin mrn npi vin imei ref "
+    "reference serial zip four"
+)
+ADDRESS_WORDS: Final = _words("address addr street")
+NAME_WORDS: Final = _words(
+    "name vendor supplier merchant company customer buyer seller author organization committee "
+    "borrower lender employer employee insured agent"
+)
+
+BOOLEANS: Final[Proposal] = {"match": "boolean"}, "booleans"
+INTEGERS: Final[Proposal] = (
+    {"match": "numeric_tolerance", "tolerance": 0},
+    "integers, compared exactly",
+)
+EMAILS: Final[Proposal] = {"match": "email"}, "e-mail addresses, ignoring case"
+WEB_ADDRESSES: Final[Proposal] = {"match": "url"}, "web addresses, compared after normalization"
+IDENTIFIERS: Final[Proposal] = (
+    {"match": "identifier"},
+    "identifiers, ignoring case and separators; all digits count",
+)
+ADDRESSES: Final[Proposal] = (
+    {"match": "address", "threshold": 0.85},
+    "addresses, words in any order and spelling; numbers must be the same",
+)
+NAMES: Final[Proposal] = (
+    {"match": "name", "threshold": 0.85},
+    "names, words in any order and spelling; numbers must be the same",
+)
+SHORT_TEXT: Final[Proposal] = (
+    {"match": "fuzzy", "threshold": 0.85, "numbers": "exact"},
+    "short text, with small spelling differences; numbers must be the same",
+)
+
+
+def phone_proposal(numbers: str) -> Proposal:
+    """Return the proposal for telephone numbers, which are described by `numbers`."""
+    if not phone_is_available():
+        why = 'match: phone requires pip install "fieldmark[phone]"'
+        return {"match": "identifier"}, f"{numbers}, compared by digits; {why}"
+    note = "one without a country code matches any country; set region to prevent that"
+    return {"match": "phone"}, f"{numbers}; {note}"
+
+
+_MAX_LISTS: Final = 500
+_MAX_PAIRS: Final = 250_000
+"""The number of possible pairs, which determines the time that an alignment takes."""
+
+
+@dataclass(slots=True)
+class SampleLists:
+    """The first lists of one attribute in which items are paired that are not equal.
+
+    Equal items are paired under any rules, so the other lists need not be tried. `pairs` is the
+    number of pairs without rules.
+    """
+
+    pairs: int = 0
+    _lists: list[tuple[list[JsonValue], list[JsonValue]]] = field(default_factory=list)
+    _possible_pairs: int = 0
+
+    def add(
+        self, expected: list[JsonValue], candidate: list[JsonValue], alignment: Alignment
+    ) -> None:
+        """Add two lists and their alignment without rules."""
+        possible = self._possible_pairs + len(expected) * len(candidate)
+        if len(self._lists) >= _MAX_LISTS or possible > _MAX_PAIRS:
+            return
+        if any(not are_equal for _, _, _, are_equal in alignment.pairs):
+            self.pairs += len(alignment.pairs)
+            self._lists.append((expected, candidate))
+            self._possible_pairs = possible
+
+    def pairs_under(self, rules: Rules, path: str) -> int:
+        """Return the number of pairs under rules, for lists that are at this path."""
+        plan = compile_plan(rules)
+        segments: Sequence[object] = parse_path(path).segments if path else ()
+        node = plan.root_of({} if segments and isinstance(segments[0], str) else [])
+        for segment in segments:
+            node = node.child(segment) if isinstance(segment, str) else node.entry_node
+        return sum(len(node.align(*lists).pairs) for lists in self._lists)
+
 
 _MAX_ATTRIBUTES: Final = 10_000
 _MAX_DISTINCT: Final = 1_000

@@ -14,8 +14,8 @@ import orjson
 
 from fieldmark.align.greedy import GREEDY, Greedy
 from fieldmark.align.item_similarity import Edge, min_weight_of, text_similarity
-from fieldmark.align.limits import TooMuchWork
 from fieldmark.align.optimal import Optimal
+from fieldmark.align.options import TooMuchWork
 from fieldmark.align.similarity_alignment import select_few, select_pairs
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE

@@ -21,6 +21,7 @@ from fieldmark.plan.attribute_node import AttributeNode, NodeMode, PlanSettings
 from fieldmark.plan.kernel_walk import KernelWalk
 from fieldmark.plan.rule_matching import RuleMatch, list_items
 from fieldmark.plan.walk import Walk
+from fieldmark.values.json_text import all_finite
 from fieldmark.values.paths import (
     ROOT,
     Path,
@@ -32,7 +33,6 @@ from fieldmark.values.paths import (
     without,
 )
 from fieldmark.values.presence import presence_of
-from fieldmark.values.strict_json import all_finite
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document

@@ -15,8 +15,7 @@ from fieldmark.compare.phone import Phone
 from fieldmark.compare.url import Url
 from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue
-from fieldmark.values.date_words import date_words
-from fieldmark.values.dates import DateOrder, DateReader, read_day
+from fieldmark.values.dates import DateOrder, DateReader, date_words, read_day
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import NumberFormat, as_number, read_amount
 from fieldmark.values.text import folded, normalized

@@ -16,10 +16,10 @@ from fieldmark.evaluators.base import EvaluatorResult
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
+from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.cases import repeated_errors
 from fieldmark.report.html.tree import ItemKey, NodeKey, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
-from fieldmark.report.repeated_error_text import repeated_error_text
 from fieldmark.report.tables import (
     input_text,
     mistake_counts,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fieldmark.metrics.summary import Summary
-from fieldmark.metrics.worst_first import worst_attributes
+from fieldmark.metrics.summary import Summary, worst_attributes
 from fieldmark.report.html.metrics import tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import gates_failed_first

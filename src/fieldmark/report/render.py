@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-from fieldmark.report.csv_text import csv_text
+from fieldmark.metrics.headline import (
+    MAIN_METRIC,
+    METRIC_TITLES,
+    QUALITY_METRICS,
+    flag_text,
+)
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.document import (
     Align,
     Block,
@@ -28,11 +39,54 @@ from fieldmark.report.document import (
     Tone,
     value_of,
 )
-from fieldmark.values.escape import DASH, for_markdown, visible
+from fieldmark.report.run_document import slice_blocks
+from fieldmark.report.tables import (
+    ATTRIBUTE_COLUMNS,
+    AttributeRow,
+    attribute_cells,
+    attribute_rows,
+    evaluator_errors,
+    gate_text,
+    number,
+    split_warnings,
+)
+from fieldmark.values.escape import DASH, for_csv, for_markdown, visible
+from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import plural, shorten
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+_SAFE_TEXT: Final = re.compile(r"(?:[A-Za-z0-9\[][ -~]{0,200})?\Z")
+"""Recognizes text that needs no escaping in CSV."""
+
+
+def csv_text(columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing]]) -> str:
+    """Format a header and rows; every cell is quoted, and no cell can be read as a formula."""
+    target = io.StringIO()
+    write_csv_rows(target, columns, rows)
+    return target.getvalue()
+
+
+def write_csv_rows(
+    file: TextIO, columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing]]
+) -> None:
+    """Write a header and rows in the format of `csv_text`."""
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_csv_cell(value) for value in row])
+
+
+def _csv_cell(value: JsonValue | Missing) -> str:
+    # The most frequent types come first, because a run may have millions of cells.
+    if isinstance(value, str):
+        return value if _SAFE_TEXT.match(value) else for_csv(value)
+    if value is None or value is MISSING:
+        return ""
+    if isinstance(value, bool | list | dict):
+        return for_csv(strict_json(value).decode())
+    return str(value)
 
 
 WIDTH: Final = 120
@@ -312,3 +366,89 @@ def document_csv(document: Document) -> str:
     """Return the data of a document with full precision."""
     data = document.data
     return csv_text(data.keys, ([value_of(row.get(key)) for key in data.keys] for row in data.rows))
+
+
+def csv_table(summary: Summary) -> str:
+    """Return all attributes with full precision, and the convention in every row."""
+    name = summary.convention.name
+    rows = ((*cells, name) for cells in attribute_cells(summary))
+    return csv_text((*ATTRIBUTE_COLUMNS, "convention"), rows)
+
+
+def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
+    """Return a summary for a pull request: headline metrics, gates and the worst attributes."""
+    rows = attribute_rows(summary)
+    structural, others = split_warnings(summary)
+    lines = [f"> warning: {for_markdown(text)}\n" for text in structural]
+    lines += [headline(summary), ""]
+    for gate in summary.gates:
+        result = "passed" if gate.passed else "**failed**"
+        lines.append(f"- gate {result}: {gate_text(gate, name=f'`{gate.name}`')}")
+    lines += [f"- error: {for_markdown(text)}" for text in evaluator_errors(summary)]
+    if lines[-1]:
+        lines.append("")
+    lines += [
+        "| Attribute | TP | TN | FP | FN | Precision | Recall | F1 |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    lines += [f"| {for_markdown(row.attribute)} | {counts_and_rates(row)} |" for row in rows[:top]]
+    if top is not None and len(rows) > top:
+        lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
+    slices = document_markdown(Document(*slice_blocks(summary, top=top))).rstrip("\n")
+    lines += ["", slices] if slices else []
+    lines += [f"\n> warning: {for_markdown(text)}" for text in others]
+    return "\n".join(lines) + "\n"
+
+
+def headline(summary: Summary) -> str:
+    """Return the headline metrics in one line, the primary metric first, and the convention."""
+    cases, metrics = summary.cases, summary.metrics
+    rqs_leads = next(iter(metrics)) == "rqs"
+    shown = [
+        name for name in metrics if (name in QUALITY_METRICS) == rqs_leads or name == MAIN_METRIC
+    ]
+    parts: list[str] = []
+    for name in shown:
+        maximum = f" of {number(summary.quality.rqs_max, 2)}" if name == "rqs" else ""
+        note = flag_text(summary.flags.get(name, ()))
+        value = f"{METRIC_TITLES[name]} {number(metrics[name])}{maximum}"
+        parts.append(f"{value} ({note})" if note else value)
+    counts = f"{cases.scored:,} of {plural(cases.total, 'case')} scored, {cases.perfect:,} perfect"
+    return "; ".join(
+        [
+            f"**{parts[0]}**, {', '.join(parts[1:])}",
+            f"{counts}, **{cases.errors:,} with errors**" if cases.errors else counts,
+            f"convention `{summary.convention.name}`",
+            *([summary.rqs_formula] if rqs_leads else []),
+        ]
+    )
+
+
+def counts_and_rates(row: AttributeRow) -> str:
+    """Return the counts and rates of an attribute as cells of a Markdown table."""
+    rates = map(number, (row.precision, row.recall, row.f1))
+    return " | ".join([*map(str, (row.tp, row.tn, row.fp, row.fn)), *rates])
+
+
+class ShownRecord(ABC):
+    """The record of an analysis, which prints itself in Python as on the command line."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def document(self, *, top: int | None = None) -> Document:
+        """Return what is shown; tables have at most `top` rows."""
+
+    @abstractmethod
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+
+    def __repr__(self) -> str:
+        return document_text(self.document()).rstrip("\n")
+
+    def __rich__(self) -> RenderableType:
+        return RichDocument(self.document())
+
+    def terminal(self, *, top: int | None = None, styled: bool = True) -> RenderableType:  # noqa: ARG002 - for others
+        """Return what the command line shows in a terminal, with or without styles."""
+        return RichDocument(self.document(top=top))

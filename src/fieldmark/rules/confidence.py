@@ -7,8 +7,8 @@ from typing import Final
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject
 from fieldmark.rules.context import Context
-from fieldmark.rules.keys import ConfigKey, KeyTable
 from fieldmark.rules.located import Located
+from fieldmark.rules.option_types import ConfigKey, KeyTable
 from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.value_types import any_of, describe
 

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.errors import ConfigError, Location, Problem
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
+from fieldmark.model.json import JsonObject
+from fieldmark.model.rule import Rules
+from fieldmark.values.confidence import ConfidenceOptions
 
 _SHOWN: Final = 1_000
 """How much is shown of both ends of a message that names something long from a file."""
@@ -111,3 +116,28 @@ class Context:
     def warn(self, message: str, location: Location, hint: str = "") -> None:
         """Record a warning; the configuration can still be used."""
         self.problems.warn(message, location, hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRules:
+    """Valid rules, what else their file sets, and warnings about them.
+
+    `thresholds` are those of the file for `fuzzy` and `semantic`, `safety` is its safety judge, and
+    `confidence` says how the confidences of predictions are read, if they are. `source` is the
+    native form of the rules as JSON, without models, unless they contain functions.
+    """
+
+    rules: Rules
+    provider: Provider | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    convention: Convention | None = None
+    gates: tuple[Gate, ...] = ()
+    safety: object | None = None
+    confidence: ConfidenceOptions | None = None
+    warnings: tuple[Problem, ...] = ()
+    source: JsonObject | None = None
+
+    @property
+    def safety_judge(self) -> object | None:
+        """The judge of safety; `None` also for `none`, which only says that there is none."""
+        return None if getattr(self.safety, "name", "none") == "none" else self.safety

@@ -14,9 +14,15 @@ from fieldmark.model.comparison import Comparator
 from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
 from fieldmark.rules.context import Context
-from fieldmark.rules.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
 from fieldmark.rules.located import Located
-from fieldmark.rules.option_types import ref
+from fieldmark.rules.option_types import (
+    ConfigKey,
+    KeyTable,
+    expect_object,
+    option_keys,
+    ref,
+    refuse_unknown,
+)
 from fieldmark.rules.rules_file import (
     CALIBRATION_KEY,
     PROVIDER,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from enum import Enum
-from functools import cache
-from typing import Final, cast
+from functools import cache, partial
+from typing import Any, Final, Generic, TypeVar, cast
 
 from fieldmark import registry
 from fieldmark.evaluators.base import ConfiguredEvaluator
@@ -20,9 +21,11 @@ from fieldmark.rules.calibration import CALIBRATED
 from fieldmark.rules.context import Context
 from fieldmark.rules.located import Located
 from fieldmark.values.annotations import arms_of, is_command_line, without_metadata
+from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import (
     InvalidValueError,
     any_of,
+    describe,
     is_json_object,
     plain,
     read_value,
@@ -165,3 +168,109 @@ def _paragraphs(kind: type) -> tuple[str, ...]:
     """Return the prose paragraphs of a docstring, each on one line."""
     parts = re.split(r"\n\s*\n", inspect.cleandoc(kind.__doc__ or ""))
     return tuple(" ".join(part.split()) for part in parts if part and not part.startswith(">>>"))
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfigKey(Generic[T]):
+    """A key with the type of its values, its default and its description.
+
+    Keys with structured values have a `reader` and a `schema` instead of a `type`. Keys that depend
+    on each other are read by the reader of the object.
+    """
+
+    name: str
+    type: object = object
+    description: str = ""
+    _: KW_ONLY
+    default: T = None  # type: ignore[assignment]
+    schema: JsonObject | Callable[[], JsonObject] | None = None
+    reader: Callable[[Located, Context], T | None] | None = None
+
+    def read(self, owner: Located, context: Context) -> T:
+        """Return the value of this key in an object, or the default."""
+        given = owner.get(self.name)
+        if given is None:
+            return self.default
+        if self.reader is not None:
+            value = self.reader(given, context)
+        else:
+            value = cast("T | None", read_option(given, self.name, self.type, context))
+        if value is None:
+            return self.default
+        return value
+
+    def to_schema(self) -> JsonObject:
+        """Describe the values of this key as JSON Schema."""
+        schema = self.schema() if callable(self.schema) else self.schema
+        shows_default = isinstance(self.default, bool | int | float)
+        return {
+            **(type_schema(self.type) if schema is None else schema),
+            **({"default": cast("JsonValue", self.default)} if shows_default else {}),
+            **({"description": self.description} if self.description else {}),
+        }
+
+
+class KeyTable:
+    """The keys of one type of object, in the order of the documentation."""
+
+    __slots__ = ("keys", "names")
+
+    def __init__(self, *keys: ConfigKey[Any]) -> None:
+        self.keys = keys
+        self.names = tuple(key.name for key in keys)
+
+    def __iter__(self) -> Iterator[ConfigKey[Any]]:
+        return iter(self.keys)
+
+    def refuse_unknown(self, located: Located, context: Context) -> None:
+        """Record a problem for each unknown key."""
+        refuse_unknown(located, self.names, context)
+
+    def properties(self) -> JsonObject:
+        """Describe the values of all keys as JSON Schema."""
+        return {key.name: key.to_schema() for key in self.keys}
+
+    def to_schema(self, *required: str) -> JsonObject:
+        """Describe the object as JSON Schema, without additional keys."""
+        needed: list[JsonValue] = [*required]
+        return {
+            "type": "object",
+            **({"required": needed} if needed else {}),
+            "additionalProperties": False,
+            "properties": self.properties(),
+        }
+
+
+def option_keys(strategy: type) -> list[ConfigKey[Any]]:
+    """Return a key for each option of a strategy."""
+    return [
+        ConfigKey(name, option.type, schema=partial(option_schema, strategy, option))
+        for name, option in registry.options(strategy).items()
+    ]
+
+
+def expect_object(located: Located, what: str, context: Context, hint: str = "") -> bool:
+    """Whether a value is an object; if not, record a problem."""
+    if isinstance(located.value, dict):
+        return True
+    context.add(
+        f"{what}: expected an object, got {describe(located.value)}", located.location, hint
+    )
+    return False
+
+
+def refuse_unknown(
+    located: Located,
+    known: Iterable[str],
+    context: Context,
+    otherwise: Callable[[str], str] = lambda _: "",
+) -> None:
+    """Record a problem for each unknown key, with a suggestion or another hint."""
+    words = list(known)
+    for key in located.entries:
+        if key not in words:
+            hint = did_you_mean(key, words) or otherwise(key)
+            context.add(f"unknown key {key!r}", located.key_location(key), hint)

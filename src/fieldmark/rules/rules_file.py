@@ -31,13 +31,18 @@ from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin
 from fieldmark.rules.calibration import CALIBRATION, with_calibrated_thresholds
 from fieldmark.rules.confidence import CONFIDENCE, CONFIDENCE_KEYS
-from fieldmark.rules.context import Code, Context, Problems
+from fieldmark.rules.context import Code, Context, LoadedRules, Problems
 from fieldmark.rules.files import load_file
 from fieldmark.rules.functions import FUNCTION_SCHEMA, names_function, read_function
-from fieldmark.rules.keys import ConfigKey, KeyTable, expect_object
-from fieldmark.rules.loaded_rules import LoadedRules
 from fieldmark.rules.located import Located, locate
-from fieldmark.rules.option_types import read_option, ref, summary_of
+from fieldmark.rules.option_types import (
+    ConfigKey,
+    KeyTable,
+    expect_object,
+    read_option,
+    ref,
+    summary_of,
+)
 from fieldmark.rules.scoring import LIMIT_KEYS, read_convention, read_gates
 from fieldmark.rules.strategies import (
     STRATEGIES,

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Final
 
 from fieldmark.errors import ConfigError, Location, OptionError, Problem
-from fieldmark.evaluators.schema_cost import SchemaReferences, check_schema
+from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.plan.proposals import (
+from fieldmark.plan.infer import (
     ADDRESS_WORDS,
     ADDRESSES,
     BOOLEANS,

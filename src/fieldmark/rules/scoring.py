@@ -22,15 +22,25 @@ from fieldmark.metrics.conventions import (
     find_convention,
 )
 from fieldmark.metrics.gates import Gate, GateKind, check_gate
-from fieldmark.metrics.summary import EvaluatorSummary, summarize, summary_to_json
+from fieldmark.metrics.summary import (
+    NO_SPENT,
+    NO_USAGE,
+    EvaluatorSummary,
+    summarize,
+    summary_to_json,
+)
 from fieldmark.metrics.tally import Tally, VerdictCounts
-from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.rules.context import Context
-from fieldmark.rules.keys import ConfigKey, KeyTable, expect_object, option_keys
 from fieldmark.rules.located import Located
-from fieldmark.rules.option_types import read_option
+from fieldmark.rules.option_types import (
+    ConfigKey,
+    KeyTable,
+    expect_object,
+    option_keys,
+    read_option,
+)
 from fieldmark.values.annotations import NonNegativeInt
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe, enum_schema

@@ -18,9 +18,8 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
 from fieldmark.rules.context import Context
 from fieldmark.rules.files import load_named, load_table, named_path
-from fieldmark.rules.keys import expect_object, refuse_unknown
 from fieldmark.rules.located import Located
-from fieldmark.rules.option_types import read_option
+from fieldmark.rules.option_types import expect_object, read_option, refuse_unknown
 from fieldmark.rules.rules_file import NO_DEFAULTS, FieldDefaults, read_by_path, read_fields
 from fieldmark.values.annotations import arms_of, is_command_line, problem_of, without_metadata
 from fieldmark.values.value_types import describe, element_of, is_json_object, plain

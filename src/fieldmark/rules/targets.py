@@ -2,23 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from fieldmark import registry
 from fieldmark.errors import Location
+from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
 from fieldmark.rules.context import Context
-from fieldmark.rules.eval_spec import Target
 from fieldmark.rules.files import load_named, load_text, named_path
-from fieldmark.rules.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
 from fieldmark.rules.located import Located
+from fieldmark.rules.option_types import (
+    ConfigKey,
+    KeyTable,
+    expect_object,
+    option_keys,
+    refuse_unknown,
+)
 from fieldmark.rules.strategies import StrategyChoice, build, choose, take_options
 from fieldmark.rules.structured_options import read_structured_option
 from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, PositiveInt
 from fieldmark.values.value_types import describe
+
+
+def case_id(value: JsonValue) -> str | None:
+    """Return a value as a case id, or `None` if it is not valid as one."""
+    is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return str(value) if is_id else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InlineCase:
+    """A case that is defined in the eval file.
+
+    Its evaluators are added to those of the file and replace evaluators with the same name. With
+    `only_own`, the evaluators of the file are skipped. A string as candidate is model output.
+    """
+
+    id: str
+    expected: JsonValue | Missing = MISSING
+    candidate: JsonValue | Missing = MISSING
+    input: JsonValue | Missing = MISSING
+    metadata: JsonObject | None = None
+    tags: tuple[str, ...] = ()
+    evaluators: tuple[ConfiguredEvaluator, ...] = ()
+    only_own: bool = False
+    location: Location = Location()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A program or service that produces candidates, and how it is called.
+
+    `source` is a registered target with its options. `cache` is a directory for its responses, or
+    `None` for the directory of the run until it is complete; with `False`, they are not cached. A
+    source that has one of the other options itself, such as a chat model, applies it itself.
+    """
+
+    type: str
+    source: object
+    name: str = ""
+    timeout: float = 60.0
+    retries: int = 2
+    concurrency: int = 4
+    cache: Path | Literal[False] | None = None
+
 
 TARGET_WORDS: Final = {
     "command": ("command", "command"),

@@ -27,11 +27,10 @@ from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.confidence import least_confidence
 from fieldmark.values.escape import DASH, for_html, html_table
-from fieldmark.values.json_text import without_non_finite
+from fieldmark.values.json_text import all_finite, without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT, computed_field, to_json
-from fieldmark.values.strict_json import all_finite
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
 """The flags that a comparison may have."""

@@ -18,8 +18,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
 from fieldmark.rules.agentv import is_agentv, native_form
 from fieldmark.rules.confidence import CONFIDENCE
-from fieldmark.rules.context import Code, Context
-from fieldmark.rules.eval_spec import InlineCase, Target, case_id
+from fieldmark.rules.context import Code, Context, LoadedRules
 from fieldmark.rules.evaluators import read_evaluators
 from fieldmark.rules.files import (
     is_known_missing,
@@ -29,10 +28,15 @@ from fieldmark.rules.files import (
     load_text,
     named_path,
 )
-from fieldmark.rules.keys import ConfigKey, KeyTable, expect_object
-from fieldmark.rules.loaded_rules import LoadedRules
 from fieldmark.rules.located import Located
-from fieldmark.rules.option_types import read_option, ref, type_schema
+from fieldmark.rules.option_types import (
+    ConfigKey,
+    KeyTable,
+    expect_object,
+    read_option,
+    ref,
+    type_schema,
+)
 from fieldmark.rules.rules_file import (
     AUTO,
     CONVENTION,
@@ -44,7 +48,7 @@ from fieldmark.rules.rules_file import (
 )
 from fieldmark.rules.scoring import read_gates
 from fieldmark.rules.strategies import read_comparator
-from fieldmark.rules.targets import read_target, read_targets
+from fieldmark.rules.targets import InlineCase, Target, case_id, read_target, read_targets
 from fieldmark.runs.run_options import EvalOptions
 from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.declared_options import DeclaredOption, declared_options

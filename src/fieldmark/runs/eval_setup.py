@@ -21,7 +21,7 @@ from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.identity import described, without_paths
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.rules.eval_spec import InlineCase, Target
+from fieldmark.rules.targets import InlineCase, Target
 from fieldmark.runs.eval_file import EvalSpec, with_yaml
 from fieldmark.runs.evaluator_runner import unready_judges
 from fieldmark.runs.targets.target import TargetSource, file_digest

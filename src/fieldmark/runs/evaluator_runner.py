@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,8 +32,18 @@ from fieldmark.evaluators.base import (
 from fieldmark.evaluators.composite import case_score
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
-from fieldmark.evaluators.json_schema import JsonSchema, SchemaRunner
+from fieldmark.evaluators.json_schema import (
+    JsonSchema,
+    SchemaError,
+    SchemaErrors,
+    SchemaRunner,
+)
 from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.judges.judge_protocol import encode_request
+from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
+from fieldmark.judges.process_pool import ProcessPool
+from fieldmark.judges.process_tree import end_with_parent
+from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
 from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import OnError
@@ -40,11 +53,66 @@ from fieldmark.metrics.tally import VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.error_boundary import score_or_error
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.warnings import DocumentPaths
+
+_INPUT_BYTES: Final = 1024 * MEGABYTE
+_MEMORY_BYTES: Final = 4096 * MEGABYTE
+
+
+@contextmanager
+def open_schema_process(evaluator: JsonSchema) -> Iterator[SchemaRunner]:
+    """Return a runner for one evaluator; its process starts with the first document.
+
+    A process that exceeds the time limit is killed and replaced. Leaving the context kills it.
+    """
+    options: JsonObject = {
+        "schema": evaluator.schema,
+        "draft": evaluator.draft,
+        "formats": evaluator.formats,
+        "max_errors": evaluator.max_errors,
+    }
+    # The schema is a string in each request, so that it is parsed only once per process.
+    encoded = encode_request(options).decode("ascii")
+    limits = ProcessLimits(
+        seconds=evaluator.timeout,
+        input_bytes=_INPUT_BYTES,
+        memory_bytes=_MEMORY_BYTES,
+        long_lived=True,
+    )
+    argv = (sys.executable, "-P", "-c", f"from {__name__} import answer; answer({os.getpid()})")
+    variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    program = Program.from_options(argv, variables, None, limits)
+    overdue = f"timeout: validation exceeded the time limit of {evaluator.timeout:g} s"
+
+    def run(document: JsonValue) -> SchemaErrors:
+        result = pool.request(encode_request({"options": encoded, "document": document}))
+        if result.failure is not None:
+            timeout = result.failure is ProcessFailure.TIMEOUT
+            return SchemaErrors(failure=overdue if timeout else result.reason)
+        errors, total, failure = json.loads(result.stdout)
+        return SchemaErrors([SchemaError(*each) for each in errors], total, failure)
+
+    with ProcessGroup() as group, ProcessPool(program, 1, group) as pool:
+        yield run
+
+
+def answer(parent: int) -> None:
+    """Validate the document of each line of input; this is the program that a runner starts."""
+    end_with_parent(parent)
+    evaluators: dict[str, JsonSchema] = {}
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        options = request["options"]
+        if options not in evaluators:
+            evaluators[options] = JsonSchema(**json.loads(options))
+        errors = evaluators[options].validate(request["document"])
+        sys.stdout.write(json.dumps(errors) + "\n")
+        sys.stdout.flush()
+
 
 _NAMED_PATHS: Final = 3
 """The maximum number of missing paths of an evaluator that are named."""
@@ -395,7 +463,7 @@ def open_evaluators(
     own = own or {}
     configured = _all_evaluators(evaluators, own)
 
-    from fieldmark.runs.schema_process import open_schema_process  # loads multiprocessing
+    from fieldmark.runs.evaluator_runner import open_schema_process  # loads multiprocessing
 
     judges = {id(judge): judge for _, judge in _judges(configured)}
     schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}

@@ -22,6 +22,8 @@ from fieldmark.metrics.gates import (
     run_failures,
 )
 from fieldmark.metrics.summary import (
+    NO_SPENT,
+    NO_USAGE,
     AppliedConvention,
     EvaluatorSummary,
     Summary,
@@ -30,7 +32,6 @@ from fieldmark.metrics.summary import (
     with_confidence,
 )
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.usage import NO_SPENT, NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope

@@ -21,8 +21,7 @@ from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.settings import Settings
-from fieldmark.values.json_limits import Limits
-from fieldmark.values.json_text import strict_json
+from fieldmark.values.json_text import Limits, strict_json
 from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, Inline, Key, to_json
 from fieldmark.version import RUN_FORMAT, VERSION
 

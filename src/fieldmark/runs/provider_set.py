@@ -16,9 +16,9 @@ from fieldmark.compare.provider_lookup import (
 )
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.judges.llm.usage_log import LlmCall, SpentChange, TokenCount, UsageLog
-from fieldmark.judges.providers.similarity_memo import SimilarityMemo
+from fieldmark.judges.providers.similarity import SimilarityMemo
 from fieldmark.metrics.identity import described
-from fieldmark.metrics.usage import total_spent, total_usage
+from fieldmark.metrics.summary import total_spent, total_usage
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
 from fieldmark.runs.targets.target import file_digest

@@ -22,7 +22,6 @@ from fieldmark.judges.llm.response_cache import default_cache_file
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.lock import LOCK, RunLock, directory_lock
 from fieldmark.runs.manifest import Manifest
-from fieldmark.runs.notes import NOTES
 from fieldmark.runs.run_directory import (
     ATTRIBUTES,
     MANIFEST,
@@ -31,6 +30,7 @@ from fieldmark.runs.run_directory import (
     SUMMARY,
     TARGET_CACHE,
 )
+from fieldmark.runs.run_index import NOTES
 from fieldmark.values.json_text import read_document
 from fieldmark.values.records import from_json
 

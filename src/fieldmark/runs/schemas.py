@@ -15,8 +15,8 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.rules.evaluators import ENTRY_KEYS, evaluator_keys
 from fieldmark.rules.functions import FUNCTION_SCHEMA
-from fieldmark.rules.keys import KeyTable
 from fieldmark.rules.option_types import (
+    KeyTable,
     option_schemas,
     options_schema,
     ref,

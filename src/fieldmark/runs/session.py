@@ -34,10 +34,16 @@ from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.runs.attribute_table import RowNumbers
-from fieldmark.runs.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
+from fieldmark.runs.case_processor import (
+    CaseProcessor,
+    RegionTotals,
+    RunTotals,
+    segments,
+    split_unreadable,
+)
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder
-from fieldmark.runs.detection import RegionTotals
+from fieldmark.runs.error_boundary import open_safety
 from fieldmark.runs.evaluator_runner import has_judges, open_evaluators
 from fieldmark.runs.gates import RunGates
 from fieldmark.runs.gc_tuning import relaxed_gc
@@ -61,12 +67,11 @@ from fieldmark.runs.run_options import (
     wants_intervals,
     worker_count,
 )
-from fieldmark.runs.safety import open_safety
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules
 
 if TYPE_CHECKING:
-    from fieldmark.rules.eval_spec import Target
+    from fieldmark.rules.targets import Target
     from fieldmark.runs.eval_setup import CaseSelection
     from fieldmark.runs.evaluator_runner import EvaluatorRunner
 

@@ -14,7 +14,7 @@ from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_c
 from fieldmark.metrics.identity import described
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.rules.loaded_rules import LoadedRules
+from fieldmark.rules.context import LoadedRules
 
 if TYPE_CHECKING:
     from fieldmark.judges.safety import SafetyJudge

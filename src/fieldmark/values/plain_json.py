@@ -19,8 +19,8 @@ from typing import Final, Protocol, TypeAlias, cast
 
 from fieldmark.errors import DataError, FieldmarkError, InputTypeError, LimitError, with_hint
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.canonical import canonical_text
-from fieldmark.values.json_limits import LIMITS, Limits, check_paths
+from fieldmark.values.equality import canonical_text
+from fieldmark.values.json_text import LIMITS, Limits, check_paths
 from fieldmark.values.paths import join
 from fieldmark.values.text import shorten
 

@@ -11,7 +11,7 @@ from unicodedata import category, combining, normalize
 from rapidfuzz.distance import OSA
 
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import canonical_text, integer_text
+from fieldmark.values.equality import canonical_text, integer_text
 
 _MIN_SIMILARITY: Final = 0.6
 """The minimum similarity of a suggestion, unless it differs by a single typo."""

@@ -24,7 +24,7 @@ from fieldmark.values.annotations import (
     is_union,
     without_metadata,
 )
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.json_text import is_finite
 from fieldmark.values.text import did_you_mean
 
 _LISTS: Final = (tuple, frozenset, list, Sequence)

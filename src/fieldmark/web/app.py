@@ -19,7 +19,8 @@ from fieldmark.web.api_errors import ErrorCode, to_api_error
 from fieldmark.web.app_state import AppState, get_state
 from fieldmark.web.middleware import with_middleware
 from fieldmark.web.options import ServerOptions
-from fieldmark.web.pages import api_docs, assets, page_routes
+from fieldmark.web.pages import assets, page_routes
+from fieldmark.web.pages import layout as api_docs
 from fieldmark.web.pages.layout import PageRenderer
 from fieldmark.web.routes import (
     analyses,

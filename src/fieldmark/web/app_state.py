@@ -17,9 +17,8 @@ from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.jobs import JobQueue
 from fieldmark.web.options import ServerOptions
 from fieldmark.web.page_images import PageImages
-from fieldmark.web.redaction import PathRedactor
-from fieldmark.web.run_catalog import RunCatalog
-from fieldmark.web.run_diffs import RunDiffs
+from fieldmark.web.recent_values import PathRedactor
+from fieldmark.web.run_catalog import RunCatalog, RunDiffs
 from fieldmark.web.uploads import Uploads
 
 _Result = TypeVar("_Result")

@@ -11,7 +11,7 @@ from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
-from fieldmark.metrics.worst_first import case_sort_key, sortable
+from fieldmark.metrics.summary import case_sort_key, sortable
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

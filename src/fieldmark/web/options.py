@@ -10,7 +10,7 @@ from typing import Final
 
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject
-from fieldmark.web.request_rules import Models
+from fieldmark.web.request_models import Models
 
 CSRF_HEADER: Final = "x-fieldmark-csrf"
 

@@ -10,10 +10,10 @@ from typing import Annotated, Final, Union, cast, get_args, get_origin
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
+from fieldmark.analyses.runs import TrendConclusion, TrendStep
 from fieldmark.data.roots import FileEntry
 from fieldmark.metrics.consistency import Ranking
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.trend import TrendConclusion, TrendStep
 from fieldmark.model.json import Missing
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import RunEntry

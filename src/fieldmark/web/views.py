@@ -33,8 +33,7 @@ from fieldmark.report.html.metrics import (
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import RunEntry
-from fieldmark.runs.notes import read_notes, title_of
-from fieldmark.runs.run_index import COMPLETE
+from fieldmark.runs.run_index import COMPLETE, read_notes, title_of
 from fieldmark.runs.stored_cases import check_rescorable
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.records import to_json

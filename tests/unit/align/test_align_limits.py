@@ -8,7 +8,8 @@ from time import thread_time
 
 import pytest
 
-from fieldmark.align import item_similarity, limits, similarity_alignment
+from fieldmark.align import item_similarity, similarity_alignment
+from fieldmark.align import options as limits
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.align.sets import SetAlign

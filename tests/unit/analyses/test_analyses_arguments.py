@@ -16,7 +16,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 from fieldmark.values.plain_json import copy_json, plain_json
 
 

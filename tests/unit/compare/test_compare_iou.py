@@ -8,7 +8,7 @@ from fieldmark.compare import iou as iou_module
 from fieldmark.compare.iou import Iou
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.model.outcome import Reason
-from fieldmark.values import overlap as overlap_module
+from fieldmark.values import geometry as overlap_module
 
 BOX = [10, 10, 30, 30]
 TRIANGLE = [[0, 0], [10, 0], [0, 10]]

@@ -12,7 +12,7 @@ import fieldmark as fm
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, LimitError, OptionError
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 
 COCO = Inputs(format_in="coco")
 TRUTH = {

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data.columns import read_header
+from fieldmark.data.csv_rows import read_header
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, LimitError
-from fieldmark.values.json_limits import LIMITS, Limits
+from fieldmark.values.json_text import LIMITS, Limits
 
 ROW = {"a": "1", "b": "x"}
 

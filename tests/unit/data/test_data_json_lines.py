@@ -14,7 +14,7 @@ from fieldmark.data.pairing import open_pairs
 from fieldmark.model._kernel import Document
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import parsed
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 
 
 @pytest.fixture(autouse=True)

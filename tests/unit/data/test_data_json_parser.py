@@ -21,7 +21,7 @@ from fieldmark.data.json_parser import (
 )
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.kernel import kernel
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 from json_strategies import any_json
 
 SUITE = json.loads(

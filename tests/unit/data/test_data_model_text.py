@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.json_repair import repaired_texts
-from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.model_text import parse_model_text, repaired_texts
 from fieldmark.errors import DataError, OptionError
 from json_strategies import any_json
 

@@ -15,13 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.analyses.infer import infer
-from fieldmark.data.candidate_lookup import OffsetIndex
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import Layout
-from fieldmark.data.pairing import open_pairs, open_truth
+from fieldmark.data.pairing import OffsetIndex, open_pairs, open_truth
 from fieldmark.errors import DataError, MissingExtra, OptionError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
@@ -565,8 +564,6 @@ def test_ids_with_the_same_hash_are_distinct(write, monkeypatch):
     )
     layout = Layout(id_key="id")
     index = OffsetIndex(source, layout, DuplicateIds(source, layout))
-    monkeypatch.setattr(
-        "fieldmark.data.candidate_lookup.hash", lambda _: hash("present"), raising=False
-    )
+    monkeypatch.setattr("fieldmark.data.pairing.hash", lambda _: hash("present"), raising=False)
     assert index.fetch(["absent", "present"]) == [MISSING, {"a": 1}]
     source.close()

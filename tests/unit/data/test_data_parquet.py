@@ -18,7 +18,7 @@ from fieldmark.data.pairing import open_pairs
 from fieldmark.data.parquet import ParquetSource
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.case import CaseInput
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 
 TRUTH = [
     {"id": f"{n:04d}", "expected": {"total": n, "vendor": f"Acme {n}", "rows": [{"x": n}]}}
@@ -71,8 +71,8 @@ def test_parquet_pairs_as_jsonl_does(tmp_path):
     ],
 )
 def test_rows_out_of_order_are_found_by_id(tmp_path, shuffled, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 2)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.pairing._MIN_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.pairing._MAX_WAITING", 2)
     truth = parquet(tmp_path / "t.parquet", TRUTH)
     found = cases_of(open_pairs(truth, parquet(tmp_path / "c.parquet", shuffled)))
     assert found == cases_of(open_pairs(TRUTH, shuffled))
@@ -105,8 +105,8 @@ def test_files_are_closed_after_an_error(tmp_path, monkeypatch):
 
 
 def test_non_finite_numbers_are_read_out_of_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 1)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 1)
+    monkeypatch.setattr("fieldmark.data.pairing._MIN_WAITING", 1)
+    monkeypatch.setattr("fieldmark.data.pairing._MAX_WAITING", 1)
     truth = [{"id": str(n), "expected": {"x": 1.0}} for n in range(60)]
     found = [{"id": str(n), "candidate": {"x": math.nan}} for n in reversed(range(60))]
     stream = open_pairs(
@@ -262,8 +262,8 @@ def test_compressed_csv_is_read(tmp_path):
 
 
 def test_zstd_is_read_out_of_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 2)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.pairing._MIN_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.pairing._MAX_WAITING", 2)
     found = cases_of(open_pairs(TRUTH, zstd(tmp_path / "c.jsonl.zst", lines(FOUND[::-1]))))
     assert [case.candidate for case in found] == [row["candidate"] for row in FOUND]
 

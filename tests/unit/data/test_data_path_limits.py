@@ -15,7 +15,7 @@ import fieldmark as fm
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import parse_json, roundtrip_differs
 from fieldmark.model.kernel import kernel
-from fieldmark.values.json_limits import LIMITS, Limits, check_paths, paths_exceed
+from fieldmark.values.json_text import LIMITS, Limits, check_paths, paths_exceed
 from json_strategies import any_json
 
 LONGEST = LIMITS.key_characters

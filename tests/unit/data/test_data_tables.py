@@ -283,8 +283,8 @@ def test_every_form_has_the_result_of_the_file(one, other, expected_summary):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_out_of_order_are_found_by_id(form, expected_summary, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 2)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.pairing._MIN_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.pairing._MAX_WAITING", 2)
     assert fm.score(TRUTH, FORMS[form](FOUND[::-1])).to_dict() == expected_summary
 
 

@@ -13,7 +13,7 @@ from openpyxl import Workbook
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, LimitError, MissingExtra, OptionError
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 
 
 def documents_of(path, options=None):

@@ -8,7 +8,7 @@ from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.geometry import CoordinateDistance, IouScore
 from fieldmark.model.json import MISSING
-from fieldmark.values import overlap as overlap_module
+from fieldmark.values import geometry as overlap_module
 
 BOX = [10, 10, 30, 30]
 TRIANGLE = [[0, 0], [10, 0], [0, 10]]

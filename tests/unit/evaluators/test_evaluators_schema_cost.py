@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.schema_cost import check_schema
+from fieldmark.evaluators.json_schema import check_schema
 
 
 def chain(number, link, *, definitions="$defs"):

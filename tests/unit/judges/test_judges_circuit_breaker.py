@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.circuit_breaker import CircuitBreaker
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.retry import CircuitBreaker, Clock
 
 RESULTS = {
     "fails": {"failure": "HTTP 503", "transient": True},

@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.judges import endpoints as module
-from fieldmark.judges.endpoints import (
+from fieldmark.judges import http_client as module
+from fieldmark.judges.http_client import (
     Endpoint,
     ForbiddenAddressError,
     parse_endpoint,

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from fieldmark.judges.endpoints import parse_endpoint
-from fieldmark.judges.http_client import HttpClient, HttpError
+from fieldmark.judges.http_client import HttpClient, HttpError, parse_endpoint
 from loopback_server import Answer, loopback, replied
 from waiting import TIMEOUT, eventually
 

@@ -11,9 +11,9 @@ from edges.llm_server import NONCE, Exchange, first, serving, status
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import rate_limiter
+from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.llm_judge import LlmJudge
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges.retry import Clock
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING
 from waiting import TIMEOUT

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fieldmark.judges import job_object, pipes, process_tree
-from fieldmark.judges.job_object import JobObject
+from fieldmark.judges import managed_process as pipes
+from fieldmark.judges import process_tree
+from fieldmark.judges import process_tree as job_object
 from fieldmark.judges.managed_process import (
     ManagedProcess,
     ProcessFailure,
@@ -22,7 +23,7 @@ from fieldmark.judges.managed_process import (
     run_process,
 )
 from fieldmark.judges.process_pool import ProcessPool
-from fieldmark.judges.process_tree import unavailable_limits
+from fieldmark.judges.process_tree import JobObject, unavailable_limits
 from fieldmark.judges.program import ProcessLimits, Program
 from unit.judges.judge_processes import PYTHON, new_marker, open_files, remaining, script
 from waiting import TIMEOUT, eventually

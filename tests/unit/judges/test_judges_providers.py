@@ -11,12 +11,12 @@ import pytest
 from edges.llm_server import first, serving, status
 from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
 from fieldmark.errors import OptionError
-from fieldmark.judges import rate_limiter
+from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.providers import model2vec
 from fieldmark.judges.providers.model2vec import Model2Vec
 from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.providers.python import PythonProvider
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges.retry import Clock
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import Reason

@@ -7,8 +7,8 @@ import pytest
 from edges.llm_server import responding, serving, status
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.rate_limiter import Clock
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.retry import Clock
 from fieldmark.judges.safety import LlmSafety, NoSafety, SafeResponseQuality, WordlistSafety
 from fieldmark.model.case import Case, CaseInput
 

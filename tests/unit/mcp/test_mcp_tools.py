@@ -12,8 +12,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.analyses.runs import annotate
 from fieldmark.mcp import serving, tools
-from fieldmark.mcp.bounded_json import MAX_CHARACTERS
-from fieldmark.mcp.tools import Toolbox
+from fieldmark.mcp.tools import MAX_CHARACTERS, Toolbox
 from fieldmark.report.exports.json import case_document
 from fieldmark.values.json_text import read_json, strict_json
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors, repeated_in_case
-from fieldmark.report.repeated_error_text import repeated_error_text
+from fieldmark.report.difference_text import repeated_error_text
 
 ITEMS = [
     {"text": "Bolts", "quantity": 3, "price": 12.5, "date": "2024-03-02"},

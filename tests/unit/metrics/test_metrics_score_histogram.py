@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.metrics.score_histogram import score_histogram
+from fieldmark.report.html.metrics import score_histogram
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fieldmark.analyses.runs import TrendConclusion, TrendOptions, trend
 from fieldmark.errors import OptionError
-from fieldmark.metrics.trend import TrendConclusion, TrendOptions, trend
 
 
 def steps(*values):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.metrics.usage import NO_USAGE, total_usage
+from fieldmark.metrics.summary import NO_USAGE, total_usage
 
 OPENAI = {
     "name": "openai",

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.metrics.summary import AttributeSummary
+from fieldmark.metrics.summary import AttributeSummary, case_sort_key, worst_attributes
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.worst_first import case_sort_key, worst_attributes
 
 
 @pytest.mark.parametrize(

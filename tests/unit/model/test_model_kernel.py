@@ -13,7 +13,8 @@ import tracemalloc
 import orjson
 import pytest
 
-from fieldmark.align import item_similarity, leaves, limits
+from fieldmark.align import item_similarity, leaves
+from fieldmark.align import options as limits
 from fieldmark.metrics import case_score
 from fieldmark.model import _kernel
 from fieldmark.model._kernel import Document
@@ -24,7 +25,7 @@ from fieldmark.model.outcome import CELL_BITS, Presence
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import compile_plan, kernel_walk
-from fieldmark.values import json_limits, numbers
+from fieldmark.values import json_text, numbers
 
 LIMITS = (200, 4000, 250_000, 1_000_000)
 FACTS = b"x" * 18
@@ -81,7 +82,7 @@ def test_without_the_kernel_the_run_is_the_same(tmp_path):
 # --- constants ------------------------------------------------------------------------------------
 
 COMMON = {
-    "MAX_DEPTH": json_limits._MAX_DEPTH,
+    "MAX_DEPTH": json_text._MAX_NESTING,
     "PER_VALUE": json_limits._PER_VALUE,
     "LARGEST_EXACT": leaves._PLAIN,
     "LONGEST_TEXT": limits.MAX_TEXT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fieldmark.analyses.consensus import MajorityVote
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rules
-from fieldmark.plan.consensus import MajorityVote
 from fieldmark.rules.rules_file import read_rules
 
 VOTE = MajorityVote(Rules())

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.align.greedy import Greedy
+from fieldmark.analyses.infer import proposed_rules
 from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rules
-from fieldmark.plan import infer, proposals, sample_lists, value_kinds
-from fieldmark.plan.infer import RuleInferrer
+from fieldmark.plan import infer, value_kinds
+from fieldmark.plan import infer as proposals
+from fieldmark.plan import infer as sample_lists
+from fieldmark.plan.infer import RuleInferrer, SampleLists
 from fieldmark.plan.plan import compile_plan
-from fieldmark.plan.sample_lists import SampleLists
 from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
-from fieldmark.rules.proposal import proposed_rules
 from fieldmark.rules.rules_file import read_rules
 
 LONG = "The supplier shall deliver the goods within thirty days of the order, free of charge. " * 2

@@ -27,8 +27,7 @@ from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.semantic import Semantic
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
-from fieldmark.values.canonical import typed_key
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import equal, typed_key
 from reference import align_oracle as oracle
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
-from fieldmark.report.text_tables import csv_table
+from fieldmark.report.render import csv_table
 from unit.report.exported import CANDIDATES, FORMULAS, TRUTH, hostile_run, ordinary_run, shown
 
 FORMULA = re.compile(r"[=+\-@\t\r]")

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from fieldmark.report.html.columns import MEMBERS, columnar, nested
+from fieldmark.report.html.value_encoding import MEMBERS, columnar, nested
 from unit.report.exported import rows_of
 
 SCRIPT = files("fieldmark.report.html") / "assets" / "rows.js"

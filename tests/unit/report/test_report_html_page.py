@@ -13,7 +13,6 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import html_report
-from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.page import (
     LABEL_SCRIPTS,
     LEADERBOARD_SCRIPTS,
@@ -22,6 +21,7 @@ from fieldmark.report.html.page import (
     script,
     style,
 )
+from fieldmark.report.html.value_encoding import embedded
 from unit.report.exported import rows_of
 
 ASSETS = Path(fm.__file__).parent / "report" / "html" / "assets"

@@ -17,9 +17,14 @@ from fieldmark.report.exports.markdown import markdown, short_markdown
 from fieldmark.report.exports.xlsx import write_xlsx
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
-from fieldmark.report.render import document_csv, document_markdown, document_text
+from fieldmark.report.render import (
+    csv_table,
+    document_csv,
+    document_markdown,
+    document_text,
+    markdown_summary,
+)
 from fieldmark.report.run_document import run_document
-from fieldmark.report.text_tables import csv_table, markdown_summary
 from fieldmark.runs.run_index import list_runs
 from unit.report.exported import as_text, shown
 

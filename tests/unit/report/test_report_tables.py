@@ -13,10 +13,9 @@ from rich.console import Console
 import fieldmark as fm
 from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.report.html.metrics import attribute_lines
-from fieldmark.report.render import RichDocument, document_text
+from fieldmark.report.render import RichDocument, csv_table, document_text, markdown_summary
 from fieldmark.report.run_document import run_document
 from fieldmark.report.tables import attribute_rows, gate_text, number
-from fieldmark.report.text_tables import csv_table, markdown_summary
 from fieldmark.values.escape import html_table
 
 PAIRS = [

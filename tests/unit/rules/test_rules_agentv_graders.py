@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.config.agentv_files import CASE, FILE, project
-from unit.config.test_rules_agentv_suite import problems_of
 
 from fieldmark.analyses.evaluate import evaluate
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
@@ -14,6 +12,8 @@ from fieldmark.model.json import MISSING
 from fieldmark.rules.agentv.graders import COUNTERPARTS, counterpart
 from fieldmark.rules.agentv.native import import_agentv
 from fieldmark.runs.eval_file import load_eval
+from unit.rules.agentv_files import CASE, FILE, project
+from unit.rules.test_rules_agentv_suite import problems_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "agentv.md"
 

@@ -7,15 +7,14 @@ import re
 
 import pytest
 from hypothesis import given, reject
-from unit.config.agentv_files import DATA, EVAL_FILES, project
 
 from fieldmark.errors import ConfigError
 from fieldmark.rules.agentv.native import import_agentv, yaml_text
-from fieldmark.rules.files import MAX_BYTES
-from fieldmark.rules.json_parser import parse_json
+from fieldmark.rules.files import MAX_BYTES, parse_json
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.runs.eval_file import load_eval
 from json_strategies import any_json
+from unit.rules.agentv_files import DATA, EVAL_FILES, project
 
 
 @given(any_json)

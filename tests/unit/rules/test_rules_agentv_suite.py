@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from unit.config.agentv_files import CASE, DATA, EVAL_FILES, FILE, HEADER, project
 
 from fieldmark.errors import ConfigError, Location
 from fieldmark.model.json import MISSING
@@ -17,6 +16,7 @@ from fieldmark.rules.context import Context
 from fieldmark.rules.files import MAX_BYTES, load_file
 from fieldmark.rules.located import Located, locate
 from fieldmark.runs.eval_file import load_eval
+from unit.rules.agentv_files import CASE, DATA, EVAL_FILES, FILE, HEADER, project
 
 OWN = {"name": "own", "type": "field-accuracy", "fields": [{"path": "total"}]}
 

@@ -10,8 +10,8 @@ from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
 from fieldmark.rules.context import Context, Problems
 from fieldmark.rules.evaluators import evaluator_keys, read_evaluators
-from fieldmark.rules.keys import ConfigKey, KeyTable
 from fieldmark.rules.located import locate
+from fieldmark.rules.option_types import ConfigKey, KeyTable
 from fieldmark.rules.rules_file import FIELD_KEYS, rules_of
 from fieldmark.rules.scoring import GATE_KEYS
 from fieldmark.rules.targets import target_keys

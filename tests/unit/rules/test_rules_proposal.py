@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fieldmark.analyses.infer import proposed_rules, render_proposal
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.infer import RuleInferrer
-from fieldmark.plan.proposals import InferredRule
+from fieldmark.plan.infer import InferredRule, RuleInferrer
 from fieldmark.rules.context import Context
-from fieldmark.rules.proposal import proposed_rules, render_proposal
 from fieldmark.rules.rules_file import load_rules, read_rules, rules_of
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.values.paths import join

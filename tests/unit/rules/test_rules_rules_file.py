@@ -38,7 +38,7 @@ from fieldmark.rules.rules_file import (
     rules_of,
 )
 from fieldmark.rules.yaml_parser import parse_yaml
-from fieldmark.values.date_words import date_words
+from fieldmark.values.dates import date_words
 from fieldmark.values.numbers import NumberFormat
 
 DOCUMENTED = """\

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fieldmark.errors import ConfigError
 from fieldmark.rules import schema_rules
 from fieldmark.rules.context import Problems
-from fieldmark.rules.json_parser import parse_json
+from fieldmark.rules.files import parse_json
 from fieldmark.rules.located import locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema

@@ -15,8 +15,16 @@ from fieldmark.errors import ConfigError, DataError, RunLockedError, StorageErro
 from fieldmark.runs import run_directory as writer_module
 from fieldmark.runs import run_index as index_module
 from fieldmark.runs.lock import RunLock
-from fieldmark.runs.notes import NOTES, RunNotes, delete_run, read_notes, write_notes
-from fieldmark.runs.run_index import INDEX, find_run, list_runs
+from fieldmark.runs.run_index import (
+    INDEX,
+    NOTES,
+    RunNotes,
+    delete_run,
+    find_run,
+    list_runs,
+    read_notes,
+    write_notes,
+)
 from fieldmark.runs.stored_run import is_older, open_run
 
 PAIRS = [({"total": 1, "vendor": "Acme"}, {"total": 1, "vendor": "Acne"})]

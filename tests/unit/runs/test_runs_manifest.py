@@ -9,8 +9,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.runs import manifest
-from fieldmark.values.json_limits import Limits
-from fieldmark.values.json_text import read_json
+from fieldmark.values.json_text import Limits, read_json
 
 
 @pytest.mark.parametrize("large", [1, 1 << 30], ids=["side-by-side", "one-after-the-other"])

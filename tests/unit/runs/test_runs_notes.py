@@ -3,7 +3,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.analyses.runs import annotate
 from fieldmark.runs.manifest import run_title
-from fieldmark.runs.notes import title_of, titles_of
+from fieldmark.runs.run_index import title_of, titles_of
 from fieldmark.runs.stored_run import open_run
 
 GENERATED = "20250131T120000000000-0123456789abcdef0123456789abcdef"

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.runs.schema_process import open_schema_process
+from fieldmark.runs.evaluator_runner import open_schema_process
 from waiting import TIMEOUT, eventually
 
 DOUBLING = {"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, "not": {"const": 1}}
@@ -83,7 +83,7 @@ def test_document_after_a_killed_process_is_validated_by_a_new_one():
 PARENT = f"""
 import sys
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.runs.schema_process import open_schema_process
+from fieldmark.runs.evaluator_runner import open_schema_process
 document = []
 for _ in range(199):
     document = [document]

@@ -13,11 +13,10 @@ import pytest
 
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.judges import http_client
-from fieldmark.judges.retry import Backoff
-from fieldmark.judges.time_limit import OverdueError, TimeLimit
+from fieldmark.judges.retry import Backoff, OverdueError, TimeLimit
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
-from fieldmark.rules.eval_spec import Target
+from fieldmark.rules.targets import Target
 from fieldmark.runs.targets.candidates import (
     ThreadPool,
     produce_candidates,

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.judges.http_options import check_headers, expand, unusable_variable, variables_in
+from fieldmark.judges.http_client import check_headers, expand, unusable_variable, variables_in
 from fieldmark.model.json import MISSING
 from fieldmark.runs.targets import http
 from fieldmark.runs.targets.http import HttpTarget

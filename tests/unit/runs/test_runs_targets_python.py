@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.judges import time_limit
+from fieldmark.judges import retry as time_limit
 from fieldmark.model.json import MISSING
 from fieldmark.runs.targets import python
 from fieldmark.runs.targets.python import PythonTarget

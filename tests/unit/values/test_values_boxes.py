@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.values.boxes import Box, BoxFormat, read_shape
+from fieldmark.values.geometry import Box, BoxFormat, read_shape
 
 XYXY, XYWH, POLYGON = BoxFormat
 NAN, INFINITY = float("nan"), float("inf")

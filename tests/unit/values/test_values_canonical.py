@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fieldmark.values.canonical import canonical_text, typed_key
+from fieldmark.values.equality import canonical_text, typed_key
 
 NAN, INFINITY = float("nan"), float("inf")
 

@@ -8,8 +8,14 @@ from datetime import date
 import pytest
 
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.values.date_words import date_words
-from fieldmark.values.dates import DateOrder, DateReader, is_iso_date, parse_formats, read_day
+from fieldmark.values.dates import (
+    DateOrder,
+    DateReader,
+    date_words,
+    is_iso_date,
+    parse_formats,
+    read_day,
+)
 
 JANUARY_31 = date(2024, 1, 31)
 MARCH_4 = date(2024, 3, 4)

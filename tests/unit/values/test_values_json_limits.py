@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from fieldmark.errors import LimitError, OptionError
-from fieldmark.values.json_limits import Limits, check_paths, paths_exceed
+from fieldmark.values.json_text import Limits, check_paths, paths_exceed
 
 
 def test_default_limits_are_the_documented_ones():

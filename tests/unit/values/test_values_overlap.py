@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import MissingExtra
-from fieldmark.values import overlap as overlap_module
-from fieldmark.values.boxes import BoxFormat, read_shape
-from fieldmark.values.overlap import PolygonMethod, overlap, overlaps
+from fieldmark.values import geometry as overlap_module
+from fieldmark.values.geometry import BoxFormat, PolygonMethod, overlap, overlaps, read_shape
 
 EXACT, BOUNDS = PolygonMethod
 XYXY, XYWH, POLYGON = BoxFormat

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, computed_field, fi
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from fieldmark.errors import DataError, InputTypeError, LimitError
-from fieldmark.values.json_limits import Limits
+from fieldmark.values.json_text import Limits
 from fieldmark.values.plain_json import copy_json, plain_json
 
 ISSUED = dt.date(2024, 5, 3)

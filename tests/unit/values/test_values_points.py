@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fieldmark.values.points import Metric, distance, distance_similarity, distances, read_point
+from fieldmark.values.geometry import Metric, distance, distance_similarity, distances, read_point
 
 EUCLIDEAN, MANHATTAN, COSINE = Metric
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
-from fieldmark.values.strict_json import (
+from fieldmark.values.json_text import (
     StrictJsonError,
     Violation,
     all_finite,

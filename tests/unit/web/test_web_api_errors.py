@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from starlette.exceptions import HTTPException
-from unit.server.live_server import PREDICTIONS, TRUTH, error_code, read_only_server  # noqa: F401
 
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.web.api_errors import to_api_error
+from unit.web.live_server import PREDICTIONS, TRUTH, error_code, read_only_server  # noqa: F401
 
 
 @pytest.mark.parametrize(

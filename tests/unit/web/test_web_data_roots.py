@@ -5,10 +5,10 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
-from unit.server.live_server import error_code, live
 
 from loopback_server import Answer, loopback
 from root_paths import PAYLOADS, SECRET, secret_tree
+from unit.web.live_server import error_code, live
 
 
 @pytest.fixture

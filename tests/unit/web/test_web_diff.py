@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from unit.server.live_server import error_code, live
 
 import fieldmark as fm
-from fieldmark.web import run_diffs
+from fieldmark.web import run_catalog as run_diffs
 from unit.report.exported import rows_of
+from unit.web.live_server import error_code, live
 
 TRUTH = [{"id": f"c{n}", "kind": "ab"[n % 2], "x": n, "y": n} for n in range(12)]
 

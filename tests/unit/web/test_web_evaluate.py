@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
 
 import fieldmark as fm
 from fieldmark.compare.providers import Recorded
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.report.exported import rows_of
+from unit.web.live_server import error_code, live, read_only_server  # noqa: F401
 
 RECORDED = {
     "provider": {

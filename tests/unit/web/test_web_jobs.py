@@ -6,7 +6,12 @@ import json
 import threading
 from functools import partial
 
-from unit.server.live_server import (  # noqa: F401
+from fieldmark.analyses.score import score_with
+from fieldmark.web.api_errors import ApiError
+from fieldmark.web.jobs import JobCancelled, JobKind, JobQueue, JobStatus
+from fieldmark.web.options import ServerLimits
+from fieldmark.web.routes import batch
+from unit.web.live_server import (  # noqa: F401
     PREDICTIONS,
     TRUTH,
     error_code,
@@ -14,12 +19,6 @@ from unit.server.live_server import (  # noqa: F401
     live,
     read_only_server,
 )
-
-from fieldmark.analyses.score import score_with
-from fieldmark.web.api_errors import ApiError
-from fieldmark.web.jobs import JobCancelled, JobKind, JobQueue, JobStatus
-from fieldmark.web.options import ServerLimits
-from fieldmark.web.routes import batch
 from waiting import TIMEOUT, eventually
 
 BODY = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from unit.server.live_server import error_code, read_only_server  # noqa: F401
 
 from fieldmark.errors import DataError
 from fieldmark.values.paths import leaves
-from fieldmark.web.nesting import nest_document
+from fieldmark.web.routes.strategies import nest_document
+from unit.web.live_server import error_code, read_only_server  # noqa: F401
 
 
 @pytest.mark.parametrize(

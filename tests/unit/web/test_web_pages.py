@@ -8,12 +8,12 @@ from io import BytesIO
 
 import pytest
 from PIL import Image
-from unit.server.live_server import live
 
 import fieldmark as fm
 from fieldmark.web import page_images
 from fieldmark.web.page_images import _RENDERERS
 from page_files import pdf, png
+from unit.web.live_server import live
 
 NAMES = {
     "image": None,

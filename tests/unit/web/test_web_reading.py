@@ -8,10 +8,10 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.web.request_models import ReadingOptions
+from unit.web.live_server import error_code, live, read_only_server  # noqa: F401
 
 EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
 NOT_IN_REQUESTS = {"confidences", "context", "format_in", "limits"}

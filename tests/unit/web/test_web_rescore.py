@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from unit.server.live_server import TRUTH, live
+
+from unit.web.live_server import TRUTH, live
 
 RULES = {"fields": [{"path": "total", "match": "numeric_tolerance", "tolerance": 1}]}
 

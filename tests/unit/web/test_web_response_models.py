@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import jsonschema_rs
 import pytest
-from unit.server.live_server import PREDICTIONS, TRUTH, read_only_server  # noqa: F401
+
+from unit.web.live_server import PREDICTIONS, TRUTH, read_only_server  # noqa: F401
 
 PAIR = {"expected": TRUTH[0], "candidate": PREDICTIONS[1]}
 RANKED = {"expected": TRUTH[0], "candidates": [PREDICTIONS[0], PREDICTIONS[1]]}

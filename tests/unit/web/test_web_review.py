@@ -7,9 +7,9 @@ import re
 import shutil
 
 import pytest
-from unit.server.live_server import error_code, live, write_jsonl
 
 import fieldmark as fm
+from unit.web.live_server import error_code, live, write_jsonl
 
 TRUTH = [{"id": "a", "vendor": "Acme", "total": 5}, {"id": "b", "vendor": "Bolt", "total": 7}]
 ONE = [{"id": "a", "vendor": "ACME Ltd", "total": 6}, {"id": "b", "vendor": "Bolt", "total": 7}]

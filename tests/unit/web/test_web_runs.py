@@ -7,7 +7,13 @@ import sys
 from itertools import pairwise
 
 import pytest
-from unit.server.live_server import (  # noqa: F401
+
+import fieldmark as fm
+from fieldmark.analyses.report import KINDS, file_name
+from fieldmark.web.exports import MEDIA_TYPES
+from published.command_line import fieldmark
+from unit.report.exported import rows_of
+from unit.web.live_server import (  # noqa: F401
     PREDICTIONS,
     TRUTH,
     error_code,
@@ -16,12 +22,6 @@ from unit.server.live_server import (  # noqa: F401
     writable_server,
     write_jsonl,
 )
-
-import fieldmark as fm
-from fieldmark.analyses.report import KINDS, file_name
-from fieldmark.web.exports import MEDIA_TYPES
-from published.command_line import fieldmark
-from unit.report.exported import rows_of
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from unit.server.live_server import error_code, live, read_only_server, writable_server  # noqa: F401
 
 from edges.llm_server import serving
 from fieldmark.compare.providers import Recorded
 from fieldmark.judges.providers.openai import OpenAi
+from unit.web.live_server import error_code, live, read_only_server, writable_server  # noqa: F401
 
 FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}
 NESTED = {

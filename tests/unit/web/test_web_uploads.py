@@ -6,7 +6,6 @@ import json
 import tempfile
 
 import pytest
-from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 
 import fieldmark as fm
 from fieldmark.analyses.score import score_with
@@ -17,6 +16,7 @@ from fieldmark.runs.stored_run import open_run
 from fieldmark.web.options import ServerLimits
 from fieldmark.web.uploads import InputSource, record_input_sources
 from page_files import png
+from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT
 
 

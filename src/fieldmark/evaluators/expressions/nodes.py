@@ -37,9 +37,8 @@ from fieldmark.evaluators.expressions.values import (
 )
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import Presence
-from fieldmark.values.canonical import typed_key
 from fieldmark.values.dates import is_iso_date
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import equal, typed_key
 from fieldmark.values.numbers import Tolerance
 from fieldmark.values.presence import presence
 from fieldmark.values.text import plural

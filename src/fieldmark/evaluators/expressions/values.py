@@ -12,8 +12,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Presence
-from fieldmark.values.canonical import integer_text
 from fieldmark.values.dates import read_day
+from fieldmark.values.equality import integer_text
 from fieldmark.values.numbers import as_number
 from fieldmark.values.presence import presence
 from fieldmark.values.text import plural, shorten

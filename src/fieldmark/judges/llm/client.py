@@ -12,18 +12,23 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.errors import MissingExtra
-from fieldmark.judges import rate_limiter
-from fieldmark.judges.circuit_breaker import UNAUTHORIZED
-from fieldmark.judges.http_client import HttpClient, HttpError, excerpt, status_error
-from fieldmark.judges.http_options import encode_query, expand
+from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges.http_client import (
+    HttpClient,
+    HttpError,
+    encode_query,
+    excerpt,
+    expand,
+    status_error,
+)
 from fieldmark.judges.llm.connection import Connection
 from fieldmark.judges.llm.images import IMAGE_TOKENS
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
 from fieldmark.judges.redaction import Redactor
-from fieldmark.judges.retry import Backoff, call_with_retries
+from fieldmark.judges.retry import UNAUTHORIZED, Backoff, call_with_retries
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
+from fieldmark.values.json_text import StrictJsonError, Violation, parse_strict
 
 MAX_RESPONSE_BYTES: Final = 1 << 20
 _BACKOFF: Final = Backoff(longest=20.0)

@@ -15,13 +15,13 @@ from typing import Annotated, Final, TypeAlias
 from urllib.parse import quote
 
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.judges.circuit_breaker import CircuitBreaker
-from fieldmark.judges.endpoints import Endpoint, parse_endpoint
-from fieldmark.judges.http_options import (
+from fieldmark.judges.http_client import (
+    Endpoint,
     check_headers,
     check_proxy,
     check_query,
     expand,
+    parse_endpoint,
     unusable_variable,
     variables_in,
 )
@@ -35,6 +35,7 @@ from fieldmark.judges.llm.response_cache import (
 )
 from fieldmark.judges.llm.usage_log import BudgetExceededError, TokenCount, UsageLog
 from fieldmark.judges.redaction import find_secret
+from fieldmark.judges.retry import CircuitBreaker
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import (
     NonNegativeFloat,

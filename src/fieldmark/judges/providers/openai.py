@@ -22,7 +22,7 @@ from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import PositiveInt
-from fieldmark.values.strict_json import is_finite
+from fieldmark.values.json_text import is_finite
 
 _MAX_TEXT_CHARACTERS: Final = 20_000
 """Longer strings are not sent."""

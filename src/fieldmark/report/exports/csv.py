@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fieldmark.report.csv_text import write_csv_rows
 from fieldmark.report.exports.common import (
     atomic_path,
     case_columns,
@@ -13,8 +12,8 @@ from fieldmark.report.exports.common import (
     field_rows,
     row_cells,
 )
+from fieldmark.report.render import csv_table, write_csv_rows
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.report.text_tables import csv_table
 
 
 def write_csv(run: ShownRun, out: Path) -> None:

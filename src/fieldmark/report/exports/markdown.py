@@ -13,14 +13,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.summary import Summary, case_sort_key
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.report.document import Document
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.render import document_markdown
+from fieldmark.report.render import counts_and_rates, document_markdown, headline
 from fieldmark.report.run_document import confidence_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
@@ -33,7 +32,6 @@ from fieldmark.report.tables import (
     score_text,
     split_warnings,
 )
-from fieldmark.report.text_tables import counts_and_rates, headline
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural

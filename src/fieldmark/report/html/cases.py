@@ -14,17 +14,15 @@ import orjson
 from fieldmark.evaluators.base import EvaluatorResult
 from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedError, repeated_in_case
+from fieldmark.metrics.summary import case_sort_key
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
-from fieldmark.report.html.columns import columnar, nested
-from fieldmark.report.html.embedding import embedded
+from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.metric_tabs import case_metrics
 from fieldmark.report.html.regions import drawn_regions
 from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree
-from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.repeated_error_text import repeated_error_text
+from fieldmark.report.html.value_encoding import columnar, embedded, nested, truncate
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.records import Key
 

@@ -14,8 +14,7 @@ from importlib.resources import files
 from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.report.html.embedding import embedded
-from fieldmark.report.html.value_encoding import encode_value
+from fieldmark.report.html.value_encoding import embedded, encode_value
 from fieldmark.report.html.view import RunView
 from fieldmark.runs.labels import Label
 from fieldmark.values.json_text import strict_json

@@ -8,10 +8,8 @@ from typing import Final, NamedTuple, cast
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
-from fieldmark.report.html.columns import columnar
-from fieldmark.report.html.value_encoding import NOT_COMPARED
-from fieldmark.values.boxes import MAX_COORDINATE, BoxFormat, Shape, read_shape
-from fieldmark.values.overlap import box_iou
+from fieldmark.report.html.value_encoding import NOT_COMPARED, columnar
+from fieldmark.values.geometry import MAX_COORDINATE, BoxFormat, Shape, box_iou, read_shape
 
 _MAX_REGIONS: Final = 500
 _COLUMNS: Final = ("path", "mark", "expected", "candidate", "page", "extra")

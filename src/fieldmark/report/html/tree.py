@@ -17,13 +17,14 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
 from fieldmark.model.outcomes import AttributeTable, ItemMark, ItemPlace, Outcomes, item_step
-from fieldmark.report.html.columns import MEMBERS, nested
 from fieldmark.report.html.regions import Region, is_region, page_of
 from fieldmark.report.html.value_encoding import (
     HIDDEN,
+    MEMBERS,
     NOT_COMPARED,
     encode_container,
     encode_pair,
+    nested,
     truncate,
 )
 from fieldmark.runs.case_result import FLAGS, CaseResult

@@ -9,10 +9,14 @@ their members, which follow. `{}` as the candidate means "equal to the expected 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Final
 
+import orjson
+
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.values.text import plural, shorten
+from fieldmark.values.text import plural, replace_surrogates, shorten
 
 MAX_TEXT_LENGTH: Final = 4_000
 """The number of characters of a value that are shown."""
@@ -98,3 +102,60 @@ def truncate(text: str, max_length: int = MAX_TEXT_LENGTH) -> str:
     """
     more = len(text) - max_length
     return text if more <= 0 else f"{text[:max_length]} … {plural(more, 'more character')}"
+
+
+MEMBERS: Final = "members"
+"""The column whose values are rows of the same table."""
+
+
+def columnar(columns: Sequence[JsonValue], rows: Iterable[Sequence[JsonValue]]) -> JsonObject:
+    """Return a table; values that are missing at the end of a row are undefined.
+
+    >>> columnar(["path", "mark"], [("total", 1)])
+    {'columns': ['path', 'mark'], 'rows': [['total', 1]]}
+    """
+    return {"columns": list(columns), "rows": [list(row) for row in rows]}
+
+
+def nested(name: str, columns: Sequence[str]) -> JsonObject:
+    """Return a column whose values are lists with columns of their own."""
+    return {"name": name, "columns": list[JsonValue](columns)}
+
+
+_ESCAPES: Final = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
+"""These occur only inside JSON strings, so each can be replaced everywhere."""
+
+
+def embedded(value: object) -> bytes:
+    r"""Return the value as JSON for a script element; lone surrogates are replaced.
+
+    >>> embedded({"a": "</script>"})
+    b'{"a":"\\u003c/script\\u003e"}'
+    """
+    try:
+        text = orjson.dumps(value)
+    except TypeError:  # also for views of deep documents, which have more levels than orjson allows
+        shown = _well_formed(value)
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
+    for sign, escape in _ESCAPES:
+        text = text.replace(sign, escape)
+    return text
+
+
+def _well_formed(value: object) -> object:
+    """Replace what is not JSON: lone surrogates, integers of more than 64 bits, and NaN."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, list | tuple):
+        return [_well_formed(item) for item in value]
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    return None if isinstance(value, float) and not isfinite(value) else value

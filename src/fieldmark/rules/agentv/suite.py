@@ -11,10 +11,9 @@ from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.rules.agentv.graders import Graders, read_graders
 from fieldmark.rules.context import Context
-from fieldmark.rules.eval_spec import case_id
-from fieldmark.rules.files import MAX_BYTES, load_text
-from fieldmark.rules.json_parser import parse_json
+from fieldmark.rules.files import MAX_BYTES, load_text, parse_json
 from fieldmark.rules.located import Located, constant, located_list
+from fieldmark.rules.targets import case_id
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.values.value_types import describe
 

@@ -14,9 +14,8 @@ from fieldmark.errors import DataError, StorageError
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.targets.target import TargetCall, TargetResponse
-from fieldmark.values.canonical import canonical_text
-from fieldmark.values.json_text import strict_json
-from fieldmark.values.strict_json import all_finite
+from fieldmark.values.equality import canonical_text
+from fieldmark.values.json_text import all_finite, strict_json
 
 _FORMAT: Final = 1
 _KINDS: Final = ("text", "value")

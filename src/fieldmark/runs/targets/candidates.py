@@ -14,16 +14,15 @@ from typing import Final, TypeAlias, cast
 
 from fieldmark.data.input_warnings import warn_confidences
 from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
-from fieldmark.data.python_objects import to_json_value
 from fieldmark.errors import DataError
-from fieldmark.judges.circuit_breaker import CircuitBreaker
 from fieldmark.judges.judge_protocol import judge_request
-from fieldmark.judges.retry import Backoff, call_with_retries
+from fieldmark.judges.retry import Backoff, CircuitBreaker, call_with_retries
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.rules.eval_spec import Target
+from fieldmark.rules.targets import Target
 from fieldmark.runs.targets.cache import TargetCache
 from fieldmark.runs.targets.target import TargetCall, TargetResponse, TargetSource
 from fieldmark.values.confidence import ConfidenceReader

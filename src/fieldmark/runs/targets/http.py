@@ -11,20 +11,23 @@ from typing import ClassVar, Final, Literal
 
 from fieldmark.data.json_parser import JsonDialect, Role, decode, parse_text
 from fieldmark.errors import DataError, MissingExtra, OptionError
-from fieldmark.judges.circuit_breaker import UNAUTHORIZED
-from fieldmark.judges.endpoints import parse_endpoint
-from fieldmark.judges.http_client import HttpClient, HttpError, HttpResponse, status_error
-from fieldmark.judges.http_options import (
+from fieldmark.judges.http_client import (
+    HttpClient,
+    HttpError,
+    HttpResponse,
     check_headers,
     check_proxy,
     check_query,
     encode_query,
     expand,
+    parse_endpoint,
+    status_error,
     unusable_variable,
     variables_in,
 )
 from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.redaction import Redactor
+from fieldmark.judges.retry import UNAUTHORIZED
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.runs.targets.target import TargetCall, TargetResponse
 from fieldmark.values.paths import PathError, parse_path, resolve

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar, Final, cast
 
+from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.python_objects import to_json_value
 from fieldmark.errors import DataError, OptionError
 from fieldmark.judges.redaction import Redactor
-from fieldmark.judges.time_limit import OverdueError, TimeLimit
+from fieldmark.judges.retry import OverdueError, TimeLimit
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.python_function import REFERENCE, REFERENCE_FORM, load_attribute, search_path
 from fieldmark.runs.targets.target import TargetCall, TargetResponse, file_digest

@@ -18,7 +18,7 @@ from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.pages.layout import PageDependency, PageRenderer
 from fieldmark.web.request_models import MAX_FILES
-from fieldmark.web.strategies import list_rule_sets, read_strategies
+from fieldmark.web.routes.strategies import list_rule_sets, read_strategies
 from fieldmark.web.views import rescore_view, review_view, run_view, shown_title
 
 router = APIRouter(include_in_schema=False)

@@ -26,8 +26,8 @@ from fieldmark.web.jobs import BackgroundJob, JobCancelled
 from fieldmark.web.request_models import (
     BatchRequest,
     FileQuery,
+    resolve_rules,
 )
-from fieldmark.web.request_rules import resolve_rules
 from fieldmark.web.response_models import FileListResponse, JobResponse, errors
 from fieldmark.web.strict_json import ApiResponse, StrictRoute
 from fieldmark.web.uploads import InputSource, record_input_sources

@@ -14,7 +14,7 @@ from fieldmark.runs.run_index import COMPLETE
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.request_rules import Models, resolve_rules
+from fieldmark.web.request_models import Models, resolve_rules
 from fieldmark.web.response_models import ConsistencyResponse, errors
 from fieldmark.web.strict_json import ApiResponse, StrictRoute
 

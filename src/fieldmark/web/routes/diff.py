@@ -19,7 +19,7 @@ from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.case_filter import SelectedCases
 from fieldmark.web.case_index import CaseHead
-from fieldmark.web.redaction import PathRedactor
+from fieldmark.web.recent_values import PathRedactor
 from fieldmark.web.request_models import CaseQuery, DiffCaseQuery, DiffCasesQuery, DiffQuery
 from fieldmark.web.response_models import (
     DiffCaseResponse,

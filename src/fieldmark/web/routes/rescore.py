@@ -18,8 +18,13 @@ from fieldmark.runs.stored_cases import check_rescorable
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.jobs import BackgroundJob, JobCancelled
-from fieldmark.web.request_models import PreviewRequest, RescoreRequest
-from fieldmark.web.request_rules import Models, RulesInput, resolve_rules
+from fieldmark.web.request_models import (
+    Models,
+    PreviewRequest,
+    RescoreRequest,
+    RulesInput,
+    resolve_rules,
+)
 from fieldmark.web.response_models import (
     JobResponse,
     PreviewResponse,

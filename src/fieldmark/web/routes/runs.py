@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Final, cast
@@ -16,18 +17,22 @@ from fieldmark.analyses.rank import rank
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.runs import RunList, annotate, remove_run
 from fieldmark.analyses.slices import find_slices
-from fieldmark.metrics.summary import Summary, summary_to_json
-from fieldmark.metrics.worst_first import worst_attributes
+from fieldmark.metrics.summary import Summary, summary_to_json, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.metric_tabs import HeatMap
 from fieldmark.report.html.metrics import histogram_view
+from fieldmark.report.html.mistake_groups import MistakeGroups
+from fieldmark.report.html.value_tables import ValueTables
+from fieldmark.report.html.view import most_mistakes_first
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.runs.manifest import RunEntry
-from fieldmark.runs.notes import titles_of
+from fieldmark.runs.run_index import titles_of
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
+from fieldmark.web.case_filter import worst_first
+from fieldmark.web.case_index import CaseIndex
 from fieldmark.web.exports import MEDIA_TYPES, attachment, check_kind
-from fieldmark.web.mistakes import mistake_view
 from fieldmark.web.request_models import (
     ExportQuery,
     NoteRequest,
@@ -48,6 +53,37 @@ from fieldmark.web.response_models import (
 from fieldmark.web.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.web.strict_json import ApiResponse, StrictRoute
 from fieldmark.web.views import describe_run
+
+
+def mistake_view(index: CaseIndex, summary: Summary) -> JsonObject:
+    """Return the data of the components; `cases` has the number and id of cases by rank."""
+    worst = worst_first(index)
+    ranks = {head.number: rank for rank, head in enumerate(worst)}
+    wrong = most_mistakes_first(summary)
+    heat = HeatMap(wrong, len(worst), len(worst))
+    groups, tables = MistakeGroups(), ValueTables(wrong)
+    for number, case in enumerate(index.run.cases(), 1):
+        rank = ranks[number]
+        times = Counter(case.outcomes.cells)
+        heat.add(times, case.attributes, rank)
+        groups.add(case, times, rank)
+        tables.add(case, None)
+    lines = groups.view()
+    examples = (line["example"] for line in lines)
+    named = {example["rank"] for example in examples if isinstance(example, dict)}
+    named.update(heat.single_cases())
+    cases: list[JsonValue] = [
+        {"rank": rank, "number": worst[rank].number, "id": worst[rank].id}
+        for rank in named
+        if isinstance(rank, int)
+    ]
+    return {
+        "mistakes": list[JsonValue](lines),
+        "heat": heat.view(),
+        "value_tables": list[JsonValue](tables.view()),
+        "cases": cases,
+    }
+
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 _MAX_TREND_RUNS: Final = 1000

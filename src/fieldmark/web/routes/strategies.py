@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+import hashlib
+import re
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fastapi import APIRouter, Query
 
 from fieldmark.analyses.infer import propose_rules as propose
 from fieldmark.data.inputs import Inputs
+from fieldmark.errors import ConfigError, DataError, Location, OptionError
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.rules.calibration import with_calibrated_thresholds
 from fieldmark.rules.comparator_catalog import comparator_catalog
+from fieldmark.rules.files import load_file
 from fieldmark.rules.rule_presets import PRESETS
+from fieldmark.rules.rules_file import SAFETY, native_form
 from fieldmark.rules.yaml_parser import parse_yaml
-from fieldmark.values.paths import leaves
-from fieldmark.web.app_state import StateDependency
-from fieldmark.web.nesting import nest_document
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.gates import RunGates
+from fieldmark.runs.settings import resolve_settings
+from fieldmark.values.json_text import pretty_json
+from fieldmark.values.paths import ROOT, Wildcard, leaves, parse_path
+from fieldmark.web.api_errors import ApiError, ErrorCode
+from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import (
+    PROVIDER,
     FlattenRequest,
     ImportRequest,
     InferRequest,
+    Models,
     RevisionQuery,
     RulesBody,
+    resolve_rules,
 )
 from fieldmark.web.response_models import (
     FlattenResponse,
@@ -29,14 +45,186 @@ from fieldmark.web.response_models import (
     StrategiesResponse,
     errors,
 )
-from fieldmark.web.strategies import (
-    checked_rules,
-    list_rule_sets,
-    read_strategies,
-    remove_rule_set,
-    write_strategies,
-)
 from fieldmark.web.strict_json import ApiResponse, StrictRoute
+
+RULE_SET: Final = re.compile(r"[^\W_][\w .-]{0,59}(?<![ .])")
+"""Valid names of rule sets; others are never looked up."""
+_WRITE_LOCK: Final = threading.Lock()
+
+
+def list_rule_sets(state: AppState) -> list[JsonValue]:
+    """Return the names of the rule sets of the workspace, and the number of their fields."""
+    found: list[JsonValue] = []
+    for path in sorted(state.options.rule_sets.glob("*.json")):
+        if path.is_file() and RULE_SET.fullmatch(path.stem):
+            try:
+                fields = native_form(load_file(path).value).get("fields")
+            except ConfigError:
+                fields = None  # the problem is shown when the set is opened
+            found.append(
+                {"name": path.stem, "fields": len(fields) if isinstance(fields, list) else 0}
+            )
+    return found
+
+
+def _path(state: AppState, name: str) -> Path:
+    """Return the file of a rule set; without a name, that of the default rules."""
+    if not name:
+        return state.options.strategies
+    if not RULE_SET.fullmatch(name):
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "The name of a rule set must start with a letter or digit and may contain letters, "
+            "digits, spaces, dots, dashes and underscores (at most 60).",
+        )
+    return state.options.rule_sets / f"{name}.json"
+
+
+def remove_rule_set(state: AppState, name: str) -> None:
+    """Delete a rule set."""
+    with _WRITE_LOCK:
+        try:
+            _path(state, name).unlink()
+        except FileNotFoundError:
+            raise ApiError(ErrorCode.NOT_FOUND, "Rule set not found.") from None
+
+
+def read_strategies(state: AppState, name: str = "") -> JsonObject:
+    """Return a rule set of the workspace, or the default rules.
+
+    The default rules are those that the server was started with, which cannot be replaced, or those
+    of the workspace; a missing file means no rules.
+    """
+    options, path = state.options, _path(state, name)
+    if name and not path.is_file():
+        raise ApiError(ErrorCode.NOT_FOUND, "Rule set not found.")
+    if name or options.rules is None:
+        stored = load_file(path).value if path.is_file() else None
+        rules, revision = checked_rules(stored, options.models), _revision(path)
+    else:
+        rules, revision = options.rules, _hash(pretty_json(options.rules))
+    return {
+        "rules": rules,
+        "name": name,
+        "file": "" if name else options.rules_file,
+        "revision": revision,
+        "writable": options.write and (bool(name) or options.rules is None),
+        "provider": options.provider_name,
+        "safety": options.safety_name,
+    }
+
+
+def write_strategies(
+    rules: JsonValue, revision: str | None, state: AppState, name: str = ""
+) -> None:
+    """Replace a rule set or the default rules if they have not changed since they were read."""
+    if state.options.rules is not None and not name:
+        message = (
+            f"The rules are those of {state.options.rules_file}. Edit that file, or start the "
+            "server without --rules."
+        )
+        raise ApiError(ErrorCode.READ_ONLY, message)
+    content, path = pretty_json(checked_rules(rules, state.options.models)), _path(state, name)
+    with _WRITE_LOCK:
+        if revision not in {None, _revision(path)}:
+            message = "The rules have changed since they were loaded. Reload them and try again."
+            if revision == "none":
+                message = f"There is already a rule set {name}. Choose another name."
+            raise ApiError(ErrorCode.CONFLICT, message)
+        path.parent.mkdir(exist_ok=True)
+        write_atomic(path, content)
+
+
+def checked_rules(rules: JsonValue, models: Models) -> JsonObject:
+    """Return the native form of rules; the error lists all their problems."""
+    settings = resolve_settings(rules=resolve_rules(rules or None, models))
+    RunGates(gates=settings.gates).check_names(settings)
+    return native_form(rules or {})
+
+
+def load_default_rules(path: Path, models: Models) -> JsonObject:
+    """Return the valid rules of a file without its provider and judge, which are the server's.
+
+    Thresholds from calibrations are numbers in the result.
+    """
+    rules = {
+        name: with_calibrated_thresholds(value, path.parent)
+        for name, value in native_form(load_file(path).value).items()
+        if name not in (PROVIDER, SAFETY.name)
+    }
+    try:
+        return checked_rules(rules, models)
+    except ApiError as error:
+        hint = "set one provider for the whole file"
+        raise ConfigError.of(
+            "rules of fields cannot name a provider", Location(str(path)), hint
+        ) from error
+
+
+def _revision(path: Path) -> str:
+    try:
+        return _hash(path.read_bytes())
+    except FileNotFoundError:
+        return "none"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+_Shape: TypeAlias = "dict[str | int, _Shape] | _Leaf"
+
+
+class _Leaf(NamedTuple):
+    value: JsonValue
+
+
+def nest_document(rows: Iterable[tuple[str, JsonValue]]) -> JsonValue:
+    """Build a document from paths and values, as `leaves` lists them.
+
+    Rows that contradict each other raise `DataError`.
+
+    >>> nest_document([("lines[0].amount", 1), ("vendor.name", "Acme")])
+    {'lines': [{'amount': 1}], 'vendor': {'name': 'Acme'}}
+    """
+    tree: dict[str | int, _Shape] = {}
+    for path, value in rows:
+        if path == ROOT:
+            tree.setdefault(ROOT, _Leaf(value))
+            continue
+        try:
+            *parents, last = parse_path(path).segments
+        except OptionError as error:
+            raise DataError(error.message) from error
+        parent = tree
+        for segment in parents:
+            if isinstance(segment, Wildcard):
+                raise DataError(f"{path} contains a wildcard; a row must name a single field")
+            inner = parent.setdefault(segment, {})
+            if isinstance(inner, _Leaf):
+                raise DataError(f"{path} is inside a field that already has a value")
+            parent = inner
+        if isinstance(last, Wildcard):
+            raise DataError(f"{path} contains a wildcard; a row must name a single field")
+        if last in parent:
+            raise DataError(f"duplicate path {path}, or a path inside it also has a value")
+        parent[last] = _Leaf(value)
+    root = tree.get(ROOT)
+    if len(tree) == 1 and isinstance(root, _Leaf):
+        return root.value
+    return _build(tree, "") if tree else {}
+
+
+def _build(shape: _Shape, path: str) -> JsonValue:
+    if isinstance(shape, _Leaf):
+        return shape.value
+    if all(isinstance(key, str) for key in shape):
+        return {str(key): _build(inner, f"{path}.{key}") for key, inner in shape.items()}
+    if set(shape) != set(range(len(shape))):
+        name = path.lstrip(".") or "the document"
+        raise DataError(f"the indexes of {name} must be consecutive integers starting at 0")
+    return [_build(shape[index], f"{path}[{index}]") for index in range(len(shape))]
+
 
 router = APIRouter(route_class=StrictRoute, tags=["strategies"])
 
