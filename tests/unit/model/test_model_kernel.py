@@ -83,7 +83,7 @@ def test_without_the_kernel_the_run_is_the_same(tmp_path):
 
 COMMON = {
     "MAX_DEPTH": json_text._MAX_NESTING,
-    "PER_VALUE": json_limits._PER_VALUE,
+    "PER_VALUE": json_text._PER_VALUE,
     "LARGEST_EXACT": leaves._PLAIN,
     "LONGEST_TEXT": limits.MAX_TEXT,
     "MOST_WORK": limits.MAX_CHARACTER_PAIRS,
