@@ -1,4 +1,4 @@
-"""SECURITY.md names the threats to each guarantee, and existing tests for each threat."""
+"""docs/threats.md names the threats to each guarantee of SECURITY.md, and existing tests for each threat."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "SECURITY.md").read_text("utf-8")
-GUARANTEES = re.findall(r"^(\d+)\. \*\*(.+?)\.\*\*", TEXT, re.MULTILINE)
+GUARANTEES = re.findall(
+    r"^(\d+)\. \*\*(.+?)\.\*\*", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE
+)
 SECTIONS = {
     (number, name): re.findall(r"^\| (?!threat |-)(.+?) \| (.*) \|$", rows, re.MULTILINE)
     for number, name, rows in re.findall(
-        r"^### (\d+)\. (.+)\n((?:(?!^#).*\n)*)", TEXT, re.MULTILINE
+        r"^## (\d+)\. (.+)\n((?:(?!^#).*\n)*)",
+        (ROOT / "docs" / "threats.md").read_text("utf-8"),
+        re.MULTILINE,
     )
 }
 THREATS = [row for rows in SECTIONS.values() for row in rows]
