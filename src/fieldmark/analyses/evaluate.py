@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, Unpack
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.result import EvalResult, run_result
 from fieldmark.analyses.runs import annotate
-from fieldmark.data.tables import read_table
+from fieldmark.data.arrow_tables import read_table
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary

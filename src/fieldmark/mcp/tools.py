@@ -22,7 +22,7 @@ from fieldmark.analyses.infer import propose_rules
 from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.analyses.score import score
 from fieldmark.analyses.show import CaseFilter, CaseList, show_case, show_cases
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
 from fieldmark.errors import ConfigError, LimitError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, overload
 
-from fieldmark.data.files import is_url, redacted_url
+from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile
 from fieldmark.errors import DataError, Location, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.provider_lookup import is_repeatable
-from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.file_blocks import SearchMap
-from fieldmark.data.files import is_url, redacted_url
+from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.layout import DuplicateIds
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.data.partitions import Partitions, partition, single_row_group, why_indivisible
 from fieldmark.errors import ConfigError, Location
