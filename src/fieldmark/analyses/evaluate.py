@@ -17,8 +17,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
-from fieldmark.rules.context import Code, Context
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_values import Code, Context, locate
 from fieldmark.runs.case_processor import with_regions
 from fieldmark.runs.eval_file import EvalSpec, load_eval, read_eval
 from fieldmark.runs.eval_setup import (

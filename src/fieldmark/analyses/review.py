@@ -32,7 +32,7 @@ from fieldmark.plan import compile_plan
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import outcome_text
-from fieldmark.rules.files import load_file
+from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import native_form
 from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult, FieldResult
