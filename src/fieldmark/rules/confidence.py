@@ -9,7 +9,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.rules.context import Context
 from fieldmark.rules.located import Located
 from fieldmark.rules.option_types import ConfigKey, KeyTable
-from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.values.value_types import any_of, describe
 
 _TARGET: Final[JsonObject] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
