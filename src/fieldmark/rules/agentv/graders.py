@@ -93,7 +93,7 @@ class Graders(NamedTuple):
 
 
 def read_graders(located: Located | None, context: Context) -> Graders:
-    """Convert all supported graders; the others are problems."""
+    """Convert all supported graders; unsupported graders are problems."""
     if located is None:
         return Graders()
     if not isinstance(located.value, list):

@@ -59,7 +59,7 @@ def import_agentv(path: Path | str) -> ImportedSuite:
 
 
 def _scripts(evaluators: Located) -> Iterator[Located]:
-    """Yield the scripts of evaluators, also of those in composites."""
+    """Yield the scripts of evaluators, also of evaluators in composites."""
     for entry in evaluators.items:
         if "script" in entry.entries:
             yield entry.entries["script"]
