@@ -10,7 +10,7 @@ COPY src src
 ARG EXTRAS=geometry,llm,locales,pdf,phone,server,tables
 RUN python -m venv /opt/fieldmark \
     && /opt/fieldmark/bin/pip install --no-cache-dir --constraint constraints.txt ".[$EXTRAS]" \
-    && /opt/fieldmark/bin/python -c "import fieldmark.model._kernel"
+    && /opt/fieldmark/bin/python -c "import fieldmark.model.kernel._kernel"
 
 FROM python:3.13-slim
 

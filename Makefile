@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 # Two more than there are cores, because many tests wait for processes that they start.
 JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 ARGS ?=
-KERNEL := src/fieldmark/model/_kernel.c
+KERNEL := $(wildcard src/fieldmark/model/kernel/*.[ch])
 WORKFLOWS := $(wildcard .github/workflows/*.yml) src/fieldmark/starter/github-workflow.yml
 TYPED := src scripts ci-templates $(wildcard benchmarks)
 # Local paths and package index URLs, which must not appear in any file.
@@ -149,7 +149,7 @@ $(USABLE): pyproject.toml constraints.txt hatch_build.py $(KERNEL)
 # What contributors need. A compiler and Node.js are installed if this runs as root on Debian.
 $(READY): $(USABLE)
 	@echo 'installing development tools'
-	@$(BIN)/python -c 'import fieldmark.model._kernel' 2>/dev/null \
+	@$(BIN)/python -c 'import fieldmark.model.kernel._kernel' 2>/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update \
 	    && apt-get -qq install -y --no-install-recommends gcc libc6-dev python3-dev >/dev/null; } \
 	  || { echo 'the tests need a C compiler: apt-get install gcc python3-dev' >&2; exit 1; }

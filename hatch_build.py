@@ -18,7 +18,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/fieldmark/model/_kernel.c")
+SOURCES = Path("src/fieldmark/model/kernel")
+"""The directory of the C files, which make up one module."""
+MODULE = "_kernel"
 FLAGS = (
     "-std=c11",
     "-O3",
@@ -27,6 +29,7 @@ FLAGS = (
     "-Wall",
     "-Wextra",
     "-fPIC",
+    "-fvisibility=hidden",
     "-shared",
 )
 
@@ -44,13 +47,13 @@ class KernelBuilder(BuildHookInterface[Any]):
         del version
         if self.target_name != "wheel":
             return
-        source = Path(self.root) / SOURCE
-        compiled = source.with_suffix(str(sysconfig.get_config_var("EXT_SUFFIX")))
-        failure = compile_module(source, compiled)
+        sources = Path(self.root) / SOURCES
+        compiled = sources / f"{MODULE}{sysconfig.get_config_var('EXT_SUFFIX')}"
+        failure = compile_module(sources, compiled)
         if failure:
             compiled.unlink(missing_ok=True)  # built from older source
             self.app.display_warning(
-                f"cannot compile {source.name}; the package will be slower: {failure}"
+                f"cannot compile the kernel; the package will be slower: {failure}"
             )
             return
         build_data["pure_python"] = False
@@ -58,12 +61,12 @@ class KernelBuilder(BuildHookInterface[Any]):
         build_data["artifacts"].append(str(compiled.relative_to(self.root)))
 
 
-def compile_module(source: Path, compiled: Path, *extra: str) -> str:
-    """Compile one module; return the reason if that fails, else an empty string."""
+def compile_module(sources: Path, compiled: Path, *extra: str) -> str:
+    """Compile the C files of a directory; return the reason if that fails, else an empty string."""
     with tempfile.TemporaryDirectory(dir=compiled.parent) as scratch:
         output = Path(scratch) / compiled.name
         try:
-            command, environment = _command(source.absolute(), output.absolute(), extra)
+            command, environment = _command(sources.absolute(), output.absolute(), extra)
             subprocess.run(  # noqa: S603 - the configured compiler
                 command,
                 env=environment,
@@ -83,11 +86,12 @@ def compile_module(source: Path, compiled: Path, *extra: str) -> str:
 
 
 def _command(
-    source: Path, output: Path, extra: Sequence[str]
+    sources: Path, output: Path, extra: Sequence[str]
 ) -> tuple[list[str], dict[str, str] | None]:
     """Return the command of the compiler of this system, and its environment."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "")
     include = sysconfig.get_paths()["include"]
+    files = [str(path) for path in sorted(sources.glob("*.c"))]
     if not compiler or Path(compiler[0]).stem.lower() in {"cl", "clang-cl"}:
         environment = None
         if SYSTEM == "win32" and shutil.which(compiler[0] if compiler else "cl") is None:
@@ -98,7 +102,7 @@ def _command(
             *MSVC_FLAGS,
             *extra,
             f"/I{include}",
-            str(source),
+            *files,
             f"/Fe{output}",
             "/link",
             f"/LIBPATH:{Path(sys.base_prefix) / 'libs'}",
@@ -107,7 +111,7 @@ def _command(
     link: list[str] = []
     if SYSTEM == "darwin":
         link = ["-undefined", "dynamic_lookup", *shlex.split(os.environ.get("ARCHFLAGS", ""))]
-    command = [*compiler, *FLAGS, *link, *extra, "-isystem", include, str(source)]
+    command = [*compiler, *FLAGS, *link, *extra, "-isystem", include, *files]
     return [*command, "-o", str(output)], None
 
 

@@ -39,10 +39,11 @@ def sanitizer():
     return path
 
 
-def run_sanitized(script, source, directory, times, seed=1):
-    """Run a script with this source compiled, in its own process."""
-    module = directory / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    assert build_hook().compile_module(source, module, *FLAGS) == ""
+def run_sanitized(script, sources, directory, times, seed=1):
+    """Run a script with the C files of a directory compiled, in its own process."""
+    hook = build_hook()
+    module = directory / f"{hook.MODULE}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    assert hook.compile_module(sources, module, *FLAGS) == ""
     return subprocess.run(
         [sys.executable, script, module, str(times), str(seed)],
         env={
@@ -59,12 +60,13 @@ def run_sanitized(script, source, directory, times, seed=1):
     )
 
 
-def without_guard(source, directory, guard, replacement):
-    """Return a copy of a source in which a bounds check is replaced."""
-    copy = Path(shutil.copy(source, directory))
-    text = copy.read_text()
+def without_guard(sources, directory, guard, replacement):
+    """Return a copy of a directory of C files in which a bounds check is replaced."""
+    copy = Path(shutil.copytree(sources, directory / "sources"))
+    [file] = [path for path in copy.glob("*.[ch]") if guard in path.read_text()]
+    text = file.read_text()
     assert text.count(guard) == 1
-    copy.write_text(text.replace(guard, replacement))
+    file.write_text(text.replace(guard, replacement))
     return copy
 
 

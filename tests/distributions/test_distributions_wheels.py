@@ -34,7 +34,7 @@ def test_source_distribution_has_all_that_tests_need_and_no_build_files(dist, so
 def test_wheel_has_the_kernel_and_types(wheel):
     assert re.search(r"-cp3[0-9]+-cp3[0-9]+-(linux|macosx)_\w+\.whl$", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
-    assert any(re.fullmatch(r"fieldmark/model/_kernel\..*\.so", name) for name in names)
+    assert any(re.fullmatch(r"fieldmark/model/kernel/_kernel\..*\.so", name) for name in names)
     assert "fieldmark/py.typed" in names
     assert not [name for name in names if name.endswith(".c")]
 

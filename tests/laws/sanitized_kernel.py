@@ -198,5 +198,5 @@ def main(times: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    load("fieldmark.model._kernel", sys.argv[1])
+    load("fieldmark.model.kernel._kernel", sys.argv[1])
     main(int(sys.argv[2]), int(sys.argv[3]))

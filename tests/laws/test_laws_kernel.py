@@ -26,7 +26,7 @@ from fieldmark.data.layout import _hash_ids
 from fieldmark.errors import DataError
 from fieldmark.metrics.case_score import CaseCounter, count_cells
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.model._kernel import Document
+from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING

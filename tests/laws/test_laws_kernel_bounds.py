@@ -13,7 +13,7 @@ from proving import PROVING
 from sanitizing import CHECKED, ROOT, build_hook, run_sanitized, without_guard
 
 SCRIPT = Path(__file__).with_name("sanitized_kernel.py")
-SOURCE = ROOT / "src/fieldmark/model/_kernel.c"
+SOURCES = ROOT / "src/fieldmark/model/kernel"
 TIMES = 3_000 if PROVING else 60
 BROKEN = {
     "end-of-a-string": ("while (reader->at < reader->end) {\n        Byte here", "while (1) {\n        Byte here"),
@@ -65,7 +65,7 @@ pytestmark = pytest.mark.skipif(not CHECKED, reason="the address sanitizer requi
 
 
 def test_no_access_out_of_bounds(tmp_path):
-    done = run_sanitized(SCRIPT, SOURCE, tmp_path, TIMES)
+    done = run_sanitized(SCRIPT, SOURCES, tmp_path, TIMES)
     assert done.returncode == 0, done.stderr[-3000:]
     compared, failures = map(int, done.stdout.split())
     assert compared > 3 * TIMES
@@ -75,7 +75,7 @@ def test_no_access_out_of_bounds(tmp_path):
 @pytest.mark.prove
 @pytest.mark.parametrize("guard", BROKEN)
 def test_removed_bounds_check_is_detected(tmp_path, guard):
-    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *BROKEN[guard]), tmp_path, 200)
+    done = run_sanitized(SCRIPT, without_guard(SOURCES, tmp_path, *BROKEN[guard]), tmp_path, 200)
     assert done.returncode != 0
     assert "Sanitizer" in done.stderr or "runtime error" in done.stderr, done.stderr[-3000:]
 
@@ -83,20 +83,20 @@ def test_removed_bounds_check_is_detected(tmp_path, guard):
 @pytest.mark.prove
 def test_results_do_not_depend_on_the_quality_of_hashes(tmp_path):
     done = run_sanitized(
-        SCRIPT, without_guard(SOURCE, tmp_path, *COLLIDING), tmp_path, TIMES, seed=2
+        SCRIPT, without_guard(SOURCES, tmp_path, *COLLIDING), tmp_path, TIMES, seed=2
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout.split()[0]) > 3 * TIMES
 
 
 def test_kernel_compiles_without_what_some_compilers_lack(tmp_path):
-    source = without_guard(SOURCE, tmp_path, *PORTABLE)
+    sources = without_guard(SOURCES, tmp_path, *PORTABLE)
     missing = (f"-D{name}=not_available" for name in ABSENT)
-    assert build_hook().compile_module(source, tmp_path / "kernel.so", "-O0", *missing) == ""
+    assert build_hook().compile_module(sources, tmp_path / "kernel.so", "-O0", *missing) == ""
 
 
 @pytest.mark.prove
 def test_portable_kernel_gives_the_same_results(tmp_path):
-    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *PORTABLE), tmp_path, TIMES)
+    done = run_sanitized(SCRIPT, without_guard(SOURCES, tmp_path, *PORTABLE), tmp_path, TIMES)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout.split()[0]) > 3 * TIMES

@@ -22,11 +22,12 @@ def build():
 
 
 @pytest.fixture
-def source(build, tmp_path):
-    """A copy of the C source in a temporary project."""
-    copy = tmp_path / build.SOURCE
-    copy.parent.mkdir(parents=True)
-    copy.write_bytes((ROOT / build.SOURCE).read_bytes())
+def sources(build, tmp_path):
+    """A copy of the C files in a temporary project."""
+    copy = tmp_path / build.SOURCES
+    copy.mkdir(parents=True)
+    for path in (ROOT / build.SOURCES).glob("*.[ch]"):
+        (copy / path.name).write_bytes(path.read_bytes())
     return copy
 
 
@@ -37,14 +38,16 @@ def hook(build, root, target="wheel"):
 
 
 def test_all_c_sources_are_compiled(build):
-    assert [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.c")] == [build.SOURCE]
+    assert {path.parent.relative_to(ROOT) for path in (ROOT / "src").rglob("*.c")} == {
+        build.SOURCES
+    }
 
 
-def test_kernel_is_placed_next_to_its_source_and_in_the_wheel(build, source, tmp_path):
+def test_kernel_is_placed_next_to_its_source_and_in_the_wheel(build, sources, tmp_path):
     builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
     builder.initialize("standard", data)
-    compiled = source.with_suffix(SUFFIX)
+    compiled = sources / f"{build.MODULE}{SUFFIX}"
     assert compiled.stat().st_size > 10_000
     assert data == {
         "artifacts": [str(compiled.relative_to(tmp_path))],
@@ -54,37 +57,37 @@ def test_kernel_is_placed_next_to_its_source_and_in_the_wheel(build, source, tmp
     assert not warnings
 
 
-def test_source_distribution_contains_no_kernel(build, source, tmp_path):
+def test_source_distribution_contains_no_kernel(build, sources, tmp_path):
     data = {"artifacts": []}
     hook(build, tmp_path, "sdist")[0].initialize("standard", data)
     assert data == {"artifacts": []}
-    assert [*source.parent.iterdir()] == [source]
+    assert {path.suffix for path in sources.iterdir()} == {".c", ".h"}
 
 
 @pytest.mark.parametrize("compiler", ["false", "/no/such/compiler"])
 def test_without_a_compiler_the_package_is_pure_python(
-    build, source, tmp_path, monkeypatch, compiler
+    build, sources, tmp_path, monkeypatch, compiler
 ):
-    source.with_suffix(SUFFIX).write_bytes(b"built from older source")
+    (sources / f"{build.MODULE}{SUFFIX}").write_bytes(b"built from older source")
     monkeypatch.setenv("CC", compiler)
     builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
     builder.initialize("standard", data)
     assert data == {"artifacts": []}
-    assert [*source.parent.iterdir()] == [source]
+    assert {path.suffix for path in sources.iterdir()} == {".c", ".h"}
     (warning,) = warnings
-    assert warning.startswith("cannot compile _kernel.c; the package will be slower: ")
+    assert warning.startswith("cannot compile the kernel; the package will be slower: ")
 
 
-def test_compile_module_returns_the_reason_of_a_failure(build, source):
-    source.write_text("int broken(")
-    assert build.compile_module(source, source.with_suffix(SUFFIX))
-    assert [*source.parent.iterdir()] == [source]
+def test_compile_module_returns_the_reason_of_a_failure(build, sources):
+    (sources / "rows.c").write_text("int broken(")
+    assert build.compile_module(sources, sources / f"{build.MODULE}{SUFFIX}")
+    assert {path.suffix for path in sources.iterdir()} == {".c", ".h"}
 
 
-def test_c_source_compiles_without_warnings(build, source):
+def test_c_source_compiles_without_warnings(build, sources):
     strict = ("-Werror", "-Wconversion", "-Wno-sign-conversion", "-Wshadow", "-O1")
-    assert build.compile_module(source, source.with_suffix(SUFFIX), *strict) == ""
+    assert build.compile_module(sources, sources / f"{build.MODULE}{SUFFIX}", *strict) == ""
 
 
 def executable(path, text):
@@ -111,21 +114,21 @@ def recorded(build, monkeypatch, tmp_path):
 
 
 def test_windows_uses_the_options_of_its_own_compiler(
-    build, source, recorded, tmp_path, monkeypatch
+    build, sources, recorded, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("CC", str(executable(tmp_path / "bin" / "cl", CL)))
-    compiled = source.with_suffix(".pyd")
-    assert build.compile_module(source, compiled, "/WX") == ""
+    compiled = sources / "_kernel.pyd"
+    assert build.compile_module(sources, compiled, "/WX") == ""
     assert compiled.exists()
     words = recorded.read_text("utf-8").splitlines()
     assert not [word for word in words if word.startswith("-")]
     assert words[: len(build.MSVC_FLAGS) + 1] == [*build.MSVC_FLAGS, "/WX"]
-    assert str(source) in words
+    assert str(sources / "rows.c") in words
     assert words[-2] == "/link"
 
 
 def test_compiler_of_visual_studio_is_found_without_a_developer_prompt(
-    build, source, recorded, tmp_path, monkeypatch
+    build, sources, recorded, tmp_path, monkeypatch
 ):
     installed = tmp_path / "VS"
     monkeypatch.setenv("PROGRAMFILES(X86)", str(tmp_path))
@@ -138,7 +141,7 @@ def test_compiler_of_visual_studio_is_found_without_a_developer_prompt(
     ask = f'#!/bin/sh\n[ "$1 $2" = "/u /c" ] && cat "$3" >{tmp_path}/asked && cat {tmp_path}/printed\n'
     executable(tmp_path / "bin" / "cmd", ask)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    assert build.compile_module(source, source.with_suffix(".pyd")) == ""
+    assert build.compile_module(sources, sources / "_kernel.pyd") == ""
     assert "/LD" in recorded.read_text("utf-8").splitlines()
     script = installed / "VC" / "Auxiliary" / "Build" / "vcvarsall.bat"
     asked = (tmp_path / "asked").read_text("utf-8")
@@ -146,22 +149,22 @@ def test_compiler_of_visual_studio_is_found_without_a_developer_prompt(
 
 
 @pytest.mark.usefixtures("recorded")
-def test_windows_without_visual_studio_has_no_compiler(build, source, monkeypatch, tmp_path):
+def test_windows_without_visual_studio_has_no_compiler(build, sources, monkeypatch, tmp_path):
     monkeypatch.setenv("PROGRAMFILES(X86)", str(tmp_path))
-    assert "vswhere.exe" in build.compile_module(source, source.with_suffix(".pyd"))
+    assert "vswhere.exe" in build.compile_module(sources, sources / "_kernel.pyd")
     executable(tmp_path / "Microsoft Visual Studio" / "Installer" / "vswhere.exe", "#!/bin/sh\n")
-    reason = build.compile_module(source, source.with_suffix(".pyd"))
+    reason = build.compile_module(sources, sources / "_kernel.pyd")
     assert reason == "no C compiler found; install the Visual Studio Build Tools"
-    assert [*source.parent.iterdir()] == [source]
+    assert {path.suffix for path in sources.iterdir()} == {".c", ".h"}
 
 
 def test_macos_leaves_symbols_of_python_undefined_and_builds_for_the_wanted_machines(
-    build, source, tmp_path, monkeypatch
+    build, sources, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(build, "SYSTEM", "darwin")
     monkeypatch.setenv("CC", "clang -pthread")
     monkeypatch.setenv("ARCHFLAGS", "-arch x86_64 -arch arm64")
-    command, environment = build._command(source, tmp_path / "kernel.so", ())
+    command, environment = build._command(sources, tmp_path / "kernel.so", ())
     assert command[:2] == ["clang", "-pthread"]
     link = command[command.index("-undefined") :]
     assert link[:6] == ["-undefined", "dynamic_lookup", "-arch", "x86_64", "-arch", "arm64"]

@@ -26,7 +26,7 @@ from fieldmark.model.kernel import COMPILED, kernel
 from fieldmark.values.json_text import read_json
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 EXPECTED_KEYS: Final = ("expected", "truth", "ground_truth", "gold", "label")

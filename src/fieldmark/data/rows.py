@@ -13,7 +13,7 @@ from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 ID_KEYS: Final = ("id", "case_id", "key")

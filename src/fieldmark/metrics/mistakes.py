@@ -14,7 +14,7 @@ from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT, resolve, resolve_unparsed
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 Source: TypeAlias = "JsonValue | Missing | Document"

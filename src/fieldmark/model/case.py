@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 class CaseInput(StrEnum):

@@ -35,7 +35,7 @@ from fieldmark.values.paths import (
 from fieldmark.values.presence import presence_of
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 _INVALID_PATH_FACT: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)

@@ -31,7 +31,7 @@ from fieldmark.values.json_text import finite_json, read_json, strict_json
 from fieldmark.values.records import from_json, to_json
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 _CACHED: Final = 4096

@@ -43,7 +43,7 @@ from fieldmark.values.paths import (
 from fieldmark.values.text import nearest, plural
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 _RulePath: TypeAlias = tuple[str, bool]

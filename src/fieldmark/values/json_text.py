@@ -294,7 +294,7 @@ _MAX_NESTING: Final = 200
 _PER_CHARACTER: Final = 16
 _PER_VALUE: Final = 256
 """Additional characters for the paths of a document, besides `path_characters`: for each character
-of its keys and strings, and for each value. `_kernel.c` has the same number for a value."""
+of its keys and strings, and for each value. `kernel.h` has the same number for a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

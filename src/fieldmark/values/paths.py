@@ -20,7 +20,7 @@ from fieldmark.model.json import MISSING, JsonValue, Kind, Missing
 from fieldmark.values.text import shorten
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 
 ROOT: Final = "$"

@@ -11,7 +11,7 @@ import fieldmark as fm
 from fieldmark.data import file_blocks
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
-from fieldmark.model._kernel import Document
+from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import parsed
 from fieldmark.values.json_text import Limits

@@ -16,8 +16,8 @@ import pytest
 from fieldmark.align import alignment_options as limits
 from fieldmark.align import item_similarity, leaves
 from fieldmark.metrics import case_score
-from fieldmark.model import _kernel
-from fieldmark.model._kernel import Document
+from fieldmark.model.kernel import _kernel
+from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import DOCUMENTS, kernel, parsed, unparsed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from fieldmark.model.json import JsonValue, Missing
 
 try:
-    from fieldmark.model import _kernel as kernel
+    from fieldmark.model.kernel import _kernel as kernel
 except ImportError:  # no compiler, or not wanted
     kernel = None  # type: ignore[assignment]
     COMPILED = False
@@ -22,7 +22,7 @@ else:
 """The class of unparsed documents, if the kernel is available."""
 
 if TYPE_CHECKING:
-    from fieldmark.model._kernel import Document
+    from fieldmark.model.kernel._kernel import Document
 
 __all__ = ["COMPILED", "DOCUMENTS", "kernel", "parsed", "unparsed"]
 

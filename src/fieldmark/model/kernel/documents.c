@@ -1,0 +1,283 @@
+/* Documents: a tape with its bytes, as the Python object `Document`.
+
+   A document is parsed into Python objects only if Python asks for its value.
+
+   Invariants: a document owns its bytes and its tokens; the member with the id of the case may be
+   left out (`dropped`), and then no token and no value contains it.
+
+   Specified by `parsed` in model/kernel/__init__.py: `Document.value` returns what the readers of
+   values/json_text.py return for the same bytes. */
+
+#include "kernel.h"
+
+#define UNSURE 2
+
+PyObject *loads, *dumps;
+
+int
+import_orjson(void)
+{
+    PyObject *orjson = PyImport_ImportModule("orjson");
+    if (orjson != NULL) {
+        Py_XSETREF(loads, PyObject_GetAttrString(orjson, "loads"));
+        Py_XSETREF(dumps, PyObject_GetAttrString(orjson, "dumps"));
+        Py_DECREF(orjson);
+    }
+    return loads != NULL && dumps != NULL;
+}
+
+static void
+document_dealloc(Document *document)
+{
+    Py_XDECREF(document->raw);
+    Py_XDECREF(document->dropped);
+    Py_TYPE(document)->tp_free((PyObject *)document);
+}
+
+/* Copy a value of the tape, and everything inside it but the member `dropped`, a scalar. */
+Document *
+make_document(const Reader *reader, uint32_t root, uint32_t dropped, PyObject *key)
+{
+    const Token *value = &reader->tokens[root];
+    uint32_t number = value->next - root - (dropped > 0), before;
+    Document *document = PyObject_NewVar(Document, &DocumentType, (Py_ssize_t)number);
+    if (document == NULL) {
+        return NULL;
+    }
+    document->dropped = dropped > 0 ? Py_NewRef(key) : NULL;
+    document->is_canonical = reader->deviations > 0 ? 0 : reader->long_reals > 0 ? UNSURE : 1;
+    document->gap = document->gap_length = 0;
+    if (dropped > 0) {
+        const Token *member = &reader->tokens[dropped];
+        int is_first = dropped == root + 1, is_only = value->is.count == 1;
+        document->gap = member->key - 1 - !is_first - value->start;
+        document->gap_length =
+            member->start + member->length + (is_first && !is_only) - (member->key - 1 - !is_first);
+    }
+    document->raw = PyBytes_FromStringAndSize((const char *)reader->begin + value->start,
+                                              (Py_ssize_t)value->length);
+    if (document->raw == NULL) {
+        Py_DECREF(document);
+        return NULL;
+    }
+    before = dropped > 0 ? dropped - root : number;
+    for (uint32_t i = 0; i < number; i++) {
+        Token *token = &document->tokens[i];
+        *token = value[i + (i >= before)];
+        token->start -= value->start;
+        token->key -= value->start;
+        token->next -= root;
+        token->next -= token->next > before;
+    }
+    document->tokens[0].key = 0;
+    document->tokens[0].is.count -= dropped > 0;
+    return document;
+}
+
+/* Parse JSON that has been checked. */
+static PyObject *
+parse(const char *start, Py_ssize_t length)
+{
+    PyObject *text, *value;
+    if (loads == NULL && !import_orjson()) {
+        return NULL;
+    }
+    text = PyBytes_FromStringAndSize(start, length);
+    value = text == NULL ? NULL : PyObject_CallOneArg(loads, text);
+    Py_XDECREF(text);
+    return value;
+}
+
+/* A string, number or word of a document as a Python value, or a container. */
+PyObject *
+value_of(const Document *document, const Token *token)
+{
+    const char *start = (const char *)BYTES(document) + token->start;
+    switch (token->type) {
+    case IS_NULL:
+        return Py_NewRef(Py_None);
+    case IS_TRUE:
+        return Py_NewRef(Py_True);
+    case IS_FALSE:
+        return Py_NewRef(Py_False);
+    case IS_WHOLE:
+        return PyLong_FromLongLong(token->is.whole);
+    case IS_REAL:
+        return PyFloat_FromDouble(token->is.real);
+    case IS_TEXT:
+        if (!(token->flags & ESCAPED)) {
+            return PyUnicode_DecodeUTF8(start + 1, (Py_ssize_t)token->length - 2, NULL);
+        }
+    }
+    return parse(start, (Py_ssize_t)token->length);
+}
+
+PyDoc_STRVAR(document_value_doc, "value() -> the document as Python objects");
+
+static PyObject *
+document_value(Document *document, PyObject *unused)
+{
+    PyObject *value = value_of(document, &document->tokens[0]);
+    (void)unused;
+    if (value != NULL && document->dropped != NULL
+        && PyDict_DelItem(value, document->dropped) < 0) {
+        Py_CLEAR(value);
+    }
+    return value;
+}
+
+/* Whether orjson would write the same bytes, or -1 for an error. Python writes the digits of a
+   long float like orjson, and in the same form unless it is small or large. */
+int
+is_canonical(Document *document)
+{
+    for (uint32_t i = 0; document->is_canonical == UNSURE && i < document->tokens[0].next; i++) {
+        const Token *token = &document->tokens[i];
+        if (token->type == IS_REAL && token->length > EXACT_DIGITS) {
+            char *text = PyOS_double_to_string(token->is.real, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+            if (text == NULL) {
+                return -1;
+            }
+            if (strlen(text) != token->length
+                || memcmp(text, BYTES(document) + token->start, token->length) != 0) {
+                document->is_canonical = 0;
+            }
+            PyMem_Free(text);
+        }
+    }
+    document->is_canonical = document->is_canonical != 0;
+    return document->is_canonical;
+}
+
+static PyObject *
+document_canonical(Document *document, void *unused)
+{
+    PyObject *bytes;
+    Py_ssize_t length = PyBytes_GET_SIZE(document->raw);
+    int canonical = is_canonical(document);
+    (void)unused;
+    if (canonical < 0) {
+        return NULL;
+    }
+    if (!canonical || document->gap_length == 0) {
+        return Py_NewRef(canonical ? document->raw : Py_None);
+    }
+    bytes = PyBytes_FromStringAndSize(NULL, length - document->gap_length);
+    if (bytes != NULL) {
+        char *to = PyBytes_AS_STRING(bytes);
+        const char *from = PyBytes_AS_STRING(document->raw);
+        size_t after = document->gap + document->gap_length;
+        memcpy(to, from, document->gap);
+        memcpy(to + document->gap, from + after, (size_t)length - after);
+    }
+    return bytes;
+}
+
+/* Find the member of an object with an ASCII key; NULL if there is none. */
+static const Token *
+find_by_key(const Document *document, const Token *object, const char *key, size_t length)
+{
+    const Token *member = object + 1;
+    for (uint32_t i = 0; i < object->is.count; i++) {
+        if (member->key_length == length
+            && memcmp(BYTES(document) + member->key, key, length) == 0) {
+            return member;
+        }
+        member = &document->tokens[member->next];
+    }
+    return NULL;
+}
+
+/* Take one step of a path; NULL if it leads nowhere. */
+static const Token *
+take_step(const Document *document, const Token *value, PyObject *step)
+{
+    if (value->type == IS_OBJECT && PyUnicode_Check(step)) {
+        return find_by_key(document, value, (const char *)PyUnicode_1BYTE_DATA(step),
+                           (size_t)PyUnicode_GET_LENGTH(step));
+    }
+    if (value->type == IS_LIST && PyLong_Check(step)) {
+        const Token *item = value + 1;
+        long long place = PyLong_AsLongLong(step);
+        if (place < 0 || place >= value->is.count) {
+            PyErr_Clear(); /* too large for any list */
+            return NULL;
+        }
+        while (place-- > 0) {
+            item = &document->tokens[item->next];
+        }
+        return item;
+    }
+    return NULL;
+}
+
+PyDoc_STRVAR(document_resolve_doc,
+             "resolve(text, segments, starts, missing) -> the value at a path, or `missing`\n\n"
+             "The arguments are those of a `Path`. Some paths give NotImplemented: they are left\n"
+             "to Python.");
+
+/* Find the value at a path (`resolve`). */
+static PyObject *
+document_resolve(Document *document, PyObject *const *args, Py_ssize_t number)
+{
+    const Token *value = &document->tokens[0];
+    PyObject *text, *steps, *starts;
+    if (number != 4 || !PyUnicode_Check(args[0]) || !PyTuple_Check(args[1])
+        || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "expected a text, its steps, their starts and a default");
+        return NULL;
+    }
+    text = args[0];
+    steps = args[1];
+    starts = args[2];
+    if (!PyUnicode_IS_ASCII(text)) {
+        Py_RETURN_NOTIMPLEMENTED; /* starts are not places of bytes */
+    }
+    for (Py_ssize_t i = 0; value != NULL && i < PyTuple_GET_SIZE(steps); i++) {
+        PyObject *step = PyTuple_GET_ITEM(steps, i);
+        Py_ssize_t start = PyLong_AsSsize_t(PyTuple_GET_ITEM(starts, i));
+        int is_key = PyUnicode_Check(step) && PyUnicode_IS_ASCII(step);
+        if (start < 0 || start > PyUnicode_GET_LENGTH(text)) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "a step must start in the text");
+            }
+            return NULL;
+        }
+        if (!is_key && (value->type == IS_OBJECT || !PyLong_Check(step))) {
+            Py_RETURN_NOTIMPLEMENTED; /* a wildcard, or an index as a key */
+        }
+        if (value->type == IS_OBJECT) {
+            const char *rest = (const char *)PyUnicode_1BYTE_DATA(text) + start;
+            size_t length = (size_t)(PyUnicode_GET_LENGTH(text) - start);
+            const Token *found = find_by_key(document, value, rest, length);
+            if (found != NULL) {
+                return value_of(document, found);
+            }
+        }
+        value = take_step(document, value, step);
+    }
+    return value == NULL ? Py_NewRef(args[3]) : value_of(document, value);
+}
+
+static PyMethodDef document_methods[] = {
+    {"resolve", (PyCFunction)(void (*)(void))document_resolve, METH_FASTCALL, document_resolve_doc},
+    {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef document_properties[] = {
+    {"canonical", (getter)document_canonical, NULL,
+     "The bytes of the document if orjson would write the same, else None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject DocumentType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "fieldmark.model.kernel._kernel.Document",
+    .tp_doc = "An object as JSON that has been checked, but not been parsed.",
+    .tp_basicsize = offsetof(Document, tokens),
+    .tp_itemsize = sizeof(Token),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = (destructor)document_dealloc,
+    .tp_methods = document_methods,
+    .tp_getset = document_properties,
+};

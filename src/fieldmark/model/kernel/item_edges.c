@@ -1,0 +1,722 @@
+/* The pairs of items that are similar enough to be paired, with their similarity.
+
+   Upper bounds of similarity, from the letters of texts, leave out most pairs before an edit
+   distance is computed.
+
+   Invariants: a bound is never below the similarity, so that bounds change the time and never the
+   result; sums of similarities are added in the order of Python, bit for bit.
+
+   Specified by `edges_of_few` in align/item_similarity.py. */
+
+#include "kernel.h"
+
+/* The edit distance of a pattern of at most 64 letters to a text (Myers, Hyyrö), or a number above
+   `most` if it is larger than that. */
+static uint32_t
+pattern_distance(const uint64_t *places, uint32_t length, const Byte *text, uint32_t text_length,
+                 uint32_t most)
+{
+    uint64_t plus = ~(uint64_t)0 << (WORD - length), minus = 0;
+    uint32_t distance = length;
+    for (uint32_t i = 0; i < text_length; i++) {
+        uint64_t equal = places[text[i]], vertical = equal | minus;
+        uint64_t horizontal = (((equal & plus) + plus) ^ plus) | equal;
+        uint64_t up = minus | ~(horizontal | plus), down = plus & horizontal;
+        distance += (uint32_t)(up >> (WORD - 1));
+        distance -= (uint32_t)(down >> (WORD - 1));
+        if (distance > most + (text_length - 1 - i)) {
+            return most + 1; /* each further letter lowers it by at most 1 */
+        }
+        up = (up << 1) | 1;
+        down <<= 1;
+        plus = down | ~(vertical | up);
+        minus = up & vertical;
+    }
+    return distance;
+}
+
+/* Prepare the pattern of a leaf that has at most 64 letters. */
+static void
+set_pattern(Pattern *pattern, const Leaf *leaf)
+{
+    if (pattern->leaf == leaf) {
+        return;
+    }
+    if (pattern->leaf == NULL) {
+        memset(pattern->places, 0, sizeof pattern->places);
+    }
+    for (uint32_t i = 0; pattern->leaf != NULL && i < pattern->leaf->length; i++) {
+        pattern->places[pattern->leaf->text[i]] = 0;
+    }
+    pattern->leaf = leaf;
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        pattern->places[leaf->text[i]] |= (uint64_t)1 << (WORD - leaf->length + i);
+    }
+}
+
+/* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`. It is less
+   than `least` if that is certain, and below -1 for an error. */
+static double
+text_similarity(const Search *search, const Leaf *one, const Leaf *other, Pattern *pattern,
+                double least)
+{
+    const Leaf *shorter = one->length <= other->length ? one : other;
+    const Leaf *longer = shorter == one ? other : one;
+    PyObject *text, *other_text, *told = NULL;
+    double similarity = -2.0;
+    if (!(search->by_rules && search->paths[one->path].rule != NULL) && is_iso_date(one)
+        && is_iso_date(other)) {
+        return 0.0;
+    }
+    if (shorter->length == 0) {
+        return 0.0;
+    }
+    if (shorter->length <= WORD) {
+        double limit = (1.0 - least) * (double)longer->length + 1.0; /* rounded up */
+        uint32_t most = limit < 0.0                      ? 0
+                        : limit < (double)longer->length ? (uint32_t)limit
+                                                         : longer->length;
+        uint32_t distance;
+        if (one->length <= WORD) {
+            shorter = one;
+        }
+        set_pattern(pattern, shorter);
+        other = shorter == one ? other : one;
+        distance =
+            pattern_distance(pattern->places, shorter->length, other->text, other->length, most);
+        return 1.0 - (double)distance / (double)longer->length;
+    }
+    text = leaf_value(search, one);
+    other_text = text == NULL ? NULL : leaf_value(search, other);
+    if (other_text != NULL) {
+        told =
+            PyObject_CallFunctionObjArgs(search->pair->walker->similarity, text, other_text, NULL);
+    }
+    if (told != NULL) {
+        similarity = PyFloat_AsDouble(told);
+        similarity = similarity == -1.0 && PyErr_Occurred() ? -2.0 : similarity;
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(other_text);
+    Py_XDECREF(told);
+    return similarity;
+}
+
+static int
+is_equal_leaf(const Leaf *one, const Leaf *other)
+{
+    int type = one->token->type, other_type = other->token->type;
+    if (one->hash != other->hash) {
+        return 0;
+    }
+    if (type == IS_TEXT || other_type == IS_TEXT) {
+        return type == other_type && one->length == other->length
+               && memcmp(one->text, other->text, one->length) == 0;
+    }
+    if (type < IS_WHOLE || other_type < IS_WHOLE) {
+        return type == other_type;
+    }
+    return one->number == other->number;
+}
+
+/* The leaf of an item at a path, or NULL; `guess` is its probable place. */
+static const Leaf *
+leaf_at(const Item *item, uint32_t path, uint32_t guess)
+{
+    if (guess < item->number && item->leaves[guess].path == path) {
+        return &item->leaves[guess];
+    }
+    for (uint32_t i = 0; i < item->number; i++) {
+        if (item->leaves[i].path == path) {
+            return &item->leaves[i];
+        }
+    }
+    return NULL;
+}
+
+#define MOST_LETTERS 255
+
+/* Count the letters of a text in each class. A text without letters has one as well, so that two
+   such texts have all in common. */
+static void
+count_letters(const Leaf *leaf, uint32_t *letters)
+{
+    memset(letters, 0, CLASSES * sizeof *letters);
+    letters[0] = leaf->length == 0;
+    for (uint32_t i = 0; i < leaf->length; i++) {
+        letters[leaf->text[i] & (CLASSES - 1)]++;
+    }
+}
+
+/* The share of one letter in a text. */
+static float
+letter_share(const Leaf *leaf)
+{
+    return leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
+}
+
+static inline Byte
+smaller(Byte one, Byte other)
+{
+    return one < other ? one : other;
+}
+
+/* Count the letters that a text of at most MOST_LETTERS has in common with those of the candidate
+   items, four classes at a time. */
+static void
+count_common(const Column *column, const uint32_t *letters, uint32_t others, Byte *common)
+{
+    const Byte *rows[CLASSES + 3];
+    Byte most[CLASSES + 3] = {0};
+    uint32_t number = 0;
+    for (size_t k = 0; k < CLASSES; k++) {
+        if (letters[k] > 0) {
+            rows[number] = column->letters + k * others;
+            most[number++] = (Byte)letters[k];
+        }
+    }
+    for (uint32_t k = number; k < number + 3; k++) {
+        rows[k] = column->letters; /* of which no letters count */
+    }
+    memset(common, 0, others);
+    for (uint32_t k = 0; k < number; k += 4) {
+        const Byte *first = rows[k], *second = rows[k + 1], *third = rows[k + 2];
+        const Byte *fourth = rows[k + 3];
+        Byte one = most[k], two = most[k + 1], three = most[k + 2], four = most[k + 3];
+        for (uint32_t j = 0; j < others; j++) {
+            common[j] = (Byte)(common[j] + smaller(first[j], one) + smaller(second[j], two)
+                               + smaller(third[j], three) + smaller(fourth[j], four));
+        }
+    }
+}
+
+/* The largest possible number of letters that a longer text has in common with that of a candidate
+   item, some of whose letters may occur more often than they are counted. */
+static uint32_t
+most_common(const Column *column, const uint32_t *letters, uint32_t others, uint32_t place)
+{
+    uint32_t common = 0;
+    for (size_t k = 0; k < CLASSES; k++) {
+        uint32_t times = column->letters[k * others + place];
+        common += times < MOST_LETTERS && times < letters[k] ? times : letters[k];
+    }
+    return common;
+}
+
+/* Set the upper bounds of the similarity of a text with those of the candidate items, which is at
+   most the number of letters in common, divided by the length of the longer text. The loops over
+   candidate items are such that compilers use vectors. */
+static void
+set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_t others,
+           float *bounds)
+{
+    const float *shares = column->shares;
+    float share = letter_share(leaf);
+    uint32_t letters[CLASSES];
+    count_letters(leaf, letters);
+    if (leaf->length > MOST_LETTERS) {
+        for (uint32_t j = 0; j < others; j++) {
+            bounds[j] = (float)most_common(column, letters, others, j)
+                        * (shares[j] < share ? shares[j] : share);
+        }
+        return;
+    }
+    count_common(column, letters, others, search->common);
+    for (uint32_t j = 0; j < others; j++) {
+        bounds[j] = (float)search->common[j] * (shares[j] < share ? shares[j] : share);
+    }
+}
+
+/* Number the different texts of the items of one side at each path. */
+static int
+number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
+{
+    size_t texts = 0, size = 16;
+    const Leaf **table;
+    for (uint32_t i = 0; i < number; i++) {
+        texts += items[i].graded_number;
+    }
+    while (size < 2 * texts) {
+        size *= 2;
+    }
+    table = TAKE(search, const Leaf *, size);
+    if (table == NULL) {
+        return FAILED;
+    }
+    memset(table, 0, size * sizeof *table);
+    for (uint32_t i = 0; i < number; i++) {
+        for (uint32_t k = 0; k < items[i].graded_number; k++) {
+            Leaf *leaf = &items[i].leaves[items[i].graded[k]];
+            Column *column = &search->columns[leaf->path];
+            size_t at = (size_t)mixed(leaf->hash, leaf->path) & (size - 1);
+            if (leaf->token->type != IS_TEXT) {
+                continue;
+            }
+            while (table[at] != NULL
+                   && !(table[at]->path == leaf->path && is_equal_leaf(table[at], leaf))) {
+                at = (at + 1) & (size - 1);
+            }
+            if (table[at] != NULL) {
+                leaf->text_number = table[at]->text_number;
+                continue;
+            }
+            leaf->text_number = is_candidate ? column->number++ : column->expected_number++;
+            column->characters += leaf->length;
+            table[at] = leaf;
+        }
+    }
+    return DONE;
+}
+
+/* Prepare a column of texts that both sides have. If texts repeat, what is known about their
+   similarity is kept; `budget` is the number of bounds for which there is room. */
+static int
+make_column(Search *search, Column *column, uint32_t number, uint32_t others, size_t *budget)
+{
+    size_t bounds = (size_t)column->expected_number * others;
+    size_t pairs = (size_t)column->expected_number * column->number;
+    column->partners = TAKE(search, const Leaf *, others);
+    column->letters = TAKE(search, Byte, CLASSES * (size_t)others);
+    column->shares = TAKE(search, float, others);
+    if (2 * pairs <= (size_t)number * others && bounds <= *budget) {
+        *budget -= bounds;
+        column->distances = TAKE(search, uint16_t, pairs);
+        column->has_bounds = TAKE(search, uint8_t, column->expected_number);
+        if (column->distances == NULL || column->has_bounds == NULL) {
+            return FAILED;
+        }
+        memset(column->distances, 0, pairs * sizeof *column->distances);
+        memset(column->has_bounds, 0, column->expected_number);
+    } else {
+        bounds = others;
+    }
+    column->bounds = TAKE(search, float, bounds);
+    if (column->partners == NULL || column->letters == NULL || column->shares == NULL
+        || column->bounds == NULL) {
+        return FAILED;
+    }
+    memset(column->letters, 0, CLASSES * (size_t)others);
+    for (uint32_t j = 0; j < others; j++) {
+        column->partners[j] = NULL;
+        column->shares[j] = 0.0F;
+    }
+    return DONE;
+}
+
+static int
+make_columns(Search *search, uint32_t number, uint32_t others)
+{
+    Item *candidates = &search->items[number];
+    size_t budget = MOST_BOUNDS;
+    search->columns = TAKE(search, Column, search->path_number);
+    search->order = TAKE(search, uint32_t, search->path_number);
+    search->common = TAKE(search, Byte, others);
+    search->order_number = 0;
+    if (search->columns == NULL || search->order == NULL || search->common == NULL) {
+        return FAILED;
+    }
+    memset(search->columns, 0, search->path_number * sizeof *search->columns);
+    if (number_texts(search, search->items, number, 0) != DONE
+        || number_texts(search, candidates, others, 1) != DONE) {
+        return FAILED;
+    }
+    for (uint32_t path = 0; path < search->path_number; path++) {
+        Column *column = &search->columns[path];
+        uint32_t at = search->order_number;
+        if (column->number == 0 || column->expected_number == 0) {
+            continue;
+        }
+        if (make_column(search, column, number, others, &budget) != DONE) {
+            return FAILED;
+        }
+        column->characters /= column->number + column->expected_number;
+        for (; at > 0 && search->columns[search->order[at - 1]].characters > column->characters;
+             at--) {
+            search->order[at] = search->order[at - 1];
+        }
+        search->order[at] = path;
+        search->order_number++;
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < candidates[j].graded_number; k++) {
+            const Leaf *leaf = &candidates[j].leaves[candidates[j].graded[k]];
+            const Column *column = &search->columns[leaf->path];
+            if (leaf->token->type == IS_TEXT && column->partners != NULL) {
+                uint32_t letters[CLASSES];
+                column->partners[j] = leaf;
+                column->shares[j] = letter_share(leaf);
+                count_letters(leaf, letters);
+                for (size_t i = 0; i < CLASSES; i++) {
+                    column->letters[i * others + j] =
+                        (Byte)(letters[i] < MOST_LETTERS ? letters[i] : MOST_LETTERS);
+                }
+            }
+        }
+    }
+    return DONE;
+}
+
+/* The upper bounds of the similarity of a text with those of the candidate items. */
+static float *
+bounds_of(const Search *search, const Column *column, const Leaf *leaf, uint32_t others)
+{
+    float *row = column->bounds;
+    if (column->has_bounds != NULL) {
+        row += (size_t)leaf->text_number * others;
+        if (column->has_bounds[leaf->text_number]) {
+            return row;
+        }
+        column->has_bounds[leaf->text_number] = 1;
+    }
+    set_bounds(search, column, leaf, others, row);
+    return row;
+}
+
+/* Enter the candidate leaves that are not graded in an index by their values. */
+static int
+index_leaves(Search *search, const Item *candidates, uint32_t others)
+{
+    size_t leaves, size = 16;
+    const Leaf *begin = candidates[0].leaves;
+    leaves = (size_t)(candidates[others - 1].leaves + candidates[others - 1].number - begin);
+    while (size < leaves) {
+        size *= 2;
+    }
+    search->first = TAKE(search, const Leaf *, size);
+    search->next = TAKE(search, const Leaf *, leaves);
+    if (search->first == NULL || search->next == NULL) {
+        return FAILED;
+    }
+    search->mask = size - 1;
+    search->is_indexed = 0;
+    memset(search->first, 0, size * sizeof *search->first);
+    for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t k = 0; k < candidates[j].number; k++) {
+            const Leaf *leaf = &candidates[j].leaves[k], **first;
+            if (!is_graded(search, leaf)) {
+                search->is_indexed = 1;
+                first = &search->first[mixed(leaf->hash, leaf->path) & search->mask];
+                search->next[leaf - begin] = *first;
+                *first = leaf;
+            }
+        }
+    }
+    return DONE;
+}
+
+/* The similarity of the text at hand and that of a candidate item as by `text_similarity`; known
+   ones are remembered. */
+static double
+known_similarity(const Search *search, const Column *column, uint32_t place, Pattern *pattern,
+                 double least)
+{
+    const Leaf *leaf = column->own, *partner = column->partners[place];
+    double longer = leaf->length > partner->length ? leaf->length : partner->length, similarity;
+    float *bound = column->own_bounds + place;
+    uint16_t *known = column->distances;
+    if (known != NULL) {
+        known += (size_t)leaf->text_number * column->number + partner->text_number;
+        if (*known > 0) {
+            similarity = 1.0 - (double)(*known - 1) / longer;
+            *bound = (float)similarity;
+            return similarity;
+        }
+    }
+    similarity =
+        is_equal_leaf(leaf, partner) ? 1.0 : text_similarity(search, leaf, partner, pattern, least);
+    if (similarity < -1.0) {
+        return similarity;
+    }
+    if (known != NULL && similarity >= least) {
+        *known = (uint16_t)((1.0 - similarity) * longer + 1.5);
+    }
+    *bound = (float)similarity;
+    return similarity;
+}
+
+#define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
+
+/* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
+   share. */
+static int
+find_weight(const Search *search, const Item *item, const Item *other, uint32_t place, double share,
+            double *weight)
+{
+    double leaves = bit_count(item->paths | other->paths), total = 0.0, spare;
+    double similar[MOST_PATHS];
+    leaves = leaves > 0.0 ? leaves : 1.0;
+    spare = (double)search->settled[place] - (share - ROUNDING) * leaves;
+    *weight = -1.0;
+    for (uint32_t i = 0; i < search->order_number; i++) {
+        const Column *column = &search->columns[search->order[i]];
+        if (column->own != NULL) {
+            spare += (double)column->own_bounds[place];
+        }
+    }
+    for (uint32_t i = 0; spare >= 0.0 && i < search->order_number; i++) {
+        uint32_t path = search->order[i];
+        const Column *column = &search->columns[path];
+        Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
+        double bound;
+        if (column->own == NULL || column->partners[place] == NULL) {
+            continue;
+        }
+        bound = (double)column->own_bounds[place];
+        similar[path] = known_similarity(search, column, place, pattern, bound - spare);
+        if (similar[path] < -1.0) {
+            return FAILED;
+        }
+        spare -= bound - similar[path];
+    }
+    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
+        const Leaf *leaf = &item->leaves[item->graded[i]];
+        const Column *column = &search->columns[leaf->path];
+        if (leaf->token->type != IS_TEXT) {
+            const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
+            int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
+            if (within < 0) {
+                return FAILED;
+            }
+            total += within;
+        } else if (column->partners != NULL && column->partners[place] != NULL) {
+            total += similar[leaf->path];
+        }
+    }
+    if (spare >= 0.0) {
+        *weight =
+            (total + (double)search->equal[place]) / leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+    }
+    return DONE;
+}
+
+static int
+add_edge(Search *search, double weight, uint32_t place, uint32_t other)
+{
+    Edge edge = {weight, place, other};
+    if (search->edge_number == search->edge_capacity) {
+        size_t capacity = search->edge_capacity ? 2 * search->edge_capacity : 16;
+        Edge *edges = PyMem_Realloc(search->edges, capacity * sizeof *edges);
+        if (edges == NULL) {
+            PyErr_NoMemory();
+            return FAILED;
+        }
+        search->edges = edges;
+        search->edge_capacity = capacity;
+    }
+    search->edges[search->edge_number++] = edge;
+    return DONE;
+}
+
+int
+by_number(const void *one, const void *other)
+{
+    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
+    return (left > right) - (left < right);
+}
+
+/* Count the equal leaves of an item with the candidate items, and list those that have any. */
+static void
+count_equal(Search *search, const Item *item, const Leaf *begin)
+{
+    for (uint32_t k = 0; k < item->number; k++) {
+        const Leaf *leaf = &item->leaves[k], *other;
+        if (is_graded(search, leaf)) {
+            continue;
+        }
+        other = search->first[mixed(leaf->hash, leaf->path) & search->mask];
+        for (; other != NULL; other = search->next[other - begin]) {
+            if (other->path == leaf->path && is_equal_leaf(leaf, other)) {
+                if (search->equal[other->owner] == 0.0F) {
+                    search->near[search->near_number++] = other->owner;
+                }
+                search->equal[other->owner] += 1.0F;
+            }
+        }
+    }
+}
+
+/* Add the leaves that a rule with a tolerance matches to what is settled. */
+static int
+settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t others)
+{
+    memcpy(search->settled, search->equal, others * sizeof *search->settled);
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        uint32_t guess = item->graded[k];
+        const Leaf *leaf = &item->leaves[guess];
+        for (uint32_t j = 0; leaf->token->type != IS_TEXT && j < others; j++) {
+            const Leaf *partner = leaf_at(&candidates[j], leaf->path, guess);
+            int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
+            if (within < 0) {
+                return FAILED;
+            }
+            search->settled[j] += (float)within;
+        }
+    }
+    return DONE;
+}
+
+/* Set the texts of the expected item at hand; return the last column that has one, or NULL. */
+static const Column *
+set_own_texts(Search *search, const Item *item, uint32_t others)
+{
+    const Column *last = NULL;
+    for (uint32_t i = 0; i < search->order_number; i++) {
+        search->columns[search->order[i]].own = NULL;
+    }
+    for (uint32_t k = 0; k < item->graded_number; k++) {
+        const Leaf *leaf = &item->leaves[item->graded[k]];
+        Column *column = &search->columns[leaf->path];
+        if (leaf->token->type == IS_TEXT && column->partners != NULL) {
+            column->own = leaf;
+            column->own_bounds = bounds_of(search, column, leaf, others);
+            last = column;
+        }
+    }
+    return last;
+}
+
+/* Keep those of the candidate items in `near` that can reach the share together with an item. */
+static void
+keep_near(Search *search, const Item *item, const Item *candidates, double share)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < search->near_number; i++) {
+        uint32_t place = search->near[i];
+        int leaves = bit_count(item->paths | candidates[place].paths);
+        double most = (double)search->settled[place];
+        for (uint32_t k = 0; k < search->order_number; k++) {
+            const Column *column = &search->columns[search->order[k]];
+            if (column->own != NULL) {
+                most += (double)column->own_bounds[place];
+            }
+        }
+        if (most >= (share - ROUNDING) * leaves) {
+            search->near[kept++] = place;
+        }
+    }
+    search->near_number = kept;
+}
+
+/* List all candidate items whose texts are similar enough for the leaves of an item alone, which
+   excludes most of them; `last` is the last column with one of its texts. */
+static void
+list_near(Search *search, const Item *item, uint32_t others, const Column *last, double share)
+{
+    float least = (float)((share - ROUNDING) * item->number);
+    const float *settled = search->settled, *row = last->own_bounds;
+    uint32_t *near = search->near, kept = 0;
+    Byte *is_near = search->is_near;
+    uint64_t some;
+    for (uint32_t k = 0; k < search->order_number; k++) {
+        const Column *column = &search->columns[search->order[k]];
+        if (column->own != NULL && column != last) {
+            const float *bounds = column->own_bounds;
+            float *most = search->most;
+            for (uint32_t j = 0; j < others; j++) {
+                most[j] = settled[j] + bounds[j];
+            }
+            settled = most;
+        }
+    }
+    for (uint32_t j = 0; j < others; j++) {
+        is_near[j] = settled[j] + row[j] >= least;
+    }
+    for (uint32_t j = 0; j < others; j += sizeof some) {
+        memcpy(&some, is_near + j, sizeof some);
+        for (uint32_t k = j; some != 0 && k < j + sizeof some; k++) {
+            near[kept] = k;
+            kept += is_near[k];
+        }
+    }
+    search->near_number = kept;
+}
+
+/* List the candidate items that can reach the share together with an item (`_near`, `_may_reach`).
+   Those without an equal leaf are included if graded leaves can be enough. */
+static int
+find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)
+{
+    double size = item->number > search->smallest ? item->number : search->smallest;
+    const Column *last = set_own_texts(search, item, others);
+    search->near_number = 0;
+    memset(search->equal, 0, search->is_indexed ? others * sizeof *search->equal : 0);
+    count_equal(search, item, candidates[0].leaves);
+    if (search->by_rules && settle_rules(search, item, candidates, others) != DONE) {
+        return FAILED;
+    }
+    if ((double)item->graded_number < share * size) {
+        qsort(search->near, search->near_number, sizeof *search->near, by_number);
+    } else if (last != NULL) {
+        list_near(search, item, others, last, share);
+    } else {
+        for (uint32_t j = 0; j < others; j++) {
+            search->near[j] = j;
+        }
+        search->near_number = others;
+    }
+    keep_near(search, item, candidates, share);
+    return DONE;
+}
+
+/* Make room for what is known about the expected item at hand. */
+static int
+make_bounds(Search *search, uint32_t number, uint32_t others)
+{
+    search->most = TAKE(search, float, others);
+    search->equal = TAKE(search, float, others);
+    search->settled = search->by_rules ? TAKE(search, float, others) : search->equal;
+    search->is_near = TAKE(search, Byte, (size_t)others + 7);
+    search->near = TAKE(search, uint32_t, (size_t)others + 1);
+    search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
+    if (search->most == NULL || search->equal == NULL || search->settled == NULL
+        || search->is_near == NULL || search->near == NULL || search->patterns == NULL) {
+        return FAILED;
+    }
+    memset(search->is_near + others, 0, 7);
+    memset(search->equal, 0, others * sizeof *search->equal);
+    for (int i = 0; i < MOST_PATTERNS; i++) {
+        search->patterns[i].leaf = NULL;
+    }
+    search->smallest = UINT32_MAX;
+    for (uint32_t i = 0; i < number + others; i++) {
+        Item *item = &search->items[i];
+        item->paths = 0;
+        for (uint32_t k = 0; k < item->number; k++) {
+            item->paths |= (uint64_t)1 << item->leaves[k].path;
+        }
+        if (i >= number && item->number < search->smallest) {
+            search->smallest = item->number;
+        }
+    }
+    return DONE;
+}
+
+/* `edges_of_few`: every pair with at least the minimum weight. */
+int
+find_edges(Search *search)
+{
+    uint32_t number = search->alignment->expected.rest_number;
+    uint32_t others = search->alignment->candidate.rest_number;
+    const Item *candidates = &search->items[number];
+    double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
+    if (make_bounds(search, number, others) != DONE || make_columns(search, number, others) != DONE
+        || index_leaves(search, candidates, others) != DONE) {
+        return FAILED;
+    }
+    for (uint32_t i = 0; i < number; i++) {
+        const Item *item = &search->items[i];
+        if (find_near(search, item, candidates, others, share) != DONE) {
+            return FAILED;
+        }
+        for (uint32_t k = 0; k < search->near_number; k++) {
+            uint32_t j = search->near[k];
+            double weight;
+            if (find_weight(search, item, &candidates[j], j, share, &weight) != DONE
+                || (weight >= min_weight && weight >= 0.0
+                    && add_edge(search, weight, i, j) != DONE)) {
+                return FAILED;
+            }
+        }
+    }
+    return DONE;
+}
