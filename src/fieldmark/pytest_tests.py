@@ -213,7 +213,7 @@ class _EvalRun:
             return open_run(out)
 
     def _selected(self) -> list[str]:
-        """Return the ids of the cases to run: all for the gates, otherwise one for each test."""
+        """Return the ids of the cases to run: all for the gates, otherwise only tested cases."""
         items = [
             item
             for item in self._file.session.items
