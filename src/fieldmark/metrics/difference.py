@@ -384,8 +384,7 @@ def _differing_cells(
 def _field_changes(
     before: CaseInRun, after: CaseInRun, differing: Sequence[_CellChange], cells: _CellChanges
 ) -> list[FieldChange]:
-    """Return the fields whose outcomes changed; a change of the empty side alone is none.
-    """
+    """Return the fields whose outcomes changed; a change of the empty side alone is none."""
     changed = [each.field for each in differing if each.field is not None]
     if not (before.block.items and changed):
         return changed  # without list items, attributes are paths

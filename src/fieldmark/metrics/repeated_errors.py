@@ -142,8 +142,7 @@ class RepeatedErrors:
         return _sorted(self._found.errors(_IN_RUN))
 
     def not_in(self, other: RepeatedErrors) -> tuple[RepeatedError, ...]:
-        """Return the errors that another run does not repeat, most frequent first.
-        """
+        """Return the errors that another run does not repeat, most frequent first."""
         theirs = other._found.findings
         found = []
         for error in self.errors():
