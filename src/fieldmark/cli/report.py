@@ -12,7 +12,7 @@ from fieldmark.analyses.runs import find_run
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import RegisteredChoice, root_option, values_option
 from fieldmark.cli.streams import print_message, write_stdout
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.registry import Plugin
 
 _STDOUT = "-"

@@ -22,8 +22,9 @@ from fieldmark.metrics.identity import described, without_paths
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.rules.targets import InlineCase, Target
-from fieldmark.runs.eval_file import EvalSpec, with_yaml
+from fieldmark.runs.eval_file import EvalSpec
 from fieldmark.runs.evaluator_runner import unready_judges
+from fieldmark.runs.run_options import with_yaml
 from fieldmark.runs.targets.target import TargetSource, file_digest
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean

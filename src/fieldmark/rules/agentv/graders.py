@@ -12,8 +12,7 @@ from fieldmark import registry
 from fieldmark.errors import Location
 from fieldmark.model.json import MISSING, Missing
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context
-from fieldmark.rules.located import Located, constant, located_list
+from fieldmark.rules.config_values import Context, Located, constant, located_list
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe
 
@@ -94,7 +93,7 @@ class Graders(NamedTuple):
 
 
 def read_graders(located: Located | None, context: Context) -> Graders:
-    """Convert all supported graders; the others are problems."""
+    """Convert all supported graders; unsupported graders are problems."""
     if located is None:
         return Graders()
     if not isinstance(located.value, list):

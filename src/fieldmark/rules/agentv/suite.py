@@ -1,4 +1,4 @@
-"""Convert the content of AgentV files of any version to that of native eval files."""
+"""Convert the content of AgentV files of any version to the content of native eval files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Final
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.rules.agentv.graders import Graders, read_graders
-from fieldmark.rules.context import Context
-from fieldmark.rules.files import MAX_BYTES, load_text, parse_json
-from fieldmark.rules.located import Located, constant, located_list
+from fieldmark.rules.config_files import MAX_BYTES, load_text, parse_json
+from fieldmark.rules.config_values import Context, Located, constant, located_list
 from fieldmark.rules.targets import case_id
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.values.value_types import describe
@@ -29,7 +28,7 @@ _CRITERIA: Final = ("criteria", "expected_outcome")
 class Era(StrEnum):
     """The key of the cases, which identifies the version.
 
-    In early versions, the graders of a case replace those of the file; in 4.x they are added.
+    In early versions, the graders of a case replace the graders of the file; in 4.x they are added.
     """
 
     DESIGN = "evalcases"
@@ -234,7 +233,7 @@ class _CaseConverter:
         elif name in self._ids:
             hint = f"first defined at line {self._ids[name].line}"
             context.add(f"duplicate case id {name!r}", location, hint)
-        # A case with an invalid id gets another id, so that the rest of it is checked.
+        # A case with an invalid id gets another id, so that its other keys are checked.
         unique = f"{name}#{len(self._ids)}" if not name or name in self._ids else name
         self._ids[unique] = location
         question = _case_value(located, _INPUT)
