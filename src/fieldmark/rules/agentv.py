@@ -17,8 +17,8 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
 from fieldmark.rules.config_files import MAX_BYTES, load_file, load_text, parse_json
 from fieldmark.rules.config_values import Context, Located, constant, located_list
-from fieldmark.rules.evaluators import read_evaluators
-from fieldmark.rules.targets import case_id
+from fieldmark.rules.evaluator_settings import read_evaluators
+from fieldmark.rules.target_settings import case_id
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.values.value_types import describe
 
