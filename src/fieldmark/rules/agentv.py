@@ -37,7 +37,7 @@ _CRITERIA: Final = ("criteria", "expected_outcome")
 class Era(StrEnum):
     """The key of the cases, which identifies the version.
 
-    In early versions, the graders of a case replace those of the file; in 4.x they are added.
+    In early versions, the graders of a case replace the graders of the file; in 4.x they are added.
     """
 
     DESIGN = "evalcases"
@@ -242,7 +242,7 @@ class _CaseConverter:
         elif name in self._ids:
             hint = f"first defined at line {self._ids[name].line}"
             context.add(f"duplicate case id {name!r}", location, hint)
-        # A case with an invalid id gets another id, so that the rest of it is checked.
+        # A case with an invalid id gets another id, so that its other keys are checked.
         unique = f"{name}#{len(self._ids)}" if not name or name in self._ids else name
         self._ids[unique] = location
         question = _case_value(located, _INPUT)
@@ -488,7 +488,7 @@ class Graders(NamedTuple):
 
 
 def read_graders(located: Located | None, context: Context) -> Graders:
-    """Convert all supported graders; the others are problems."""
+    """Convert all supported graders; unsupported graders are problems."""
     if located is None:
         return Graders()
     if not isinstance(located.value, list):
@@ -805,7 +805,7 @@ def import_agentv(path: Path | str) -> ImportedSuite:
 
 
 def _scripts(evaluators: Located) -> Iterator[Located]:
-    """Yield the scripts of evaluators, also of those in composites."""
+    """Yield the scripts of evaluators, also of evaluators in composites."""
     for entry in evaluators.items:
         if "script" in entry.entries:
             yield entry.entries["script"]

@@ -37,8 +37,9 @@ def case_id(value: JsonValue) -> str | None:
 class InlineCase:
     """A case that is defined in the eval file.
 
-    Its evaluators are added to those of the file and replace evaluators with the same name. With
-    `only_own`, the evaluators of the file are skipped. A string as candidate is model output.
+    Its evaluators are added to the evaluators of the file and replace evaluators with the same
+    name. With `only_own`, the evaluators of the file are skipped. A string as candidate is model
+    output.
     """
 
     id: str
@@ -155,7 +156,7 @@ def read_targets(located: Located, context: Context) -> tuple[Target, ...]:
 
 
 def _read_entry(item: Located, common: Located | None, context: Context) -> Target | None:
-    """Read an entry of `targets`, with the options that it shares with the others."""
+    """Read an entry of `targets`, with the options that all entries share."""
     if isinstance(item.value, str):
         if common is None:
             hint = "add target: {chat: {prompt: …}} with the options that all models share"

@@ -41,7 +41,7 @@ class OptionGroup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opt:
-    """What is said of an option besides its name, its type and its constraints.
+    """The declaration of an option besides its name, its type and its constraints.
 
     `help` is one sentence; `{names}` in it stands for the names that are allowed. These are the
     `Choices`, or what `names` returns if values are checked where they are used. `default_note`
