@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast, overload
+from typing import Any, Final, Literal, NamedTuple, cast
 
-from fieldmark.data.input_files import is_url, redacted_url
-from fieldmark.data.inputs import InputLike, Inputs, ParsedFile
-from fieldmark.errors import DataError, Location, OptionError, Problem
+from fieldmark.data.inputs import Inputs
+from fieldmark.errors import Location, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.gates import Gate
@@ -467,24 +466,3 @@ def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None
     for case in cases.items:
         if isinstance(case.value, dict) and not {"expected", "expected_file"} & case.entries.keys():
             context.add("case: 'expected' is required", case.location)
-
-
-_SUFFIXES: Final = frozenset((".yaml", ".yml"))
-
-
-@overload
-def with_yaml(given: InputLike) -> InputLike: ...
-
-
-@overload
-def with_yaml(given: InputLike | None) -> InputLike | None: ...
-
-
-def with_yaml(given: InputLike | None) -> InputLike | None:
-    """Return an input, or its content if it is a YAML file."""
-    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
-        return given
-    if is_url(given):
-        raise DataError("YAML files must be local", Location(redacted_url(str(given))))
-
-    return ParsedFile(str(given), load_file(given).value)

@@ -128,12 +128,15 @@ def _source(loaded: LoadedRules, convention: Convention, **given: str | None) ->
     """Return the rules as a rules file with a convention and with the other given settings."""
     if loaded.source is None:
         return None
-    usual = described(find_convention(convention.name).counting)
-    changed = {
-        name: value
-        for name, value in described(convention.counting).items()
-        if value != usual[name]
-    }
+    usual = find_convention(convention.name).counting
+    changed: JsonObject = {}
+    if convention.counting != usual:
+        before = described(usual)
+        changed = {
+            name: value
+            for name, value in described(convention.counting).items()
+            if value != before[name]
+        }
     source = {**loaded.source, "convention": {"name": convention.name, **changed}}
     source |= {name: given[name] for name in ("scope", "depth") if given[name] is not None}
     if chosen := {name: given[name] for name in ("match", "align") if given[name] is not None}:
