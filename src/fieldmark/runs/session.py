@@ -18,8 +18,8 @@ from fieldmark.compare.provider_lookup import is_repeatable
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.row_layout import DuplicateIds
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
+from fieldmark.data.row_layout import DuplicateIds
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.bootstrap import run_intervals
