@@ -313,7 +313,7 @@ def _whole_file(source: RowSource) -> ValueSource | None:
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
-    """Determine what a JSON file with both sides contains, from the options or its structure."""
+    """Determine the content of a JSON file with both sides, from the options or its structure."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -419,7 +419,7 @@ class KeyedSource(DerivedSource):
     value_keys: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Read the rows, and look up the keys in each of them."""
+        """Read the rows, and look up the keys in each row."""
         for block in self._source_blocks():
             yield RowBlock(list(map(self._row, block.rows)), block.places, block.ids)
 

@@ -301,7 +301,7 @@ class CsvSource(RowSource):
 def _detect_delimiter(sample: str) -> str:
     """Return the delimiter with which most of the first rows have as many cells as the header.
 
-    Among equals, it is the one with the most columns, then the first of the table.
+    Among equals, the delimiter with the most columns is chosen, then the first of the table.
     """
     *lines, rest = sample.split("\n")
     lines = lines or [rest]
