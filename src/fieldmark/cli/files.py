@@ -14,7 +14,7 @@ from fieldmark.cli.options import SuggestingChoice, force_option, out_option
 from fieldmark.cli.output import check_overwrite, write_file, write_file_or_stdout
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import StorageError
-from fieldmark.rules.agentv.native import import_agentv
+from fieldmark.rules.agentv import import_agentv
 from fieldmark.runs.schemas import SCHEMAS, file_name, schema_of
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json

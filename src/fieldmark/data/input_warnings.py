@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import Case

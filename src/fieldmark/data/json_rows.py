@@ -29,7 +29,7 @@ from fieldmark.data.json_parser import (
     parse_lines,
     reject_other_encodings,
 )
-from fieldmark.data.layout import Layout
+from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import DataError, InputTypeError, Location, with_hint
 from fieldmark.model.json import JsonValue

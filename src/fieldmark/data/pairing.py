@@ -23,7 +23,8 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import Coverage, InputLike, Inputs
 from fieldmark.data.json_parser import JsonDialect, Role, parse_lines
 from fieldmark.data.json_rows import JsonlSource, spill_to_lines
-from fieldmark.data.layout import (
+from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
+from fieldmark.data.row_layout import (
     DuplicateIds,
     Layout,
     RatedDocument,
@@ -34,7 +35,6 @@ from fieldmark.data.layout import (
     apply_layout,
     id_text,
 )
-from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.data.sides import (
     InputSide,

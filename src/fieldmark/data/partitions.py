@@ -33,8 +33,8 @@ from fieldmark.data.input_files import InputFile, is_compressed, open_file
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.json_rows import JsonlSource
-from fieldmark.data.layout import Layout
 from fieldmark.data.pairing import PairStream
+from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location

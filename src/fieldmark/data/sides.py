@@ -26,14 +26,14 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow, parse_text
 from fieldmark.data.json_rows import ValueSource, can_be_keyed, ensure_documents, is_record
-from fieldmark.data.layout import (
+from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
+from fieldmark.data.row_layout import (
     Layout,
     detect_layout,
     detect_paired_layout,
     id_text,
     paired_keys,
 )
-from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
 from fieldmark.data.rows import ID_KEYS, DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource, open_source
 from fieldmark.data.spreadsheets import Columns, XlsxSource, read_header

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 from fieldmark.data.file_blocks import read_line_blocks
 from fieldmark.data.input_files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode, parse_text
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra, with_location
 from fieldmark.model.json import JsonObject, JsonValue

@@ -51,7 +51,7 @@ from fieldmark.rules.scoring import (
     read_convention,
     read_gates,
 )
-from fieldmark.rules.strategies import (
+from fieldmark.rules.strategy_builder import (
     FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
