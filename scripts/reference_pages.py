@@ -219,8 +219,10 @@ def _commands() -> str:
     sections = []
     for heading, group in GROUPS.items():
         sections.append(f"## {heading}")
-        for name in _with_subcommands(group):
-            sections.append(_command(name, cast("HelpCommand", load_command(name))))
+        sections += [
+            _command(name, cast("HelpCommand", load_command(name)))
+            for name in _with_subcommands(group)
+        ]
     return _page(*sections)
 
 

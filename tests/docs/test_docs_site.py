@@ -108,9 +108,9 @@ def test_reference_lists_every_command_with_its_options():
     for name in names:
         subcommands = getattr(load_command(name), "commands", ())
         assert {f"{name} {subcommand}" for subcommand in subcommands} <= set(sections)
-    for name in sections:
+    for name, section in sections.items():
         for param in load_command(name).params:
-            shown = getattr(param, "hidden", False) or param.opts[0] in sections[name]
+            shown = getattr(param, "hidden", False) or param.opts[0] in section
             assert shown or not param.opts[0].startswith("-"), (name, param.opts)
 
 
