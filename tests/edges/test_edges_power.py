@@ -101,5 +101,7 @@ def test_drop_is_given_once(run):
 
 def test_runs_with_different_rules_have_no_drop(run):
     fm.score([({"total": 1}, {"total": 2})], match="fuzzy", out="other")
-    with pytest.raises(ConfigError, match="the runs cannot be compared: the runs have different rules"):
+    with pytest.raises(
+        ConfigError, match="the runs cannot be compared: the runs have different rules"
+    ):
         fm.power("run", after="other")
