@@ -338,8 +338,8 @@ def calibrate(
     target: str | None = None,
     seed: int = 0,
     offline: bool = False,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     allow_code: bool = False,
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
@@ -349,7 +349,7 @@ def calibrate(
     comparator of a field and its labels; `evaluation` and `evaluator` select an evaluator of an
     eval file, such as an `llm_judge`. `target` is a precision or recall that the threshold must
     reach, such as `"precision=0.95"`. With `offline`, only cached responses of models are used.
-    `at_least` and `at_most` are limits on metrics such as `kappa`. With
+    `min` and `max` are limits on metrics such as `kappa`. With
     `allow_code`, rules may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
@@ -358,7 +358,7 @@ def calibrate(
     1.0
     """
     wanted = _read_target(target)
-    gates = parse_gates(at_least, at_most)
+    gates = parse_gates(min, max)
     sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
     unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
     if unknown:

@@ -70,7 +70,7 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `at_least` and `at_most` add gates to those of the file. `out` is a new directory for the run,
+    `min` and `max` add gates to those of the file. `out` is a new directory for the run,
     or with `resume` the directory of an interrupted run. With `preflight`, every judge, model and
     target is checked before the first case; `check_ready_eval` does the same beforehand. Large
     files are processed by `workers` processes or by another `engine`, as for `score`, unless

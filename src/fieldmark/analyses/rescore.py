@@ -68,8 +68,8 @@ def rescore(
     *,
     rules: RulesLike = None,
     options: Mapping[str, JsonValue] | None = None,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     by: Iterable[str] | None = None,
     max_errors: int = 0,
     out: str | Path | None = None,
@@ -86,8 +86,8 @@ def rescore(
     safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
     counted again: only counting options can change, and a convention that compares values
     differently is rejected. `by` groups the cases into slices, by default as in the run. The gates
-    of the run are checked again: gates of the rules replace those on the same metric, `at_least`
-    and `at_most` replace all. A warning names gates against a baseline, which are not checked.
+    of the run are checked again: gates of the rules replace those on the same metric, `min`
+    and `max` replace all. A warning names gates against a baseline, which are not checked.
     `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
     or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
     old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
@@ -107,8 +107,8 @@ def rescore(
         rules=rules,
         convention=convention,
         options=options,
-        at_least=at_least,
-        at_most=at_most,
+        min=min,
+        max=max,
         by=_slices(stored, by),
         max_errors=max_errors,
         out=out,
@@ -175,7 +175,7 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
     """Add the gates of a run to those of its rescored run, unless the options give other ones."""
-    given = options["at_least"] or options["at_most"]
+    given = options["min"] or options["max"]
     return gates if given or before is None else gates.or_those_of(before.gates)
 
 
