@@ -51,7 +51,7 @@ from fieldmark.values.text import plural
     group=COMPARISON,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Measure the default comparator of a rules file, or that of --path.",
+    help="Measure the default comparator of a rules file, or the comparator of --path.",
 )
 @option(
     "--path",

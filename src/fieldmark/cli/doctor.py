@@ -35,7 +35,7 @@ from fieldmark.errors import ConfigError
 )
 @output_options
 def command(*, eval_file: Path | None, output: OutputOptions) -> ExitCode:
-    """Check the installation, and say how to fix what is missing.
+    """Check the installation, and say how to fix each problem.
 
     Shows versions, the compiled kernel, optional features with the command that installs them,
     plug-ins, the run directory, the terminal, and the file with defaults of options. The exit code

@@ -28,9 +28,9 @@ def command(run: str, case: str, path: str, *, root: Path, output: OutputOptions
     """Explain the outcome of the field PATH of a CASE of RUN.
 
     Shows the attribute and the aligned items of the field, the comparator with its options and
-    where its rule comes from, the similarity and the threshold, the outcome, and what it costs
-    under the convention. Nothing is compared again, and what the run does not contain is named. RUN
-    is a directory, an id or the start of an id, a tag, or `latest`.
+    where its rule comes from, the similarity and the threshold, the outcome, and its cost under the
+    convention. Nothing is compared again, and missing parts of the run are named. RUN is a
+    directory, an id or the start of an id, a tag, or `latest`.
     """
     found = explain(find_run(run, root), case, path)
     print_document(found, output)

@@ -50,7 +50,7 @@ def command(truth: tuple[str, ...], *, inputs: Inputs, output: OutputOptions) ->
 
 
 def _lint(truth: str, inputs: Inputs, output: OutputOptions, *, name: str) -> ExitCode:
-    """Print the findings in one file; with a name, an unreadable file does not hide the others."""
+    """Print the findings in one file; with a name, an unreadable file does not hide other files."""
     try:
         result = lint(truth, inputs=inputs)
     except FieldmarkError as error:

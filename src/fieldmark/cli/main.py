@@ -31,7 +31,7 @@ GROUPS: Final = {
         "improve": ("improve", "Show what to fix first in the extraction."),
         "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
         "lint": ("lint", "Find likely faults in ground truth."),
-        "review": ("review", "Show the decisions of people on a run, and what they change."),
+        "review": ("review", "Show the decisions of people on a run, and their effect."),
     },
     "Compare": {
         "diff": ("diff", "Compare two runs and test the difference for significance."),
@@ -78,7 +78,7 @@ ERROR_CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     RunLockedError: ExitCode.LOCKED,
     StorageError: ExitCode.STORAGE,
 }
-"""The exit codes of exceptions; that of all others is `BAD_INPUT`."""
+"""The exit codes of exceptions; all other exceptions exit with `BAD_INPUT`."""
 _DEBUG: Final = "FIELDMARK_DEBUG"
 _EXAMPLES: Final = (
     "fieldmark demo",

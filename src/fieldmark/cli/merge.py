@@ -29,8 +29,8 @@ from fieldmark.runs.run_directory import new_run_id
 def command(plan: Path, *, out: str | Path | None, results: str, output: OutputOptions) -> int:
     """Merge the results of all partitions of PLAN into a run.
 
-    The run is the same as that of `fieldmark score`, with the gates of the plan. A partition
-    without a result, or with that of another plan, is an error.
+    The run is the same as with `fieldmark score`, with the gates of the plan. A partition without a
+    result, or with the result of another plan, is an error.
     """
     with show_progress(output) as progress:
         directory = out or Path("runs") / new_run_id()

@@ -1,4 +1,4 @@
-"""`fieldmark plugins`: list what is registered."""
+"""`fieldmark plugins`: list the registered strategies."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from fieldmark.model.json import JsonValue
     group=COMPARISON,
     type=SuggestingChoice(list(CONVENTIONS)),
     metavar="NAME",
-    help="How outcomes are counted.  [default: that of the rules, otherwise as in RUN]",
+    help="How outcomes are counted. [default: from the rules, otherwise as in RUN]",
 )
 @set_option("wrong_value=fp")
 @option(

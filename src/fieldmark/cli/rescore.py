@@ -59,7 +59,7 @@ from fieldmark.model.json import JsonValue
     group=COMPARISON,
     type=SuggestingChoice(list(CONVENTIONS)),
     metavar="NAME",
-    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.  [default: that of the rules, "
+    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.  [default: from the rules, "
     "otherwise as in RUN]",
 )
 @set_option("wrong_value=fp")

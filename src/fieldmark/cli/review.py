@@ -1,4 +1,4 @@
-"""`fieldmark review`: the decisions of people on a run, and what they change."""
+"""`fieldmark review`: the decisions of people on a run, and their effect."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def command(
     """Show the decisions on the fields of RUN, and its metrics with the reviewed truth.
 
     Decisions are made in the web application (`fieldmark serve --write`). They are stored in
-    reviews.jsonl in the run, and the ground truth is never overwritten. If a decision was made on
-    other values than those of RUN, it does not count, and the exit code is 1. RUN is a directory,
-    an id or the start of an id, a tag, or `latest`.
+    reviews.jsonl in the run, and the ground truth is never overwritten. A decision that was made on
+    other values than RUN has does not count, and the exit code is 1. RUN is a directory, an id or
+    the start of an id, a tag, or `latest`.
     """
     for file in (export, labels, None if export is None else rules_path(export)):
         check_overwrite(file, force=force)

@@ -36,7 +36,7 @@ from fieldmark.cli.output import OutputOptions, print_document
 @top_option("Slices to show; 0 shows all.")
 @output_options
 def command(run: str, *, min_cases: int, root: Path, output: OutputOptions) -> None:
-    """Find slices of RUN whose F1 is significantly lower than that of the other cases.
+    """Find slices of RUN with a significantly lower F1 than the other cases.
 
     Cases are grouped by tag, metadata and values of the expected document, and by pairs of them.
     P-values are Holm-adjusted for the number of tested slices. `fieldmark rescore RUN --by KEY`

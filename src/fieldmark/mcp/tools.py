@@ -200,7 +200,7 @@ def bounded_json(result: JsonObject, items: int) -> JsonObject:
 
 
 class _Shortener:
-    """Shortens values, and notes what was left out by path."""
+    """Shortens values, and notes omissions by path."""
 
     def __init__(self, items: int, text: int) -> None:
         self._items = items
@@ -327,7 +327,7 @@ class Toolbox:
         """Explain why a field of a case of a saved run has its outcome.
 
         Returns the aligned list items, the comparator with its options and threshold, where its
-        rule comes from, the similarity, and what the outcome costs.
+        rule comes from, the similarity, and the cost of the outcome.
         """
         return explain(self._run("run", given.run), given.case, given.path).to_dict()
 
@@ -388,7 +388,7 @@ class Toolbox:
                 raise ConfigError.of(message) from error
             raise self._outside(argument) from error
         here = Path.cwd()
-        # Messages are shorter, and never name what is above a root.
+        # Messages are shorter, and never name directories above a root.
         return found.relative_to(here) if found.is_relative_to(here) else found
 
     def _outside(self, argument: str) -> ConfigError:
@@ -402,7 +402,7 @@ class Toolbox:
         return Path(ROOT)
 
     def _run(self, argument: str, given: str) -> Path:
-        """Return the directory of a run below a root, none of whose files leads elsewhere."""
+        """Return the directory of a run below a root, which contains no links out of it."""
         if os.sep in given or given in {"", os.curdir, os.pardir}:
             path = self._path(argument, given)
         else:
@@ -456,7 +456,7 @@ class Tool(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What the tool does, for a model."""
+        """The description of the tool for a model."""
         return cleandoc(self.function.__doc__ or "")
 
     def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:
