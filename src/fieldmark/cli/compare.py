@@ -323,8 +323,8 @@ def consensus_command(
 ) -> int:
     """Combine PREDICTIONS by majority vote, field by field.
 
-    Shows how well they agree by attribute, and lists the fields on which they disagree most, which
-    are worth labeling first. No ground truth is needed. With --truth, the vote and the best of each
+    Shows how well they agree by attribute, and lists the fields with most disagreement, which are
+    worth labeling first. No ground truth is needed. With --truth, the vote and the best of each
     field, as if one always knew which prediction is right, are scored and ranked with PREDICTIONS.
     """
     if not candidates:

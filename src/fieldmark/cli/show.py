@@ -80,8 +80,8 @@ def show_command(
     that differ, the alignment of list items, and the results of all evaluators.
 
     A field is shown with its attribute and its aligned items, the comparator with its options and
-    where its rule comes from, the similarity and the threshold, the outcome, and what it costs
-    under the convention. Nothing is compared again, and what the run does not contain is named.
+    where its rule comes from, the similarity and the threshold, the outcome, and its cost under the
+    convention. Nothing is compared again, and missing parts of the run are named.
     """
     if case is None:
         reject_options({"only_mistakes", "values"}, "requires CASE")
