@@ -11,7 +11,7 @@ from fieldmark.analyses.show import CaseDetails, CaseFilter, show_case, show_cas
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import SuggestingChoice, output_options, top_option, values_option
 from fieldmark.cli.output import OutputOptions, print_document
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.case import Verdict
 
 _LIST: Final = "List"

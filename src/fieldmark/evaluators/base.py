@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Final, Protocol, Self, TypeAlias, cast
 from fieldmark.errors import OptionError
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, CountingOptions
+from fieldmark.metrics.counts import verdict_at, verdict_of
 from fieldmark.metrics.rates import rates
-from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

@@ -16,7 +16,7 @@ from fieldmark.evaluators.base import (
     Status,
     check_unique,
 )
-from fieldmark.metrics.verdict import verdict_at, verdict_of
+from fieldmark.metrics.counts import verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length, Share

@@ -21,7 +21,7 @@ from fieldmark.metrics.conventions import (
     F1WhenNoMatch,
     find_convention,
 )
-from fieldmark.metrics.verdict import Mark
+from fieldmark.metrics.counts import Mark
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.annotations import NonNegativeInt

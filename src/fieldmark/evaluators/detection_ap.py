@@ -9,18 +9,24 @@ from typing import ClassVar, Final, NamedTuple
 from fieldmark.evaluators.base import MAX_ROWS, Score, confusion, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import pair_label
 from fieldmark.evaluators.path_values import ValuePath, find_values, values_at
-from fieldmark.metrics.detection.coco import (
+from fieldmark.metrics.average_precision import (
     AREAS,
     MAX_DETECTIONS,
     CocoSettings,
     IouThresholds,
     coco_metrics,
+    pascal_metrics,
 )
-from fieldmark.metrics.detection.matching import IouThreshold, match_image
-from fieldmark.metrics.detection.pascal import pascal_metrics
-from fieldmark.metrics.detection.regions import DetectedRegion, Extent, Regions, TruthRegion
+from fieldmark.metrics.counts import verdict_at
+from fieldmark.metrics.detections import (
+    DetectedRegion,
+    Extent,
+    IouThreshold,
+    Regions,
+    TruthRegion,
+    match_image,
+)
 from fieldmark.metrics.rates import f1
-from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import NonNegativeInt, Share

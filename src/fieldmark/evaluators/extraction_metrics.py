@@ -14,7 +14,7 @@ from fieldmark.evaluators.field_evaluator import (
     mismatches,
 )
 from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.metrics.taxonomy import truth_fields
+from fieldmark.metrics.counts import truth_fields
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rules, Scope
 from fieldmark.values.annotations import NonNegativeInt

@@ -16,11 +16,10 @@ from fieldmark.evaluators.hits_and_misses import (
     mismatch_reason,
 )
 from fieldmark.evaluators.path_values import value_at
-from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention, OnError
-from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.verdict import Mark
+from fieldmark.metrics.counts import Mark, cost_table
+from fieldmark.metrics.rates import macro_mean
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.counts import Counts

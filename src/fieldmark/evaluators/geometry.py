@@ -23,7 +23,7 @@ from fieldmark.evaluators.path_values import (
     is_pattern,
     value_at,
 )
-from fieldmark.metrics.verdict import verdict_at
+from fieldmark.metrics.counts import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

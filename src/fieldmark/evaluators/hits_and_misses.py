@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import Convention, CountingOptions, OptionalMissing
-from fieldmark.metrics.verdict import Mark, mark_table
+from fieldmark.metrics.counts import Mark, mark_table
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT

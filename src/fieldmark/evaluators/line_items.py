@@ -24,8 +24,8 @@ from fieldmark.evaluators.field_evaluator import (
     mismatches,
 )
 from fieldmark.metrics.conventions import Convention, F1WhenNoMatch, find_convention
+from fieldmark.metrics.counts import verdict_at
 from fieldmark.metrics.rates import rates
-from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts

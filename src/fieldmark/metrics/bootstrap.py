@@ -24,7 +24,7 @@ from fieldmark.metrics.quality import (
     quality_metrics,
     quality_score,
 )
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, sortable, wilson
 from fieldmark.metrics.summary import (
     RESAMPLING,
     RateIntervals,
@@ -33,7 +33,6 @@ from fieldmark.metrics.summary import (
     RunIntervals,
     Summary,
     Variation,
-    sortable,
 )
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable

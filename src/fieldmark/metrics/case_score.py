@@ -24,11 +24,17 @@ from fieldmark.metrics.conventions import (
     OptionalMissing,
     PrimaryScore,
 )
-from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.counts import (
+    ERROR_TABLE,
+    ErrorCounts,
+    Mark,
+    cost_table,
+    mark_table,
+    verdict_at,
+    verdict_of,
+)
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
 from fieldmark.metrics.rates import Rates, f1, rates
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
-from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.kernel import COMPILED, kernel

@@ -27,22 +27,21 @@ from fieldmark.metrics.bootstrap import (
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, steps
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
+from fieldmark.metrics.counts import ERROR_TABLE, MISTAKES
 from fieldmark.metrics.gates import less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, MICRO_F1, QUALITY_METRICS
-from fieldmark.metrics.power import POWER
 from fieldmark.metrics.quality import QualityCounts, QualityMetrics
-from fieldmark.metrics.rates import Interval, ratio
+from fieldmark.metrics.rates import Interval, ratio, sortable
 from fieldmark.metrics.significance import (
     ALPHA,
     PERMUTATIONS,
+    POWER,
     flip_signs,
     holm,
     holm_of_smallest,
     permutation_p,
     smallest_p,
 )
-from fieldmark.metrics.summary import sortable
-from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fieldmark.metrics.averages import ExactSum, exact
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
@@ -34,9 +33,9 @@ from fieldmark.metrics.difference import (
     row_of,
 )
 from fieldmark.metrics.gates import less_is_better
-from fieldmark.metrics.rates import Interval, f1, ratio
+from fieldmark.metrics.rates import ExactSum, Interval, exact, f1, ratio, sortable
 from fieldmark.metrics.significance import flip_signs
-from fieldmark.metrics.summary import AttributeSummary, Summary, sortable
+from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Signs

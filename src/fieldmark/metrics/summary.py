@@ -9,14 +9,13 @@ from math import fsum
 from statistics import fmean, stdev
 from typing import Annotated, ClassVar, Final, NamedTuple, cast
 
-from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.confidence import (
     ConfidenceSummary,
     ConfidenceTally,
     summarize_confidence,
 )
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
-from fieldmark.metrics.counts import cost_table, total
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure, run_failures
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
@@ -26,10 +25,17 @@ from fieldmark.metrics.headline import (
 )
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, rqs_formula
-from fieldmark.metrics.rates import Interval, Rates, accuracy, rates
+from fieldmark.metrics.rates import (
+    Interval,
+    MacroMean,
+    Rates,
+    accuracy,
+    macro_mean,
+    rates,
+    sortable,
+)
 from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome
@@ -554,19 +560,6 @@ def _metrics_from_json(document: JsonValue) -> Summary:
 
 class _Slices(NamedTuple):
     slices: Annotated[Mapping[str, JsonObject], OMIT_DEFAULT] = {}
-
-
-_DIGITS: Final = 9
-"""Decimals that count in a comparison of scores; further ones depend on the order of additions."""
-
-
-def sortable(score: float) -> float:
-    """Return a score for comparisons with other scores, so that equal scores are ties.
-
-    >>> sortable(0.7374999999999999) == sortable(0.7375)
-    True
-    """
-    return round(score, _DIGITS)
 
 
 def worst_attributes(

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.averages import ExactSum, MacroMean
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
+from fieldmark.metrics.rates import ExactSum, MacroMean
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber

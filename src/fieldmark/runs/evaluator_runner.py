@@ -44,13 +44,13 @@ from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
 from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
-from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import OnError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import ExactSum
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
