@@ -57,11 +57,11 @@ class _Boxes(NamedTuple):
 
 def _read_boxes(document: JsonValue | Missing, path: str, form: BoxFormat) -> _Boxes:
     boxes = _Boxes([], [], {})
-    for place, (box_path, value) in enumerate(find_values(document, path)):
+    for index, (box_path, value) in enumerate(find_values(document, path)):
         boxes.paths.append(box_path)
         shape = read_shape(None if value is MISSING else value, form)
         if isinstance(shape, str):
-            boxes.invalid[place] = shape
+            boxes.invalid[index] = shape
             boxes.extents.append(_NOWHERE)
             continue
         left, top, right, bottom, _ = shape.box
@@ -77,8 +77,8 @@ def _column(
     document: JsonValue | Missing, path: str | None, count: int
 ) -> list[JsonValue | Missing]:
     """Return the values at a path, with as many entries as there are boxes."""
-    found = [] if path is None else values_at(document, path)[:count]
-    return found + [MISSING] * (count - len(found))
+    values = [] if path is None else values_at(document, path)[:count]
+    return values + [MISSING] * (count - len(values))
 
 
 def _truth_regions(
@@ -179,8 +179,8 @@ class DetectionAp:
             return boxes, regions
         # Items of crowd[] have the same structure as items of regions[].
         path, label, area = (
-            None if each is None else crowd + each.rpartition(_ITEMS)[2]
-            for each in (self.boxes, self.class_, self.area)
+            None if option is None else crowd + option.rpartition(_ITEMS)[2]
+            for option in (self.boxes, self.class_, self.area)
         )
         crowd_boxes = _read_boxes(document, path or crowd, self.format)
         crowds = [True] * len(crowd_boxes.extents)
@@ -221,12 +221,12 @@ class DetectionTally:
         self._regions.add(truths, detections)
         match = match_image(truths, detections, options.iou_threshold, options.max_detections[-1])
         missing = [
-            f"{truth_boxes.paths[place]} ({truth_boxes.invalid.get(place, 'not detected')})"
-            for place in match.missing
+            f"{truth_boxes.paths[index]} ({truth_boxes.invalid.get(index, 'not detected')})"
+            for index in match.missing
         ]
         extra = [
-            f"{pair_label(None, boxes.paths[place])} ({boxes.invalid.get(place, 'unexpected')})"
-            for place in match.extra
+            f"{pair_label(None, boxes.paths[index])} ({boxes.invalid.get(index, 'unexpected')})"
+            for index in match.extra
         ]
         unreadable_miss = [f"{ROOT} ({absent})"] if absent else []
         counts = Counts(tp=len(match.pairs), fp=len(extra), fn=len(missing))

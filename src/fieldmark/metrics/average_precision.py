@@ -64,8 +64,8 @@ def pascal_metrics(
         if not expected:
             classes[label] = {"every_point": None, "eleven_point": None}
             continue
-        found = np.cumsum(right[counted & (label_of == number)])
-        precision, recall = found / np.arange(1, len(found) + 1), found / expected
+        hits = np.cumsum(right[counted & (label_of == number)])
+        precision, recall = hits / np.arange(1, len(hits) + 1), hits / expected
         # The area below the curve of the best precision at each recall or above.
         envelope = np.maximum.accumulate(precision[::-1])[::-1]
         every_point = float(np.sum(np.diff(recall, prepend=0.0) * envelope))
@@ -90,15 +90,15 @@ def _judged(table: RegionTable, threshold: float, margin: float) -> tuple[Flags,
     Detections are in order of descending score. A detection is matched to the region that it
     overlaps most, whether that region is free or not.
     """
-    found = ordered(table, len(table.score) + 1)
+    detections = ordered(table, len(table.score) + 1)
     order = np.argsort(table.truth_key, kind="stable")
-    pairs = overlapping(table, found, order, threshold, margin)
+    pairs = overlapping(table, detections, order, threshold, margin)
     # The region that each detection overlaps most, the first one if tied; -1 if there is none.
-    truth = np.full(len(found.key), -1, dtype=np.intp)
+    truth = np.full(len(detections.key), -1, dtype=np.intp)
     by_overlap = np.lexsort((-pairs.truth, pairs.iou, pairs.detection))
     truth[pairs.detection[by_overlap]] = pairs.truth[by_overlap]  # keeps the last one of each
-    label = table.class_of(found.key)
-    sequence = np.lexsort((-found.score, label))
+    label = table.class_of(detections.key)
+    sequence = np.lexsort((-detections.score, label))
     truth, label = truth[sequence], label[sequence]
     hits = np.flatnonzero(truth >= 0)
     # The highest-scoring detection of a region is correct; all others are wrong.
@@ -122,9 +122,9 @@ def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
     """Return precision by threshold, recall, class and range; `label` is each detection's class."""
     # The detections that overlap some region, by class and descending score.
     order = np.lexsort((-matches.found.score, label))
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    by_place = np.argsort(place[matches.which], kind="stable")
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    by_place = np.argsort(position[matches.which], kind="stable")
     which = matches.which[by_place]
     hit, ignored, inside = (
         matches.hit[by_place],
@@ -135,7 +135,7 @@ def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
     sizes = np.zeros((len(matches.inside), len(order) + 1), dtype=np.intp)
     np.cumsum(matches.inside[:, order], axis=1, out=sizes[:, 1:])
     first = np.searchsorted(label[order], label[which])
-    before = sizes[:, place[which] + 1] - sizes[:, first]
+    before = sizes[:, position[which] + 1] - sizes[:, first]
 
     classes, spans = matches.expected.shape
     bounds = np.searchsorted(label[which], np.arange(classes + 1)).tolist()
@@ -167,11 +167,11 @@ def _recalls(matches: MatchedDetections, label: Integers, most: tuple[int, ...])
     for limit in most:
         top = np.flatnonzero(rank < limit)
         present, starts = np.unique(label[top], return_index=True)
-        found = np.zeros((len(expected), *right.shape[1:]), dtype=np.int32)
+        hits = np.zeros((len(expected), *right.shape[1:]), dtype=np.int32)
         if len(present):
-            found[present] = np.add.reduceat(right[top], starts, axis=0, dtype=np.int32)
-        share = np.full(found.shape, _UNDEFINED)
-        np.divide(found, expected, out=share, where=np.broadcast_to(expected > 0, found.shape))
+            hits[present] = np.add.reduceat(right[top], starts, axis=0, dtype=np.int32)
+        share = np.full(hits.shape, _UNDEFINED)
+        np.divide(hits, expected, out=share, where=np.broadcast_to(expected > 0, hits.shape))
         shares.append(share.transpose(2, 0, 1))
     return np.stack(shares, axis=-1)
 
@@ -187,9 +187,9 @@ def _precision(
     right = hit & ~ignored
     counted = np.where(hit, ~ignored, inside[:, None]).astype(np.intp)
     among = before[:, None] + np.cumsum(counted - inside[:, None], axis=0)
-    found = np.cumsum(right, axis=0, dtype=np.intp)
+    hits = np.cumsum(right, axis=0, dtype=np.intp)
     # The reference implementation avoids a division by zero in this way.
-    precise = found / (among + np.spacing(1))
+    precise = hits / (among + np.spacing(1))
     recalls = np.linspace(0.0, 1.0, _COCO_RECALLS)
     needed = np.searchsorted(np.arange(1, expected + 1) / expected, recalls, side="left")
     best = np.zeros((right.shape[1], _COCO_RECALLS))

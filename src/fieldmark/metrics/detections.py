@@ -51,13 +51,17 @@ def ordered(table: RegionTable, most: int) -> SortedDetections:
 
 def _ranks(key: Integers) -> Integers:
     """Count from 0 within each run of equal keys."""
-    places = np.arange(len(key))
+    positions = np.arange(len(key))
     starts = np.diff(key, prepend=-1) != 0
-    return places - np.maximum.accumulate(np.where(starts, places, 0))
+    return positions - np.maximum.accumulate(np.where(starts, positions, 0))
 
 
 def overlapping(
-    table: RegionTable, found: SortedDetections, order: Integers, least: float, margin: float = 0.0
+    table: RegionTable,
+    detections: SortedDetections,
+    order: Integers,
+    least: float,
+    margin: float = 0.0,
 ) -> OverlappingPairs:
     """Return every pair with at least this overlap.
 
@@ -66,12 +70,12 @@ def overlapping(
     """
     key = table.truth_key[order]
     extent, crowd = table.truth_extent[order], table.crowd[order]
-    first = np.searchsorted(key, found.key, "left")
-    count = np.searchsorted(key, found.key, "right") - first
+    first = np.searchsorted(key, detections.key, "left")
+    count = np.searchsorted(key, detections.key, "right") - first
     none = np.empty(0, dtype=np.intp)
     parts = [OverlappingPairs(none, none, np.empty(0))]
     parts += [
-        _overlaps(found.extent, extent, crowd, pairs, least, margin)
+        _overlaps(detections.extent, extent, crowd, pairs, least, margin)
         for pairs in _candidate_pairs(first, count)
     ]
     return OverlappingPairs(*map(np.concatenate, zip(*parts, strict=True)))
@@ -94,7 +98,7 @@ def _candidate_pairs(first: Integers, count: Integers) -> Iterator[tuple[Integer
 
 
 def _overlaps(
-    found: Floats,
+    detections: Floats,
     truths: Floats,
     crowd: Flags,
     pairs: tuple[Integers, Integers],
@@ -107,7 +111,7 @@ def _overlaps(
     clamped: ties between overlaps depend on the last digit.
     """
     detection, truth = pairs
-    x, y, w, h = found.T
+    x, y, w, h = detections.T
     left, top, width, height = truths.T
     across = np.minimum((x + w)[detection], (left + width)[truth])
     across -= np.maximum(x[detection], left[truth])
@@ -157,14 +161,14 @@ def matched(
     most: int,
 ) -> MatchedDetections:
     """Match all detections of a data set."""
-    found = ordered(table, most)
+    detections = ordered(table, most)
     order = np.argsort(table.truth_key, kind="stable")
     limits = np.minimum(thresholds, _WHOLE)
-    pairs = overlapping(table, found, order, float(limits.min()))
+    pairs = overlapping(table, detections, order, float(limits.min()))
     crowd = table.crowd[order]
     ignored = crowd | ~_within(table.truth_area[order], ranges)
     which, first = np.unique(pairs.detection, return_index=True)
-    turn = _ranks(found.key[which])
+    turn = _ranks(detections.key[which])
     by_turn = np.argsort(turn, kind="stable")
     rounds = np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if len(which) else []
     hit, passed_over = _greedy(pairs, first, rounds, crowd, ignored, limits)
@@ -172,8 +176,8 @@ def matched(
     expected = np.stack(
         [np.bincount(label[~flags], minlength=len(table.labels)) for flags in ignored], axis=1
     )
-    size = found.extent[:, 2] * found.extent[:, 3]
-    return MatchedDetections(found, _within(size, ranges), which, hit, passed_over, expected)
+    size = detections.extent[:, 2] * detections.extent[:, 3]
+    return MatchedDetections(detections, _within(size, ranges), which, hit, passed_over, expected)
 
 
 def _within(areas: Floats, ranges: Sequence[tuple[float, float]]) -> Flags:
@@ -254,7 +258,7 @@ class ImageMatch(NamedTuple):
 
 
 def match_image(
-    truths: Sequence[TruthRegion], found: Sequence[DetectedRegion], threshold: float, most: int
+    truths: Sequence[TruthRegion], detections: Sequence[DetectedRegion], threshold: float, most: int
 ) -> ImageMatch:
     """Match the regions of one image at a single threshold, by descending score.
 
@@ -264,23 +268,23 @@ def match_image(
     """
     threshold = min(threshold, _WHOLE)
     by_class: dict[str, list[int]] = {}
-    for place, truth in enumerate(truths):
-        by_class.setdefault(truth.label, []).append(place)
+    for index, truth in enumerate(truths):
+        by_class.setdefault(truth.label, []).append(index)
     free = [not truth.crowd for truth in truths]
     seen: Counter[str] = Counter()
     match = ImageMatch([], [], [])
-    for number in sorted(range(len(found)), key=lambda place: -found[place].score):
-        label = found[number].label
+    for number in sorted(range(len(detections)), key=lambda index: -detections[index].score):
+        label = detections[number].label
         seen[label] += 1
         if seen[label] > most:
             continue
         best, overlap, inside = -1, threshold, False
-        for place in by_class.get(label, ()):
-            iou = _iou(found[number].extent, truths[place])
-            if truths[place].crowd:
+        for index in by_class.get(label, ()):
+            iou = _iou(detections[number].extent, truths[index])
+            if truths[index].crowd:
                 inside = inside or iou >= threshold
-            elif free[place] and iou >= overlap:
-                best, overlap = place, iou
+            elif free[index] and iou >= overlap:
+                best, overlap = index, iou
         if best >= 0:
             free[best] = False
             match.pairs.append((best, number, overlap))
@@ -288,12 +292,12 @@ def match_image(
             match.extra.append(number)
     match.pairs.sort()
     match.extra.sort()
-    match.missing.extend(place for place, is_free in enumerate(free) if is_free)
+    match.missing.extend(index for index, is_free in enumerate(free) if is_free)
     return match
 
 
-def _iou(found: Extent, truth: TruthRegion) -> float:
-    x, y, w, h = found
+def _iou(extent: Extent, truth: TruthRegion) -> float:
+    x, y, w, h = extent
     left, top, width, height = truth.extent
     across = min(x + w, left + width) - max(x, left)
     down = min(y + h, top + height) - max(y, top)
@@ -361,22 +365,22 @@ class Regions:
         self._truth = array("d")  # class, image, left, top, width, height, area, crowd
         self._found = array("d")  # class, image, left, top, width, height, score
 
-    def add(self, truths: Iterable[TruthRegion], found: Iterable[DetectedRegion]) -> None:
+    def add(self, truths: Iterable[TruthRegion], detections: Iterable[DetectedRegion]) -> None:
         """Add an image."""
         for extent, label, area, crowd in truths:
             size = extent[2] * extent[3] if area is None else area
             self._truth.extend((self._code(label), self.images, *extent, size, crowd))
-        for extent, label, score in found:
+        for extent, label, score in detections:
             self._found.extend((self._code(label), self.images, *extent, score))
         self.images += 1
 
     def merge(self, other: Regions) -> None:
         """Add the images of another part of the data set."""
         codes = np.array([self._code(label) for label in other._labels], dtype=np.float64)
-        for ours, theirs in zip((self._truth, self._found), other._rows(), strict=True):
-            theirs[:, 0] = codes[theirs[:, 0].astype(np.intp)]
-            theirs[:, 1] += self.images
-            ours.frombytes(theirs.tobytes())
+        for rows, other_rows in zip((self._truth, self._found), other._rows(), strict=True):
+            other_rows[:, 0] = codes[other_rows[:, 0].astype(np.intp)]
+            other_rows[:, 1] += self.images
+            rows.frombytes(other_rows.tobytes())
         self.images += other.images
 
     def table(self) -> RegionTable:
@@ -384,10 +388,10 @@ class Regions:
         labels = sorted(self._labels)
         rank = np.empty(len(labels), dtype=np.intp)
         rank[[self._labels[label] for label in labels]] = np.arange(len(labels))
-        truth, found = self._rows()
+        truth, detections = self._rows()
         truth_key, found_key = (
             rank[rows[:, 0].astype(np.intp)] * self.images + rows[:, 1].astype(np.intp)
-            for rows in (truth, found)
+            for rows in (truth, detections)
         )
         return RegionTable(
             labels=tuple(labels),
@@ -397,8 +401,8 @@ class Regions:
             truth_area=truth[:, 6],
             crowd=truth[:, 7] != 0,
             found_key=found_key,
-            found_extent=found[:, 2:6],
-            score=found[:, 6],
+            found_extent=detections[:, 2:6],
+            score=detections[:, 6],
         )
 
     def _rows(self) -> tuple[Floats, Floats]:
@@ -462,9 +466,9 @@ def read_coco(ground_truth: CocoGiven, detections: Iterable[Entry]) -> RegionTab
 
 def class_names(categories: Iterable[Entry]) -> dict[object, str]:
     """Return the name of each category, or its id if it has no name or shares it with another."""
-    given = list(categories)
-    names = [entry.get("name") for entry in given]
-    listed = zip(_column(given, "id", "a category"), names, strict=True)
+    listed_categories = list(categories)
+    names = [entry.get("name") for entry in listed_categories]
+    listed = zip(_column(listed_categories, "id", "a category"), names, strict=True)
     unique = len(set(map(str, names))) == len(names) and all(isinstance(n, str) for n in names)
     return {number: str(name) if unique else str(number) for number, name in listed}
 
@@ -490,8 +494,8 @@ def _column(entries: Sequence[Entry], key: str, what: str) -> list[object]:
         return list(map(itemgetter(key), entries))
     except (KeyError, TypeError):
         pass
-    given = cast("Sequence[object]", entries)
-    odd = next(entry for entry in given if not isinstance(entry, Mapping) or key not in entry)
+    objects = cast("Sequence[object]", entries)
+    odd = next(entry for entry in objects if not isinstance(entry, Mapping) or key not in entry)
     raise DataError(f"{what} has no {key}: {str(odd)[:80]}")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = "JsonValue | Missing | Document"
 """A document, which may be unparsed; `MISSING` if it does not exist or was not saved."""
 
-_FACTS: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in MISTAKES)
+_FACTS: Final = frozenset(code for code, fact in enumerate(FACTS) if fact.outcome in MISTAKES)
 _MAX_KNOWN: Final = 8_192
 _FEW_VALUES: Final = 16
 """The number of mistakes whose values are read faster from unparsed documents."""
@@ -163,7 +163,9 @@ def _value(document: Source, path: str, presence: Presence) -> JsonValue | Missi
 
 def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[MistakePlace]:
     """Yield every mistake, its attribute, and whether its list item exists on one side only."""
-    positions = [place for place, cell in enumerate(outcomes.cells) if cell & FACT_MASK in _FACTS]
+    positions = [
+        position for position, cell in enumerate(outcomes.cells) if cell & FACT_MASK in _FACTS
+    ]
     if not positions:
         return
     marks = iter(outcomes.items)
@@ -220,11 +222,13 @@ class MistakeCluster:
             return False
         if len(self.examples) < _EXAMPLES:
             return True
-        ids = [each.case_id for each in self.examples]
+        ids = [example.case_id for example in self.examples]
         self.is_complete = len(set(ids)) == len(ids)
         if self.is_complete or case_id in ids:
             return False
-        del self.examples[next(place for place, each in enumerate(ids) if each in ids[:place])]
+        del self.examples[
+            next(index for index, case_id in enumerate(ids) if case_id in ids[:index])
+        ]
         return True
 
 
@@ -250,16 +254,16 @@ class MistakeClusters:
 
     def add(self, read: CaseMistakes) -> list[FoundMistake]:
         """Add and return the mistakes of one case."""
-        found: list[FoundMistake] = []
+        mistakes: list[FoundMistake] = []
         if not read.places:
-            return found
+            return mistakes
         shifted = _shifted(read)
         sources = _Sources(read.documents[0])
         case = read.case
         for mistake in read.mistakes:
             record, attribute, _, expected, candidate = mistake
             name, note = _pattern(mistake, case.input, shifted, sources)
-            found.append(FoundMistake(attribute, record.outcome, name))
+            mistakes.append(FoundMistake(attribute, record.outcome, name))
             if name == _NOT_STORED:
                 continue
             cluster = self._found.get(name)
@@ -278,13 +282,17 @@ class MistakeClusters:
                         note=note,
                     )
                 )
-        return found
+        return mistakes
 
     def largest(self) -> list[MistakeCluster]:
         """Return all clusters, largest first; those without a pattern come last."""
         return sorted(
             self._found.values(),
-            key=lambda each: (each.pattern.name == _NO_PATTERN, -each.number, each.pattern.name),
+            key=lambda cluster: (
+                cluster.pattern.name == _NO_PATTERN,
+                -cluster.number,
+                cluster.pattern.name,
+            ),
         )
 
 
@@ -326,10 +334,10 @@ def _shifted(read: CaseMistakes) -> set[str]:
     A single such field may be a coincidence, so at least two are required, and half of the mistakes
     in the list.
     """
-    found: set[str] = set()
+    shifted: set[str] = set()
     document = read.documents[0]
     if document is MISSING or not read.outcomes.items:  # no lists
-        return found
+        return shifted
     by_list: dict[str, list[Mistake]] = {}
     for mistake in read.mistakes:
         head, bracket, _ = mistake.attribute.partition("[]")
@@ -337,20 +345,20 @@ def _shifted(read: CaseMistakes) -> set[str]:
             by_list.setdefault(head, []).append(mistake)
     for wrong in by_list.values():
         for step in (1, -1):
-            moved = [each for each in wrong if _is_from_row(each, document, step)]
+            moved = [mistake for mistake in wrong if _is_from_row(mistake, document, step)]
             if len(moved) >= 2 and 2 * len(moved) >= len(wrong):  # noqa: PLR2004
-                found.update(each.record.path for each in moved)
-    return found
+                shifted.update(mistake.record.path for mistake in moved)
+    return shifted
 
 
 def _is_from_row(mistake: Mistake, document: JsonValue, step: int) -> bool:
     """Return whether the candidate is the expected value `step` rows further on."""
     path = mistake.record.path
-    found = _INDEX.search(path)
-    place = int(found[1]) + step if found else -1
-    if found is None or place < 0 or mistake.candidate is MISSING:
+    match = _INDEX.search(path)
+    row = int(match[1]) + step if match else -1
+    if match is None or row < 0 or mistake.candidate is MISSING:
         return False
-    neighbour = resolve(document, f"{path[: found.start()]}[{place}]{path[found.end() :]}")
+    neighbour = resolve(document, f"{path[: match.start()]}[{row}]{path[match.end() :]}")
     return neighbour is not MISSING and equal(neighbour, mistake.candidate)
 
 

@@ -191,9 +191,9 @@ def macro_mean(groups: Iterable[Counts], counting: CountingOptions) -> MacroMean
         return MacroMean(None, None, 1.0, vacuous=True)
     metrics = [rates(counts, counting) for counts in counted]
     return MacroMean(
-        _mean_of_defined(each.precision for each in metrics),
-        _mean_of_defined(each.recall for each in metrics),
-        fsum(each.f1 or 0.0 for each in metrics) / len(metrics),
+        _mean_of_defined(metric.precision for metric in metrics),
+        _mean_of_defined(metric.recall for metric in metrics),
+        fsum(metric.f1 or 0.0 for metric in metrics) / len(metrics),
     )
 
 

@@ -104,14 +104,14 @@ def hypergeometric_tails(
     rows = np.stack(np.broadcast_arrays(least, cases, marked, drawn), axis=1).astype(np.intp)
     most = int(rows[:, 1].max(initial=0))
     log = np.array([math.lgamma(number + 1) for number in range(most + 1)])  # of factorials
-    found = np.zeros(len(rows))
-    for place, (fewest, total, good, size) in enumerate(rows.tolist()):
+    tails = np.zeros(len(rows))
+    for row, (fewest, total, good, size) in enumerate(rows.tolist()):
         other = total - good
         hits = np.arange(max(fewest, size - other, 0), min(good, size) + 1)
         ways = log[good] - log[hits] - log[good - hits]
         ways += log[other] - log[size - hits] - log[other - size + hits]
-        found[place] = np.exp(ways - log[total] + log[size] + log[total - size]).sum()
-    return np.minimum(found, 1.0)
+        tails[row] = np.exp(ways - log[total] + log[size] + log[total - size]).sum()
+    return np.minimum(tails, 1.0)
 
 
 def flip_signs(cases: int, permutations: int, seed: int) -> Signs:
@@ -201,7 +201,7 @@ def gate_size(
 
     def needed(worse: float) -> float:
         own = zip(quantiles, deviations(worse), strict=True)
-        return (sum(each * spread for each, spread in own) / worse) ** 2
+        return (sum(quantile * spread for quantile, spread in own) / worse) ** 2
 
     number = max(2, math.ceil(needed(drop)))
     limit = value - sign * quantiles[0] * deviations(drop)[0] / math.sqrt(number)

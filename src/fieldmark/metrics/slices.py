@@ -70,15 +70,15 @@ def value_texts(value: JsonValue | Missing) -> list[str]:
     (['Acme'], ['2024', '7', 'true'], [], [])
     """
     items = value if isinstance(value, list) else [value]
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for item in items:
         if isinstance(item, str):
             if not is_blank(item):
-                found[shorten(item, _MAX_LENGTH)] = None
+                texts[shorten(item, _MAX_LENGTH)] = None
         elif isinstance(item, bool | int | float):
             whole = isinstance(item, float) and item.is_integer()
-            found[strict_json(int(item) if whole else item).decode()] = None
-    return list(found)
+            texts[strict_json(int(item) if whole else item).decode()] = None
+    return list(texts)
 
 
 def parse_slice_keys(texts: Iterable[str]) -> tuple[SliceKey, ...]:
@@ -215,7 +215,7 @@ def find_weak_slices(
     counts = np.array(gathered.counts, float)
     sums = counts.sum(axis=0)
     overall = f1(*map(float, sums)) or 0.0
-    below = np.array([sortable(each - overall) < 0 for each in gathered.f1], np.float64)
+    below = np.array([sortable(score - overall) < 0 for score in gathered.f1], np.float64)
     # Cell (i, j) is about the cases of both slices i and j; (i, i) is about slice i alone.
     weights = np.column_stack([np.ones(number), below, counts])
     size, low, tp, fp, fn = _sums_of_pairs(member, weights)
@@ -229,7 +229,7 @@ def find_weak_slices(
     both, both_low = size[first, second], low[first, second]
     # The probabilities of at least as many cases below among those of the slice.
     singles = hypergeometric_tails(alone_low, number, below.sum(), alone)
-    p = {(place, place): float(each) for place, each in enumerate(singles)}
+    p = {(index, index): float(tail) for index, tail in enumerate(singles)}
     if len(both):
         weakest = hypergeometric_tails(both_low, number, below.sum(), both)
         for parent in (first, second):
@@ -237,53 +237,52 @@ def find_weak_slices(
             weakest = np.maximum(weakest, against)
         pairs = zip(first.tolist(), second.tolist(), strict=True)
         p |= dict(zip(pairs, weakest.tolist(), strict=True))
-    found: list[WeakSlice] = []
-    places: dict[tuple[Condition, ...], int] = {}
+    weak: list[WeakSlice] = []
+    index_of: dict[tuple[Condition, ...], int] = {}
     drops = _AttributeDrops(gathered.wrong)
-    for (one, other), adjusted in holm(p).items():
-        if adjusted > alpha or not inside[one, other] < outside[one, other]:
+    for (i, j), adjusted in holm(p).items():
+        if adjusted > alpha or not inside[i, j] < outside[i, j]:
             continue
-        single = one == other
-        conditions = (names[one],) if single else (names[one], names[other])
-        places[conditions] = one
-        found.append(
+        single = i == j
+        conditions = (names[i],) if single else (names[i], names[j])
+        index_of[conditions] = i
+        weak.append(
             WeakSlice(
                 conditions=conditions,
-                cases=int(size[one, other]),
-                f1=float(inside[one, other]),
-                others=float(outside[one, other]),
-                p=p[one, other],
+                cases=int(size[i, j]),
+                f1=float(inside[i, j]),
+                others=float(outside[i, j]),
+                p=p[i, j],
                 adjusted=adjusted,
-                same=tuple((name,) for name in masks[names[one]][1]) if single else (),
-                attributes=drops.largest(member[:, one] & member[:, other]),
+                same=tuple((name,) for name in masks[names[i]][1]) if single else (),
+                attributes=drops.largest(member[:, i] & member[:, j]),
             )
         )
-    found.sort(key=lambda each: (sortable(each.f1), each.conditions))
+    weak.sort(key=lambda slice_: (sortable(slice_.f1), slice_.conditions))
     singles_before: list[int] = []
-    for place, each in enumerate(found):
-        if len(each.conditions) > 1:
+    for position, slice_ in enumerate(weak):
+        if len(slice_.conditions) > 1:
             continue
-        own = places[each.conditions]
+        own = index_of[slice_.conditions]
         for before in singles_before:
             shared = int(size[own, before])
-            if shared >= _MIN_OVERLAP * each.cases:
-                found[place] = each._replace(overlap=(names[before], shared))
+            if shared >= _MIN_OVERLAP * slice_.cases:
+                weak[position] = slice_._replace(overlap=(names[before], shared))
                 break
         singles_before.append(own)
-    return FoundSlices(tuple(found), len(p))
+    return FoundSlices(tuple(weak), len(p))
 
 
 class _AttributeDrops:
-    """The cases with mistakes by attribute, of which those of a slice are counted."""
+    """Finds the attributes with the most mistakes in a slice, compared with all other cases."""
 
     def __init__(self, wrong: Sequence[frozenset[str]]) -> None:
-
-        times = Counter(path for each in wrong for path in each)
+        times = Counter(path for paths in wrong for path in paths)
         self._paths = [path for path, _ in times.most_common(_MAX_ATTRIBUTES)]
-        places = {path: place for place, path in enumerate(self._paths)}
+        columns = {path: column for column, path in enumerate(self._paths)}
         self._wrong = np.zeros((len(wrong), len(self._paths)), np.float32)
-        for row, each in enumerate(wrong):
-            self._wrong[row, [places[path] for path in each if path in places]] = 1
+        for row, paths in enumerate(wrong):
+            self._wrong[row, [columns[path] for path in paths if path in columns]] = 1
         self._sums = self._wrong.sum(axis=0)
 
     def largest(self, mask: Flags) -> tuple[WeakAttribute, ...]:
@@ -295,13 +294,17 @@ class _AttributeDrops:
             ((self._sums - inside) / (len(mask) - size)).tolist(),
             strict=True,
         )
-        weak = [each for each in map(WeakAttribute._make, shares) if _drop(each) >= _MIN_DROP]
-        weak.sort(key=lambda each: (sortable(-_drop(each)), each.attribute))
+        weak = [
+            attribute
+            for attribute in map(WeakAttribute._make, shares)
+            if _drop(attribute) >= _MIN_DROP
+        ]
+        weak.sort(key=lambda attribute: (sortable(-_drop(attribute)), attribute.attribute))
         return tuple(weak[:_NAMED_ATTRIBUTES])
 
 
-def _drop(each: WeakAttribute) -> float:
-    return each.wrong - each.others
+def _drop(attribute: WeakAttribute) -> float:
+    return attribute.wrong - attribute.others
 
 
 class _GatheredCases:
@@ -315,14 +318,14 @@ class _GatheredCases:
 
     def add(self, case: SearchedCase) -> None:
         """Add one case."""
-        place = len(self.f1)
+        number = len(self.f1)
         self.counts.append((case.counts.tp, case.counts.fp, case.counts.fn))
         self.f1.append(case.f1)
         self.wrong.append(case.wrong)
         for key, texts in case.features.items():
             known = self._places.setdefault(key, {})
             for text in texts:
-                known.setdefault(text, []).append(place)
+                known.setdefault(text, []).append(number)
 
     def single_slices(self, min_cases: int) -> dict[Condition, tuple[Flags, list[Condition]]]:
         """Return the cases of each slice by one key, and other slices that have the same cases."""
@@ -330,18 +333,18 @@ class _GatheredCases:
         for key, known in self._places.items():
             if key != TAG:
                 known[""] = sorted(set(range(number)).difference(*known.values()))
-        found = [
-            ((key, value), places)
+        candidates = [
+            ((key, value), numbers)
             for key, values in sorted(self._places.items())
-            for value, places in values.items()
-            if min_cases <= len(places) <= number - min_cases
+            for value, numbers in values.items()
+            if min_cases <= len(numbers) <= number - min_cases
         ]
-        found.sort(key=lambda each: -len(each[1]))
+        candidates.sort(key=lambda candidate: -len(candidate[1]))
         same: dict[bytes, Condition] = {}
         masks: dict[Condition, tuple[Flags, list[Condition]]] = {}
-        for condition, places in found[:_MAX_SLICES]:
+        for condition, numbers in candidates[:_MAX_SLICES]:
             mask = np.zeros(number, np.bool_)
-            mask[places] = True
+            mask[numbers] = True
             first = same.setdefault(np.packbits(mask).tobytes(), condition)
             if first == condition:
                 masks[condition] = mask, []
@@ -353,10 +356,10 @@ class _GatheredCases:
 def _sums_of_pairs(member: Flags, weights: Floats) -> list[Floats]:
     """Return the sums of each column of weights over the cases of every two slices."""
     slices = member.shape[1]
-    found = [np.zeros((slices, slices)) for _ in weights.T]
+    sums = [np.zeros((slices, slices)) for _ in weights.T]
     # By block: all cases as numbers take many times the memory of the slices.
     for start in range(0, len(member), _BLOCK):
         block = member[start : start + _BLOCK].astype(np.float64)
-        for place, column in enumerate(weights[start : start + _BLOCK].T):
-            found[place] += block.T @ (block * column[:, None])
-    return found
+        for number, column in enumerate(weights[start : start + _BLOCK].T):
+            sums[number] += block.T @ (block * column[:, None])
+    return sums

@@ -30,15 +30,13 @@ from fieldmark.evaluators.base import (
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.evaluators.json_schema import (
     JsonSchema,
     SchemaError,
     SchemaErrors,
     SchemaRunner,
 )
-from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
 from fieldmark.judges.process_pool import ProcessPool
