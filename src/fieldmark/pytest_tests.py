@@ -16,7 +16,7 @@ from fieldmark.errors import DataError, FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.pytest_plugin import STATE, TEST, UPDATE
 from fieldmark.report.tables import evaluator_errors, failure_text, gate_line
-from fieldmark.rules.context import Code
+from fieldmark.rules.config_values import Code
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.eval_setup import one_per_target
@@ -154,7 +154,8 @@ class EvalFile(pytest.File):
 class _EvalRun:
     """The run of an eval file with one target, which happens once for all of its tests.
 
-    Workers of xdist share it: the first that needs it evaluates the cases, and the others wait.
+    Workers of xdist share it: the first worker that needs it evaluates the cases, and all other
+    workers wait.
     """
 
     def __init__(self, file: EvalFile, target: str) -> None:
@@ -212,7 +213,7 @@ class _EvalRun:
             return open_run(out)
 
     def _selected(self) -> list[str]:
-        """Return the ids of the cases to run: all for the gates, otherwise those of the tests."""
+        """Return the ids of the cases to run: all for the gates, otherwise only tested cases."""
         items = [
             item
             for item in self._file.session.items

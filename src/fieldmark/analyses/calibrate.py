@@ -42,8 +42,8 @@ from fieldmark.report.document import Data, Document, Items, Line, Row, warning
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.run_document import usage_lines
 from fieldmark.report.tables import number
-from fieldmark.rules.calibration import THRESHOLDS, judge_identity
-from fieldmark.rules.context import Code
+from fieldmark.rules.calibration import CALIBRATED_OPTIONS, judge_identity
+from fieldmark.rules.config_values import Code
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.error_boundary import safe_comparator
 from fieldmark.runs.eval_file import load_eval
@@ -389,7 +389,7 @@ def calibrate(
     result = Calibration(
         judge=_RECORDED if judge is None else str(identity["judge"]),
         options=cast("JsonObject", identity.get("options", {})),
-        has_threshold=any(hasattr(configured, name) for name in THRESHOLDS),
+        has_threshold=any(hasattr(configured, name) for name in CALIBRATED_OPTIONS),
         threshold=limit,
         judged=tuple(
             JudgedPair(each.similarity, bool(each.label.verdict))
@@ -496,7 +496,7 @@ def _current_threshold(
 ) -> float:
     """Return the threshold of the judge, or one that separates what the run accepted."""
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
-    for name in THRESHOLDS:
+    for name in CALIBRATED_OPTIONS:
         own = getattr(configured, name, None)
         if isinstance(own, int | float):
             return float(own)

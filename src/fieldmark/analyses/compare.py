@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Unpack
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.data.json_documents import ensure_json
 from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_rows import ensure_json
 from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.case import Case, CaseInput

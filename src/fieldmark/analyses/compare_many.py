@@ -9,7 +9,7 @@ from typing import Unpack
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.compare import check_ready, compare_case, read_cases
-from fieldmark.data.json_documents import ensure_documents
+from fieldmark.data.json_rows import ensure_documents
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.model.case import Case

@@ -26,7 +26,7 @@ from fieldmark.plan.rule_matching import rules_of_field
 from fieldmark.report.document import Data, Document, facts
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import cost_facts
-from fieldmark.rules.comparator_catalog import normalization
+from fieldmark.rules.rule_catalog import normalization
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.stored_run import StoredRun

@@ -15,14 +15,12 @@ from fieldmark.errors import ConfigError, DataError, MissingExtra
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan.infer import InferredRule, RuleInferrer
-from fieldmark.rules.context import Problems
-from fieldmark.rules.files import MAX_TABLE_BYTES, load_table
-from fieldmark.rules.located import Located, locate
+from fieldmark.rules.config_files import MAX_TABLE_BYTES, load_table
+from fieldmark.rules.config_values import Located, Problems, locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.runs.disk import write_atomic
-from fieldmark.runs.eval_file import with_yaml
-from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.values.text import plural
 from fieldmark.values.value_types import reference_of
 

@@ -13,9 +13,9 @@ from typing import ClassVar, Final, cast
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RecountedRun, RunLike, resampling_of, stored_run
 from fieldmark.analyses.result import RunResult, run_result
-from fieldmark.data.files import is_url, open_file, redacted_url
+from fieldmark.data.file_blocks import IrregularLinesError, nth_line_offsets
+from fieldmark.data.input_files import is_url, open_file, redacted_url
 from fieldmark.data.inputs import Coverage, Inputs
-from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.data.partitions import LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
@@ -55,7 +55,7 @@ from fieldmark.runs.session import PARALLEL_BYTES, PreparedRun, Progress
 from fieldmark.runs.settings import RulesLike, resolve_settings
 from fieldmark.runs.stored_cases import StoredPairs, check_rescorable
 from fieldmark.runs.stored_run import StoredRun, parse_row, read_row
-from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import VERSION
 
 _COMPARISON: Final = ("scope", "depth", "comparator", "aligner")

@@ -13,7 +13,7 @@ from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.rank import RankResult, input_name, rank
 from fieldmark.analyses.result import RunResult
 from fieldmark.analyses.score import score_with
-from fieldmark.data.files import STDIN, is_url
+from fieldmark.data.input_files import STDIN, is_url
 from fieldmark.data.inputs import InputLike
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.json import JsonObject

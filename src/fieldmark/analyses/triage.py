@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, TypeAlias
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.analyses.result import RunResult
-from fieldmark.data.files import open_file
+from fieldmark.data.input_files import open_file
 from fieldmark.data.input_warnings import warn_confidences
 from fieldmark.data.inputs import Coverage, InputLike
 from fieldmark.data.pairing import open_candidates
@@ -28,16 +28,15 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
 from fieldmark.report.render import ShownRecord
-from fieldmark.runs.eval_file import with_yaml
-from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.annotations import Range
-from fieldmark.values.confidence import ConfidenceOptions, least_confidence
 from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
+from fieldmark.values.value_confidences import ConfidenceOptions, least_confidence
 from fieldmark.version import RUN_FORMAT
 
 _LONGEST_FILE = 64 << 20

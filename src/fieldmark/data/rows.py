@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from fieldmark.data.files import InputFile, open_file
+from fieldmark.data.input_files import InputFile, open_file
 from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext
@@ -46,9 +46,10 @@ class RowSource(ABC):
     `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
     `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
     rows are read. With `read_once`, the rows cannot be read again. The place of a row is its line
-    number if `has_lines` is true, otherwise its row number. `path` is where the file is if that is
-    not its name, and `version` that of a remote file. `files` must be closed; they include the copy
-    for reading rows out of order. `contexts` are those of cases by id, if rows do not contain them.
+    number if `has_lines` is true, otherwise its row number. `path` is the location of the file if
+    it is not its name, and `version` the version of a remote file. `files` must be closed; they
+    include the copy for reading rows out of order. `contexts` are the contexts of cases by id, if
+    rows do not contain them.
     """
 
     has_lines: ClassVar[bool] = False
@@ -111,6 +112,41 @@ class RowSource(ABC):
         """Close all open files."""
         for file in self.files:
             file.close()
+
+
+@dataclass(slots=True)
+class DerivedSource(RowSource):
+    """The rows of another source, changed; they keep the places of that source."""
+
+    source: RowSource
+
+    def __post_init__(self) -> None:
+        self.text_cells, self.in_memory = self.source.text_cells, self.source.in_memory
+        self.bytes_total = self.source.bytes_total
+        self.notes, self.warnings = self.source.notes, self.source.warnings
+
+    def _source_blocks(self) -> Iterator[RowBlock]:
+        for block in self.source.blocks():
+            self.bytes_read = self.source.bytes_read
+            self.json_cells = self.source.json_cells
+            yield block
+
+    def location(self, place: int) -> Location:
+        """Return the location in the other source."""
+        return self.source.location(place)
+
+    def describe(self, place: int) -> str:
+        """Return the place in the other source."""
+        return self.source.describe(place)
+
+    def check_unchanged(self) -> None:
+        """Raise an error if a remote file has changed since it was opened."""
+        self.source.check_unchanged()
+
+    def close(self) -> None:
+        """Close the files of both sources."""
+        RowSource.close(self)
+        self.source.close()
 
 
 def changed_error(name: str) -> DataError:

@@ -219,7 +219,7 @@ def _greedy(
 
 
 def _steps(count: Integers) -> Integers:
-    """Return 0, 1, 2, … for each of the counts, concatenated."""
+    """Return 0, 1, 2, … for each count, concatenated."""
     ends = np.cumsum(count)
     return np.arange(count.sum()) - np.repeat(ends - count, count)
 
@@ -333,7 +333,7 @@ class RegionTable(NamedTuple):
     """The regions of a data set in arrays; `key` combines class and image in one number.
 
     Regions with the same key may match each other. Keys count through the images of the first
-    class, then through those of the next.
+    class, then through the images of the next class.
     """
 
     labels: tuple[str, ...]

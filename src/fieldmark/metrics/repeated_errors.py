@@ -45,7 +45,7 @@ _CELLS_BATCH: Final = 1 << 16
 
 
 class RepeatedKind(StrEnum):
-    """What the values have in common."""
+    """The property that the values have in common."""
 
     SCALE = "scale"
     DATE_SWAPPED = "date_swapped"
@@ -57,8 +57,9 @@ class RepeatedKind(StrEnum):
 class RepeatedError:
     """One error that several values have in common.
 
-    `values` is the number of these values, `wrong` that of all wrong values of the attributes, and
-    `compared` that of all their values on both sides. `factor` is that of a lost decimal point.
+    `values` is the number of these values, `wrong` the number of all wrong values of the
+    attributes, and `compared` the number of all their values on both sides. `factor` is the power
+    of ten of a lost decimal point.
     """
 
     kind: RepeatedKind
@@ -135,12 +136,12 @@ class RepeatedErrors:
         _find(read, self._counts)
 
     def errors(self) -> tuple[RepeatedError, ...]:
-        """Return the errors, those of most values first."""
+        """Return the errors, with the most frequent error first."""
         self._count()
         return _sorted(self._counts.errors(_IN_RUN))
 
     def not_in(self, other: RepeatedErrors) -> tuple[RepeatedError, ...]:
-        """Return the errors that are not repeated in another run, those of most values first."""
+        """Return the errors that another run does not repeat, most frequent first."""
         others = other._counts.times
         errors = []
         for error in self.errors():

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from fieldmark import registry
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.errors import Location, with_hint
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, Convention
 from fieldmark.model.alignment import Aligner
@@ -29,12 +28,14 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin
-from fieldmark.rules.calibration import CALIBRATION, with_calibrated_thresholds
-from fieldmark.rules.confidence import CONFIDENCE, CONFIDENCE_KEYS
-from fieldmark.rules.context import Code, Context, LoadedRules, Problems
-from fieldmark.rules.files import load_file
-from fieldmark.rules.functions import FUNCTION_SCHEMA, names_function, read_function
-from fieldmark.rules.located import Located, locate
+from fieldmark.rules.calibration import (
+    CALIBRATED,
+    CALIBRATED_OPTIONS,
+    CALIBRATION,
+    with_calibrated_thresholds,
+)
+from fieldmark.rules.config_files import load_file
+from fieldmark.rules.config_values import Code, Context, LoadedRules, Located, Problems, locate
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -43,8 +44,15 @@ from fieldmark.rules.option_types import (
     ref,
     summary_of,
 )
-from fieldmark.rules.scoring import LIMIT_KEYS, read_convention, read_gates
-from fieldmark.rules.strategies import (
+from fieldmark.rules.scoring import (
+    CONFIDENCE,
+    CONFIDENCE_KEYS,
+    LIMIT_KEYS,
+    read_convention,
+    read_gates,
+)
+from fieldmark.rules.strategy_builder import (
+    FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
     StrategyChoice,
@@ -52,7 +60,9 @@ from fieldmark.rules.strategies import (
     build_aligner,
     build_comparator,
     choose,
+    names_function,
     read_comparator,
+    read_function,
     read_provider,
     strategies_with,
 )
@@ -448,7 +458,7 @@ THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
     )
     for name in ("fuzzy", "semantic")
 }
-"""File-level thresholds, by what they apply to."""
+"""File-level thresholds, by the strategy that they apply to."""
 _GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
 SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
     "safety",
@@ -486,7 +496,7 @@ _SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     ),
     SAFETY: lambda given: "type" in given.entries or given.value in registry.names(Plugin.SAFETY),
 }
-"""The keys that mappings of paths may have too, and the values by which they are recognized."""
+"""Keys that mappings of paths may also have, with the values that identify them."""
 SHARED_KEYS: Final = KeyTable(*_SHARED)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
@@ -509,7 +519,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
         schema={"const": AUTO},
     ): lambda given: given.value == AUTO,
 }
-"""The keys of the native form, and the values by which this form is recognized."""
+"""The keys of the native form, with the values that identify this form."""
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
 
 
@@ -705,7 +715,7 @@ def native_form(value: JsonValue) -> JsonObject:
 
 
 def _rows(fields: Located) -> JsonValue:
-    """Return a list of fields; those of a mapping get their paths."""
+    """Return a list of fields; fields of a mapping get their paths."""
     if not fields.entries:
         return fields.value
     rows: list[JsonValue] = []
@@ -720,3 +730,52 @@ def rules_schema() -> JsonObject:
     native: JsonObject = {**RULES_KEYS.to_schema(), "minProperties": 1}
     fields: JsonObject = {"type": "array", "items": ref("field"), "minItems": 1}
     return any_of([native, fields, ref("by_path"), {"const": AUTO}])
+
+
+# --- rules of clients -----------------------------------------------------------------------------
+
+
+class RefusedRule(StrEnum):
+    """What rules of clients must not contain: a model with an endpoint, or the name of a file.
+
+    A server would call the endpoint or read the file. Functions are refused wherever rules are
+    read without permission.
+    """
+
+    PROVIDER = PROVIDER.name
+    SAFETY = SAFETY.name
+    CALIBRATION = CALIBRATION
+
+
+_LOCAL: Final = {
+    RefusedRule.PROVIDER: (Plugin.PROVIDERS, frozenset({"lexical", "recorded"})),
+    RefusedRule.SAFETY: (Plugin.SAFETY, frozenset({"none", "wordlist"})),
+}
+"""What rules of clients may select, by key."""
+
+
+def find_refused_rule(rules: JsonValue) -> RefusedRule | None:
+    """Return what rules contain at any depth that a client must not use, if anything."""
+    pending = [rules]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            for key, (_, local) in _LOCAL.items():
+                name, given = registered_name(item, key), item.get(key)
+                reads_file = isinstance(given, dict) and "file" in given
+                if name is not None and (name not in local or reads_file):
+                    return key
+            # Only for such a threshold a file is read, which may be named at another depth.
+            if any(item.get(option) == CALIBRATED for option in CALIBRATED_OPTIONS):
+                return RefusedRule.CALIBRATION
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return None
+
+
+def registered_name(rules: JsonObject, key: RefusedRule) -> str | None:
+    """Return the registered name of a provider or judge, or None if the value names none."""
+    given = rules.get(key)
+    name = given.get("type") if isinstance(given, dict) else given
+    return registry.canonical(_LOCAL[key][0], name) if isinstance(name, str) else None

@@ -16,9 +16,14 @@ from fieldmark.judges.llm.connection import Connection
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.rules.context import LoadedRules
-from fieldmark.rules.rules_file import native_form, read_rules
-from fieldmark.rules.untrusted_rules import RefusedRule, find_refused_rule, registered_name
+from fieldmark.rules.config_values import LoadedRules
+from fieldmark.rules.rules_file import (
+    RefusedRule,
+    find_refused_rule,
+    native_form,
+    read_rules,
+    registered_name,
+)
 from fieldmark.runs.run_options import (
     CompareOptions,
     GateOptions,
@@ -125,7 +130,7 @@ class _CountingRequest(_Request):
         return cast("CompareOptions", {**given_options(self, RuleOptions), "rules": rules})
 
     def all_rules(self, default: JsonValue) -> JsonValue:
-        """Return the rules, by default those of the server, with the thresholds of the request."""
+        """Return the rules of the request or of the server, with the thresholds of the request."""
         rules = self.rules if self.field_strategies is None else self.field_strategies
         rules = default if rules is None else rules
         own = {
@@ -305,7 +310,7 @@ class PreviewRequest(
         "examples": [{"rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}}}]
     },
 ):
-    """Rules to apply to a run; by default those of the run."""
+    """Rules to apply to a run; by default the rules of the run."""
 
     limit: Annotated[
         int,
@@ -611,7 +616,7 @@ class RankQuery(_Query):
 
 
 class ReviewQuery(_Query):
-    """Which fields to review, and in which order."""
+    """The fields to review, and their order."""
 
     queue: Literal["cost", "confidence", "disagreement", "random"] = "cost"
     number: Annotated[int, Field(ge=1, le=1000)] = 100

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from fieldmark.errors import ConfigError
 from fieldmark.rules import schema_rules
-from fieldmark.rules.context import Problems
-from fieldmark.rules.files import parse_json
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_files import parse_json
+from fieldmark.rules.config_values import Problems, locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.values.numbers import numbers_in

@@ -152,7 +152,7 @@ def tokenize(text: str) -> Iterator[Token]:
     position = _skip_spaces(text, 0)
     last = ""
     while position < len(text):
-        # After `in`, a bracket opens a list; elsewhere it opens a quoted key.
+        # After `in`, a bracket opens a list; otherwise it opens a quoted key.
         pattern = _BRACKET if last == "in" and text[position] == "[" else _TOKEN
         match = pattern.match(text, position)
         if match is None:

@@ -1,0 +1,444 @@
+"""Compare two texts by their words and values, as an approximation of their meaning.
+
+The similarity is the share of words and values that have a counterpart in the other text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, cast
+
+from rapidfuzz.distance import OSA
+
+from fieldmark.compare.lexical.text_reader import (
+    LEGAL_FORMS,
+    MINOR,
+    NEGATION,
+    Day,
+    Key,
+    Period,
+    TextToken,
+    TextTokenKind,
+    is_acronym,
+    read_text,
+    same_value,
+    spelled_out,
+)
+from fieldmark.compare.lexical.vocabulary import AMBIGUOUS, CODES
+
+# --- pairs of texts -------------------------------------------------------------------------------
+
+_EXTRA: Final = 1.3
+"""The cost of a word without a counterpart, in words with a counterpart."""
+_REPLACED: Final = 3.0
+"""The cost of a word that the other text replaces with another word."""
+_MAX_COMPARED: Final = 60
+"""With more unmatched words, forms of words are not compared."""
+_MAX_VALUES: Final = 200
+"""With more numbers and dates, only equal ones are counterparts."""
+_CAPPED: Final = 0.75
+"""The highest similarity of texts with different values."""
+
+
+def lexical_similarity(expected: str, candidate: str) -> float:
+    """Return how much of two texts has a counterpart in the other one, from 0 to 1.
+
+    >>> lexical_similarity("two years", "24 months")
+    1.0
+    >>> lexical_similarity("Chief Financial Officer", "CFO")
+    1.0
+    """
+    pair = pair_tokens(expected, candidate)
+    return 1.0 if pair.equal else pair.similarity()
+
+
+@lru_cache(maxsize=8)  # each guard asks for the same pair
+def pair_tokens(expected: str, candidate: str) -> Pairing:
+    """Return the tokens of two texts with their counterparts."""
+    want, got = read_text(expected), read_text(candidate)
+    pair = Pairing(list(want), list(got))
+    pair.equal = bool(_compact(want)) and _compact(want) == _compact(got)
+    pair.equal = pair.equal or _says_none(want, got) or _says_none(got, want)
+    pair.match_equal()
+    pair.resolve_abbreviations()
+    pair.match_forms()
+    return pair
+
+
+_NAMES_NOTHING: Final = frozenset({"none", "nil", "nothing", "no", "n/a"})
+
+
+def _says_none(one: Sequence[TextToken], other: Sequence[TextToken]) -> bool:
+    """Whether a text is just "none", and the other one says what there is none of."""
+    return (
+        len(one) == 1
+        and one[0].written.lower() in _NAMES_NOTHING
+        and bool(other)
+        and [token for token in other if token.word == NEGATION] == [other[0]]
+        and other[0].written.lower().split()[0] in _NAMES_NOTHING
+        and not any(token.kind.is_value for token in other)
+    )
+
+
+def _compact(tokens: Sequence[TextToken]) -> str:
+    """Return the letters and digits of a text without decimals, whose marks have a meaning."""
+    numbers = (
+        token for token in tokens if token.kind.is_value and token.kind is not TextTokenKind.CODE
+    )
+    if any(not token.written.isdigit() for token in numbers):
+        return ""
+    joined = "".join(token.written for token in tokens).casefold()
+    return re.sub(r"[\s\-_/#:,'()]|(?<![0-9])\.|\.(?![0-9])", "", joined)
+
+
+@dataclass(slots=True)
+class Pairing:
+    """The tokens of two texts that have no counterpart yet, and the weight of those that have."""
+
+    want: list[TextToken]
+    got: list[TextToken]
+    matched: float = 0.0
+    values: int = 0
+    matched_values: int = 0
+    equal: bool = False
+    all_want: tuple[TextToken, ...] = field(init=False)
+    all_got: tuple[TextToken, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.all_want, self.all_got = tuple(self.want), tuple(self.got)
+        self.values = sum(token.kind.is_value for token in (*self.want, *self.got))
+
+    @property
+    def sides(self) -> tuple[tuple[TextToken, ...], tuple[TextToken, ...]]:
+        """All tokens of the two texts."""
+        return self.all_want, self.all_got
+
+    @property
+    def unmatched(self) -> tuple[list[TextToken], list[TextToken]]:
+        """The tokens of the two texts without a counterpart."""
+        return self.want, self.got
+
+    def match_equal(self) -> None:
+        """Match the tokens that have a key in common."""
+        by_key: dict[Key, list[TextToken]] = {}
+        for token in reversed(self.got):
+            for key in token.keys:
+                by_key.setdefault(key, []).append(token)
+        values = [
+            token for token in self.got if token.kind in {TextTokenKind.NUMBER, TextTokenKind.DATE}
+        ]
+        if len(values) > _MAX_VALUES:
+            values = []
+        taken: set[int] = set()
+        rest: list[TextToken] = []
+        for token in self.want:
+            partner = None
+            for key in token.keys:
+                equal = by_key.get(key, [])
+                while equal and id(equal[-1]) in taken:
+                    equal.pop()
+                partner = partner or (equal[-1] if equal else None)
+            if partner is None and token.kind in {TextTokenKind.NUMBER, TextTokenKind.DATE}:
+                free = (other for other in values if id(other) not in taken)
+                partner = next((other for other in free if _same_value(token, other)), None)
+            if partner is None:
+                rest.append(token)
+            else:
+                taken.add(id(partner))
+                self._count(token, partner)
+        self.want = rest
+        self.got = [token for token in self.got if id(token) not in taken]
+
+    def _count(self, one: TextToken, other: TextToken, similarity: float = 1.0) -> None:
+        self.matched += max(one.weight, other.weight) * similarity
+        self.matched_values += one.kind.is_value + other.kind.is_value
+
+    def resolve_abbreviations(self) -> None:
+        """Match abbreviations with their long forms in the other text."""
+        for _ in range(2):
+            self.want, self.got = self._resolved(self.want, self.got)
+            self.got, self.want = self._resolved(self.got, self.want)
+
+    def _resolved(
+        self, short: list[TextToken], long: list[TextToken]
+    ) -> tuple[list[TextToken], list[TextToken]]:
+        rest: list[TextToken] = []
+        for token in short:
+            spelled = self._meaning(token, long)
+            if spelled:
+                self.matched += max(1.0, sum(other.weight for other in spelled))
+                self.matched_values += sum(2 * other.kind.is_value for other in spelled)
+                used = {id(other) for other in spelled}
+                long = [other for other in long if id(other) not in used]
+            else:
+                rest.append(token)
+        return rest, long
+
+    def _meaning(self, token: TextToken, long: list[TextToken]) -> list[TextToken]:
+        """Return the tokens of the other text that an abbreviation stands for."""
+        if token.kind is not TextTokenKind.WORD:
+            return []
+        written = token.written
+        meanings: Iterable[str] = AMBIGUOUS.get(written.lower().replace("'", ""), ())
+        if written.isupper():
+            meanings = (*CODES.get(written, ()), *meanings)
+        for meaning in meanings:
+            found = _contained(meaning, long)
+            if found:
+                return found
+        return spelled_out(token, long) if is_acronym(token) else []
+
+    def match_forms(self) -> None:
+        """Match the spellings, derivations, compounds and initials of one word."""
+        if max(len(self.want), len(self.got)) > _MAX_COMPARED:
+            return
+        self.got, self.want = self._compounds(self.got, self.want)
+        self.want, self.got = self._compounds(self.want, self.got)
+        pairs = sorted(
+            (
+                (-similarity, here, there)
+                for here, one in enumerate(self.want)
+                for there, other in enumerate(self.got)
+                if (similarity := _form_similarity(one, other))
+            ),
+        )
+        used_want: set[int] = set()
+        used_got: set[int] = set()
+        for similarity, here, there in pairs:
+            if here not in used_want and there not in used_got:
+                used_want.add(here)
+                used_got.add(there)
+                self._count(self.want[here], self.got[there], -similarity)
+        self.want = [token for place, token in enumerate(self.want) if place not in used_want]
+        self.got = [token for place, token in enumerate(self.got) if place not in used_got]
+
+    def _compounds(
+        self, single: list[TextToken], parts: list[TextToken]
+    ) -> tuple[list[TextToken], list[TextToken]]:
+        """Match a word with two words that it joins, such as "paperclip" and "paper clip"."""
+        rest: list[TextToken] = []
+        for token in single:
+            for first, second in pairwise(parts):
+                if _plain(first.written) + _plain(second.written) == _plain(token.written):
+                    self.matched += max(token.weight, first.weight, second.weight)
+                    parts = [part for part in parts if part is not first and part is not second]
+                    break
+            else:
+                rest.append(token)
+        return rest, parts
+
+    def similarity(self) -> float:
+        """Return the share of the words and values that have a counterpart, from 0 to 1."""
+        negated = all(any(token.word == NEGATION for token in side) for side in self.sides)
+        labeled = all(any(token.label for token in side) for side in self.unmatched)
+        forms = all(any(token.word in LEGAL_FORMS for token in side) for side in self.unmatched)
+        minor = 0.0
+        words = [0.0, 0.0]
+        for place, side in enumerate(self.unmatched):
+            for token in side:
+                if forms and token.word in LEGAL_FORMS:
+                    words[place] += 1.0
+                elif token.weight < 1:
+                    minor += token.weight
+                elif (
+                    (token.label and not labeled)
+                    or (negated and token.word in _IMPLIED)
+                    or token.word == NEGATION  # which is left to its guard
+                ):
+                    minor += MINOR
+                else:
+                    words[place] += token.weight
+        want, got = words
+        replaced, extra = min(want, got), abs(want - got) + minor
+        if not self.matched:
+            return 0.0
+        similarity = self.matched / (self.matched + _EXTRA * extra + _REPLACED * replaced)
+        if self.matched_values == self.values:
+            return similarity
+        return min(similarity, _CAPPED) * self.matched_values / self.values
+
+
+_IMPLIED: Final = frozenset({"permit", "include", "available", "known"})
+"""Words that a negation without them implies: "no pets" means that pets are not permitted."""
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[\W_]", "", word.lower())
+
+
+def _contained(meaning: str, tokens: Sequence[TextToken]) -> list[TextToken]:
+    """Return the tokens that a meaning consists of, if all of them are there."""
+    found: list[TextToken] = []
+    for part in read_text(meaning):
+        if not part.weight:
+            continue
+        match = next(
+            (each for each in tokens if not each.keys.isdisjoint(part.keys) and each not in found),
+            None,
+        )
+        if match is None:
+            return []
+        found.append(match)
+    return found
+
+
+_YEARS: Final = range(1800, 2200)
+"""Numbers that can be a year."""
+
+
+def _periods_of(token: TextToken) -> list[Period]:
+    """Return the periods that a token can mean; a number can be a year."""
+    if token.kind is TextTokenKind.DATE:
+        return [cast("Period", key) for key in token.keys]
+    years = (
+        (int(value) for value in token.plain if value.denominator == 1)
+        if not token.has_unit
+        else ()
+    )
+    return [((year, 1, 1), (year, 12, 31)) for year in years if year in _YEARS]
+
+
+def is_within(one: TextToken, other: TextToken) -> bool:
+    """Whether a date can be a part of another one; a year that one of them omits is not compared.
+
+    >>> day, month = (read_text(text)[0] for text in ("3 May", "May 2024"))
+    >>> is_within(day, month), is_within(month, day)
+    (True, False)
+    """
+    if TextTokenKind.DATE not in {one.kind, other.kind}:
+        return False
+    return any(
+        _not_later(outer[0], inner[0]) and _not_later(inner[1], outer[1])
+        for inner in _periods_of(one)
+        for outer in _periods_of(other)
+    )
+
+
+def _not_later(one: Day, other: Day) -> bool:
+    skip = one[0] is None or other[0] is None
+    return (
+        one[1:] <= other[1:]
+        if skip
+        else cast("tuple[int, ...]", one) <= cast("tuple[int, ...]", other)
+    )
+
+
+def _same_value(one: TextToken, other: TextToken) -> bool:
+    """Whether values are equal after a conversion, or dates if one has no year or is a number."""
+    return same_value(one, other) or (is_within(one, other) and is_within(other, one))
+
+
+# --- forms of a word ------------------------------------------------------------------------------
+
+_SPELLINGS: Final = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        ("ae|oe", "e"),
+        ("our", "or"),
+        ("is(?=[aei]|\\Z)", "iz"),
+        ("ys(?=e|\\Z)", "yz"),
+        ("(?<=[bct])r\\Z", "er"),
+        ("enc|ens", "enz"),
+        ("ogu?\\Z", "og"),
+        ("ph", "f"),
+        ("y", "i"),
+        ("ium\\Z", "um"),
+        ("amm\\Z", "am"),
+    )
+)
+_CONFUSED: Final = str.maketrans("015863|", "olsbbel")
+"""Digits that text recognition confuses with letters."""
+_MIN_SHORT: Final = 3
+_MIN_DOUBLED: Final = 8
+_MIN_TYPO: Final = 8
+_TYPO_TAIL: Final = 3
+_MIN_DERIVED: Final = 5
+_ENDINGS: Final = frozenset(
+    {"", "ation", "ion", "al", "ment", "y", "i", "at", "ly", "s", "ance", "iz", "abl", "ibl", "ed"}
+)
+_FORM: Final = 0.95
+_TYPO: Final = 0.9
+
+
+def _form_similarity(one: TextToken, other: TextToken) -> float:
+    """Return how similar two forms of one word are; 0 if they are different words."""
+    if one.kind is not TextTokenKind.WORD or other.kind is not TextTokenKind.WORD:
+        return _recognized(one, other)
+    first, second = one.word, other.word
+    written, typed = one.written.lower(), other.written.lower()
+    for short, long in ((one, second), (other, first)):
+        if len(short.word) == 1 and short.dotted and long.startswith(short.word):
+            return _FORM
+    if not (first.isalpha() and second.isalpha()):
+        return 0.0
+    if (one.dotted and _shortens(written, typed)) or (other.dotted and _shortens(typed, written)):
+        return _FORM
+    if _spelling(first) == _spelling(second) or _without_umlauts(written) == _without_umlauts(
+        typed
+    ):
+        return 1.0
+    if min(len(first), len(second)) >= _MIN_DERIVED and _derived(first, second):
+        return _FORM
+    return _TYPO if _is_misspelling(written, typed) else 0.0
+
+
+def _recognized(one: TextToken, other: TextToken) -> float:
+    """Return the similarity of a word and its misreading with digits instead of letters."""
+    if {one.kind, other.kind} != {TextTokenKind.WORD, TextTokenKind.CODE}:
+        return 0.0
+    word, code = (one, other) if one.kind is TextTokenKind.WORD else (other, one)
+    letters = code.written.lower().translate(_CONFUSED)
+    long = len(letters) > _MIN_SHORT and sum(map(str.isdigit, code.written)) * 3 <= len(letters)
+    return _FORM if long and letters == word.written.lower() else 0.0
+
+
+def _shortens(short: str, word: str) -> bool:
+    """Whether letters before a period abbreviate a word, as in "Calif." and "Sgmt.".
+
+    >>> _shortens("calif", "california"), _shortens("sgmt", "segment"), _shortens("cat", "carton")
+    (True, True, False)
+    """
+    if not _MIN_SHORT <= len(short) < len(word) or short[0] != word[0]:
+        return False
+    letters = iter(word)
+    return word.startswith(short) or (
+        short[-1] == word[-1] and all(char in letters for char in short)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _spelling(word: str) -> str:
+    """Return a word in a spelling that is common to British and American English."""
+    for pattern, replacement in _SPELLINGS:
+        word = pattern.sub(replacement, word)
+    return re.sub(r"(.)\1", r"\1", word) if len(word) >= _MIN_DOUBLED else word
+
+
+def _without_umlauts(word: str) -> str:
+    """Return a word with plain letters for umlauts that are written as ae, oe or ue."""
+    return re.sub("([aou])e", r"\1", word)
+
+
+def _derived(one: str, other: str) -> bool:
+    """Whether two words are derived from one, such as "install" and "installation"."""
+    shared = 0
+    for first, second in zip(one, other, strict=False):
+        if first != second:
+            break
+        shared += 1
+    return any(
+        one[length:] in _ENDINGS and other[length:] in _ENDINGS
+        for length in range(_MIN_DERIVED, shared + 1)
+    )
+
+
+def _is_misspelling(one: str, other: str) -> bool:
+    """Whether two long words differ in one letter, neither the first nor near the end."""
+    if min(len(one), len(other)) < _MIN_TYPO or one[0] != other[0]:
+        return False
+    tails = one[-_TYPO_TAIL + 1 :] == other[-_TYPO_TAIL + 1 :]
+    return tails and OSA.distance(one, other, score_cutoff=1) == 1
