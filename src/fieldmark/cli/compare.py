@@ -141,8 +141,8 @@ def diff_command(before: Path, after: Path | None, **given: Unpack[_DiffArgument
     that improved or got worse, and how mistakes changed.
 
     With --power, compute how many cases a gate needs to detect a drop of a metric. The gate has a
-    fixed limit and is checked on new cases from the same source as those of BEFORE. Its limit is
-    computed too, and the smallest drop that the cases of BEFORE can detect.
+    fixed limit and is checked on new cases from the same source as the cases of BEFORE. Its limit
+    is computed too, and the smallest drop that the cases of BEFORE can detect.
     """
     output = given["output"]
     if given["power"]:

@@ -131,7 +131,7 @@ def improve_command(run: Path, *, slices: bool, min_cases: int, output: OutputOp
     mistakes are grouped, with examples and a recommendation for the prompt, the schema or
     post-processing.
 
-    Weak slices are groups of cases whose F1 is significantly lower than that of the other cases.
+    Weak slices are groups of cases with a significantly lower F1 than the other cases.
     Cases are grouped by tag, metadata and values of the expected document, and by pairs of them.
     P-values are Holm-adjusted for the number of tested slices. `fieldmark rescore RUN --by KEY`
     shows all metrics of the slices by a key.
