@@ -413,7 +413,7 @@ class DateReader:
         elif parts.get("mark"):
             numbers = (parts["one"], parts["two"], parts["three"])
             days = list(self._number_days(numbers, parts["mark"]))
-            guessed = _LONG_YEAR not in map(len, parts)
+            guessed = _LONG_YEAR not in map(len, numbers)
         else:
             month = self.words.months[parts["month"]]
             day = _date(self._year(parts["year"]), month, int(parts["day"]))
