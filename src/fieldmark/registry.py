@@ -63,7 +63,7 @@ class Plugin(StrEnum):
         return "an" if self.noun[0] in "aeiou" else "a"
 
     def unknown_message(self, name: str) -> str:
-        """Return the message for an unknown name; that for match types is specified."""
+        """Return the message for an unknown name; the message for match types is specified."""
         if self is Plugin.COMPARATORS:
             return f"Invalid match type: {name}"
         return f"unknown {self.noun} {name!r}"
@@ -129,11 +129,11 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "python": "fieldmark.judges.providers.python:PythonProvider",
     },
     Plugin.EVALUATORS: {
-        "field_accuracy": "fieldmark.evaluators.configured_fields:FieldAccuracy",
-        "field_confusion": "fieldmark.evaluators.configured_fields:FieldConfusion",
+        "field_accuracy": "fieldmark.evaluators.field_evaluators:FieldAccuracy",
+        "field_confusion": "fieldmark.evaluators.field_evaluators:FieldConfusion",
         "line_items": "fieldmark.evaluators.line_items:LineItems",
-        "extraction_metrics": "fieldmark.evaluators.extraction_metrics:ExtractionMetrics",
-        "response_quality": "fieldmark.evaluators.response_quality:ResponseQuality",
+        "extraction_metrics": "fieldmark.evaluators.field_evaluators:ExtractionMetrics",
+        "response_quality": "fieldmark.evaluators.field_evaluators:ResponseQuality",
         "iou_score": "fieldmark.evaluators.geometry:IouScore",
         "coordinate_distance": "fieldmark.evaluators.geometry:CoordinateDistance",
         "detection_ap": "fieldmark.evaluators.detection_ap:DetectionAp",
@@ -282,7 +282,7 @@ def with_safety(name: str) -> type | None:
 
 @cache
 def _table(kind: Plugin) -> Mapping[str, Registration]:
-    """Return what each name stands for; the name of a built-in is never that of a plug-in."""
+    """Return the strategy of each name; a plug-in never replaces a built-in."""
     table: dict[str, Registration] = {}
     for registration in _registrations(kind):
         if registration.name not in table or (

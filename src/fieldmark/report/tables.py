@@ -8,12 +8,12 @@ from math import inf
 from typing import Final, NamedTuple, get_type_hints
 
 from fieldmark.metrics.confidence import ConfidenceSummary
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure
 from fieldmark.metrics.headline import HEADLINE_METRICS
-from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.rates import Interval, sortable
 from fieldmark.metrics.slices import NO_VALUE
-from fieldmark.metrics.summary import FieldCost, Summary, sortable, worst_attributes
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
@@ -35,7 +35,7 @@ _OUTCOME_TEXTS: Final = {
     "omission": "missing",
     "hallucination": "extra",
 }
-"""Outcomes whose names in JSON differ from those for people."""
+"""Outcomes whose names in JSON differ from the names for people."""
 
 _FAILURE_TEXTS: Final = {
     "unknown_metric": "a gate names an unknown metric",
@@ -55,7 +55,7 @@ _INPUT_TEXTS: Final = {
 
 
 class ColumnType(StrEnum):
-    """What a column of a table contains.
+    """The kind of values in a column of a table.
 
     Words and tags are lists of strings, which flat tables join with blanks and commas. JSON is any
     value, which tables with typed columns contain as JSON text.
@@ -181,7 +181,7 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
 
 
 def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
-    """Return the warnings to show before the metrics of a run, and those to show after them."""
+    """Return the warnings to show before the metrics of a run, and the warnings for the end."""
     first = summary.structural_warnings
     return list(first), [text for text in summary.warnings if text not in first]
 
@@ -204,7 +204,7 @@ def failure_text(failure: RunFailure) -> str:
 class SliceRow(NamedTuple):
     """One slice: its value for people, and its metrics in the order of the run.
 
-    `interval` is that of the first metric. With `few` cases, it is wide.
+    `interval` belongs to the first metric. With `few` cases, it is wide.
     """
 
     value: str

@@ -9,9 +9,7 @@ from typing import Final, NamedTuple, cast
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
-from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import describe

@@ -8,9 +8,8 @@ from typing import Final
 import orjson
 
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.headline import METRIC_TITLES
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.quality import rqs_formula
 from fieldmark.metrics.summary import summary_to_json
@@ -143,7 +142,7 @@ def _parent_title(state: AppState, parent: str) -> str:
 
 
 def review_view(state: AppState, run: str) -> JsonObject:
-    """Return what the page of a review needs besides its fields."""
+    """Return the data for the page of a review besides its fields."""
     stored = state.catalog.open(run)
     summary = stored.summary
     listed = [each.entry for each in reversed(state.catalog.entries())]

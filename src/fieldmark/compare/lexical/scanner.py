@@ -532,7 +532,7 @@ _UNIT_WORD: Final = re.compile(
 
 
 def read_units(text: str, position: int, codes: frozenset[str]) -> tuple[_Measures, int, Fraction]:
-    """Return what a number measures with the size of its units, where they end, and its scale."""
+    """Return the quantity of a number with the size of its units, where they end, and its scale."""
     scale = Fraction(1)
     attached = _ATTACHED.match(text, position)
     letter = attached["unit"].lower() if attached and text[position] != "-" else ""

@@ -58,7 +58,7 @@ def _read(text: str) -> tuple[TextToken, ...]:
     pieces = _join_numbers(_read_number_words(list(scan(folded))))
     tokens = _without_repeats(_with_labels(_replace_phrases(pieces), folded))
     if not any(token.weight >= 1 for token in tokens):
-        # Nothing but words such as "each" or "total": then they are what the text is about.
+        # The text has only words such as "each" or "total", which then carry its meaning.
         heavy = any(token.weight for token in tokens)
         tokens = [
             replace(token, weight=1.0) if token.weight or not heavy else token for token in tokens
@@ -257,7 +257,7 @@ def _joined_period(first: TextToken, last: TextToken) -> Piece | None:
 
 
 def _with_unit_of(number: TextToken, other: TextToken, *, product: bool) -> TextToken:
-    """Return a number without a unit with that of another one; in "6 x 500 ml" it may have none."""
+    """Return a number with the unit of another number; in "6 x 500 ml" it may have no unit."""
     if any(isinstance(key, Quantity) and key.measure for key in number.keys):
         return number
     units = {
@@ -388,7 +388,7 @@ def _number_words(pieces: Sequence[Piece], start: int) -> tuple[Fraction | None,
 
 
 def _replace_phrases(pieces: Sequence[Piece]) -> list[TextToken]:
-    """Replace the words and phrases of the tables with what they stand for."""
+    """Replace the words and phrases of the tables with their meanings."""
     capitals = not any(char.islower() for piece in pieces for char in piece.text)
     units: list[Piece] = [
         piece for piece in pieces if piece.token or piece.text[0].isalnum() or "/" in piece.text[1:]
@@ -556,7 +556,7 @@ def _with_labels(tokens: list[TextToken], text: str) -> list[TextToken]:
 
 _ACRONYM_LENGTHS: Final = range(2, 7)
 _MAX_SPELLED_OUT: Final = 200
-"""In texts with more words, acronyms are not compared with what they stand for."""
+"""In texts with more words, acronyms are not compared with their long forms."""
 
 
 def is_acronym(token: TextToken) -> bool:

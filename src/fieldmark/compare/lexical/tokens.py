@@ -13,7 +13,7 @@ NEGATION: Final = "not"
 
 
 class TextTokenKind(StrEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"
     NUMBER = "number"
@@ -28,7 +28,7 @@ class TextTokenKind(StrEnum):
 
 
 class Quantity(NamedTuple):
-    """A number in the common unit of what it measures; a count measures nothing."""
+    """A number in the common unit of its quantity; a count has no quantity."""
 
     measure: str
     value: Fraction
@@ -43,10 +43,10 @@ Key: TypeAlias = "str | Quantity | Period | int"
 class TextToken:
     """A word or value of a text.
 
-    Tokens mean the same if they have a key in common: an ambiguous one has several. `weight` is
-    what the token contributes to similarity, `written` its text in the original case, and `plain`
-    the values that a number can have without its unit. A `label` says what a value is, as in
-    "Lot: 7". The key of a word is also its `word`.
+    Tokens mean the same if they have a key in common: an ambiguous token has several. `weight` is
+    the contribution of the token to similarity, `written` its text in the original case, and
+    `plain` the values that a number can have without its unit. A `label` names a value, as in "Lot:
+    7". The key of a word is also its `word`.
     """
 
     kind: TextTokenKind
@@ -68,7 +68,7 @@ class TextToken:
 _ROUNDING: Final = Fraction(5, 1000)
 """How much a conversion between metric and other units may be rounded."""
 _IRREGULAR: Final = frozenset({"mass", "length", "area", "volume", "speed", "celsius"})
-"""What is measured in units that are no round multiples of each other."""
+"""Quantities whose units are no round multiples of each other."""
 
 
 def same_value(expected: TextToken, candidate: TextToken) -> bool:

@@ -1,6 +1,6 @@
 """`eval-results.json`: precision, recall and F1 of every eval, with macro and micro averages.
 
-An eval is a case. Counts are those of the run; an undefined ratio is 0 here.
+An eval is a case. Counts are the same as in the run; an undefined ratio is 0 here.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.conventions import CountingOptions, ZeroRule
-from fieldmark.metrics.rates import Rates, rates
-from fieldmark.metrics.taxonomy import ErrorCounts, truth_fields
+from fieldmark.metrics.counts import ErrorCounts, truth_fields
+from fieldmark.metrics.rates import ExactSum, Rates, rates
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.report.exports.common import atomic_path, evaluator_rows
