@@ -1,4 +1,4 @@
-"""The rules behind the metrics of an evaluation: for each case, those of its evaluators."""
+"""The rules behind the metrics of an evaluation: each case has the rules of its evaluators."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from fieldmark.values.paths import ANY_ITEM, ROOT, is_path, parse_path, path_key
 _NO_FIELDS: Final = Rules(
     scope=Scope.CONFIGURED, depth=Depth.LEAF, default=Exact(), aligner=Greedy()
 )
-"""The rules of a case whose evaluators compare no fields, although those of other cases do."""
+"""The rules of a case whose evaluators compare no fields, although evaluators of other cases do."""
 _RQS_OPTIONS: Final = ("rqs_weights", "rqs_form", "ignore_scope")
 
 
 def eval_settings(spec: EvalSpec) -> Settings:
     """Return the rules of the file, or for each case the rules of its evaluators.
 
-    If no evaluator of any case compares fields, all leaves of both sides are compared, or only
-    those of the ground truth if a case has no expected value.
+    If no evaluator of any case compares fields, all leaves of both sides are compared, or only the
+    leaves of the ground truth if a case has no expected value.
     """
     found = _EvaluatorRules(spec.convention)
     shared = found.add(spec.evaluators)
