@@ -16,7 +16,7 @@ from fieldmark.compare.provider_lookup import (
 )
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.judges.llm.usage_log import LlmCall, SpentChange, TokenCount, UsageLog
-from fieldmark.judges.providers.similarity import SimilarityMemo
+from fieldmark.judges.similarity_providers import SimilarityMemo
 from fieldmark.metrics.identity import described
 from fieldmark.metrics.summary import total_spent, total_usage
 from fieldmark.model.comparison import Provider
