@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.analyses.runs import annotate
 from fieldmark.cli import main
 from fieldmark.runs import run_directory as writer_module
 from fieldmark.runs import run_index as index_module
@@ -98,7 +99,7 @@ def workspace(tmp_path_factory):
     (folder / "a.eval.yaml").write_text(EVAL, "utf-8")
     for name in "abc":
         fm.evaluate(folder / "a.eval.yaml", out=folder / "runs" / name)
-    fm.api.runs.annotate("b", folder / "runs", add=["tag"], note="note")
+    annotate("b", folder / "runs", add=["tag"], note="note")
     originals = {name: (folder / "runs/b" / name).read_bytes() for name in FILES}
     before = os.getcwd()  # noqa: PTH109 - only to return there
     os.chdir(folder)

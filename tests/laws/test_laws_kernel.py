@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Final
 
+from fieldmark.align.alignment_options import FieldPaths, SimilarityOption, SimilarityType
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.leaves import LeafRules
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import FieldPaths, SimilarityOption, SimilarityType
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share

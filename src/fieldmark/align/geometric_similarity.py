@@ -11,9 +11,7 @@ from typing import Final, TypeAlias, cast
 
 import numpy as np
 
-from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
-from fieldmark.align.leaves import Path, drop_unshared, leaves_of
-from fieldmark.align.options import (
+from fieldmark.align.alignment_options import (
     MAX_PAIRS,
     THRESHOLD_ALL_LEAVES,
     THRESHOLD_MATCH_FIELDS,
@@ -23,6 +21,8 @@ from fieldmark.align.options import (
     SimilarityType,
     TooMuchWork,
 )
+from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
+from fieldmark.align.leaves import Path, drop_unshared, leaves_of
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.errors import OptionError

@@ -9,15 +9,15 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from fieldmark.align.geometric_similarity import read_item_similarity
-from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
-from fieldmark.align.leaves import LeafRules
-from fieldmark.align.options import (
+from fieldmark.align.alignment_options import (
     FieldPaths,
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
 )
+from fieldmark.align.geometric_similarity import read_item_similarity
+from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
+from fieldmark.align.leaves import LeafRules
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue

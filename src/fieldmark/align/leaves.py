@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import isfinite
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
-from fieldmark.align.options import MAX_TEXT
+from fieldmark.align.alignment_options import MAX_TEXT
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue

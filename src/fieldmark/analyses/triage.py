@@ -32,12 +32,12 @@ from fieldmark.runs.eval_file import with_yaml
 from fieldmark.runs.run_options import InputsLike, read_inputs
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.annotations import Range
-from fieldmark.values.confidence import ConfidenceOptions, least_confidence
 from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
+from fieldmark.values.value_confidences import ConfidenceOptions, least_confidence
 from fieldmark.version import RUN_FORMAT
 
 _LONGEST_FILE = 64 << 20

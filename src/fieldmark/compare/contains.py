@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal

@@ -1,12 +1,11 @@
-"""Compare JSON values, their texts, or normalized strings for equality."""
+"""Compare JSON values, their texts, or normalized strings for equality, or ignore a field."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import mismatch
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
 from fieldmark.values.json_text import parse_strict
@@ -114,3 +113,17 @@ class NormalizedText:
         """Return a text in the form in which it is compared."""
         text = normalized(text)
         return ignoring(text, self.ignore) if self.ignore else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Ignore the field: it is recorded as ignored and never counted."""
+
+    name: ClassVar[str] = "ignore"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.ANY
+    normalization: ClassVar[str] = "the field is not compared"
+    reflexive: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:  # noqa: ARG002
+        """Match any two values."""
+        return MATCHED

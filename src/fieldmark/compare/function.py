@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, cast
 
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
 from fieldmark.errors import DataError
 from fieldmark.model.comparison import (
     MATCHED,

@@ -11,8 +11,7 @@ from typing import ClassVar, Final, cast
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
-from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share

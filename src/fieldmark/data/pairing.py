@@ -49,9 +49,9 @@ from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
-from fieldmark.values.confidence import ConfidenceReader
 from fieldmark.values.json_text import all_finite
 from fieldmark.values.text import plural
+from fieldmark.values.value_confidences import ConfidenceReader
 
 if TYPE_CHECKING:
     import numpy as np

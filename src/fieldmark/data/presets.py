@@ -33,9 +33,9 @@ from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.reader import ExportReader
 from fieldmark.registry import Plugin
-from fieldmark.values.confidence import CONFIDENCE_KEY
 from fieldmark.values.json_text import LIMITS, Limits
 from fieldmark.values.paths import resolve
+from fieldmark.values.value_confidences import CONFIDENCE_KEY
 
 _Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.distance import Distance, is_near
 from fieldmark.compare.iou import Iou

@@ -8,12 +8,10 @@ from enum import StrEnum
 from math import fsum
 from typing import ClassVar, Final, cast
 
+from fieldmark.align.alignment_options import THRESHOLD_MATCH_FIELDS, FieldPaths
+from fieldmark.align.exact_methods import Index, Key, SetAlign
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, FieldPaths
-from fieldmark.align.sets import SetAlign
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, defined
 from fieldmark.evaluators.field_evaluator import (

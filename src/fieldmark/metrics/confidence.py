@@ -17,8 +17,8 @@ from fieldmark.metrics.rates import Interval, ratio, wilson
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.model.outcomes import AttributeTable, Outcomes
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.records import ARRAY, INLINE, OMIT_DEFAULT, Inline, Key
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 _ALPHA: Final = 0.05
 """The probability that a threshold does not reach its precision."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
 
+from fieldmark.align.exact_methods import Index, Whole
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.whole import Whole
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.identity import canonical_sha256, describe, described

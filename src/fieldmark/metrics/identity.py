@@ -9,9 +9,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final
 
-from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.compare.provider_lookup import option_names
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import CalibratedThreshold
 from fieldmark.values.equality import canonical_text
 
 _PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})

@@ -34,7 +34,6 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.records import (
     EXCLUDED,
     INLINE,
@@ -47,6 +46,7 @@ from fieldmark.values.records import (
     to_json,
     within,
 )
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import RUN_FORMAT
 
 QUALITY_EVALUATOR: Final = "quality_evaluator"

@@ -12,15 +12,14 @@ from typing import Final, TypeAlias, cast
 
 import orjson
 
+from fieldmark.align.alignment_options import TooMuchWork
 from fieldmark.align.greedy import GREEDY, Greedy
 from fieldmark.align.item_similarity import Edge, min_weight_of, text_similarity
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import TooMuchWork
 from fieldmark.align.similarity_alignment import select_few, select_pairs
 from fieldmark.compare.exact import Exact
-from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.model.case import UnparsedDocuments
-from fieldmark.model.comparison import MATCHED
+from fieldmark.model.comparison import DIFFERENT, MATCHED, WRONG_TYPE
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.kernel import kernel
 from fieldmark.model.outcome import Outcome

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, Segment, parse_path
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.compare.provider_lookup import with_provider_options
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.identity import canonical_sha256, described, without_paths
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import CalibratedThreshold
 from fieldmark.rules.config_files import load_file, load_named
 from fieldmark.rules.config_values import Context, Located
 

@@ -18,8 +18,8 @@ from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.plain_json import plain_json
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 _SHOWN: Final = 1_000
 """How much is shown of both ends of a message that names something long from a file."""

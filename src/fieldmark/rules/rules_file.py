@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from fieldmark import registry
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.errors import Location, with_hint
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, Convention
 from fieldmark.model.alignment import Aligner

@@ -48,8 +48,8 @@ from fieldmark.rules.scoring import CONFIDENCE, read_gates
 from fieldmark.rules.strategies import read_comparator
 from fieldmark.rules.targets import InlineCase, Target, case_id, read_target, read_targets
 from fieldmark.runs.run_options import EvalOptions
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.declared_options import DeclaredOption, declared_options
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.values.value_types import any_of, describe
 
 # --- content --------------------------------------------------------------------------------------

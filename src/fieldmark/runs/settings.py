@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
     from fieldmark.runs.run_options import RunOptions
-    from fieldmark.values.confidence import ConfidenceOptions
+    from fieldmark.values.value_confidences import ConfidenceOptions
 
 
 ENTRIES: Final = "entries"
@@ -149,7 +149,7 @@ def resolve_confidence(
     """Return how confidences are read: given options replace those of the rules."""
     if given is None:
         return own
-    from fieldmark.values.confidence import ConfidenceOptions  # not needed by most runs
+    from fieldmark.values.value_confidences import ConfidenceOptions  # not needed by most runs
 
     if isinstance(given, bool):
         return (own or ConfidenceOptions()) if given else None

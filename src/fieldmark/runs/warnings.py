@@ -14,8 +14,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.align.entries import Entries
+from fieldmark.align.exact_methods import Key
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS

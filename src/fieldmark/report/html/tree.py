@@ -12,7 +12,7 @@ from operator import is_
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.nearest import nearest_counterparts
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of

@@ -25,7 +25,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.rules.targets import Target
 from fieldmark.runs.targets.cache import TargetCache
 from fieldmark.runs.targets.target import TargetCall, TargetResponse, TargetSource
-from fieldmark.values.confidence import ConfidenceReader
+from fieldmark.values.value_confidences import ConfidenceReader
 
 _CASES_PER_THREAD: Final = 4
 """The number of cases per thread that are in progress or waiting."""

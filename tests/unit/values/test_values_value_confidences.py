@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from fieldmark.errors import OptionError
-from fieldmark.values.confidence import (
+from fieldmark.values.value_confidences import (
     ConfidenceOptions,
     ConfidenceReader,
     confidence_of,

@@ -1,4 +1,4 @@
-"""Alignment by key fields."""
+"""Alignments that need no similarity: by index, by key fields, of equal items, or none."""
 
 from __future__ import annotations
 
@@ -6,15 +6,38 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fieldmark.align.alignment_options import FieldPaths
 from fieldmark.align.equal_items import build_alignment, canonical_order, pair_equal, pair_keys
-from fieldmark.align.options import FieldPaths
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Presence
-from fieldmark.values.equality import typed_key
+from fieldmark.values.equality import equal, typed_key
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.strategy_options import check_options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Align items with the same index; the rest of the longer list stays unaligned.
+
+    >>> Index().align(["a", "b"], ["a"]).unmatched_expected
+    range(1, 2)
+    """
+
+    name: ClassVar[str] = "index"
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Align items with the same index."""
+        common = min(len(expected), len(candidate))
+        return Alignment(
+            [
+                (place, place, 1.0, equal(expected[place], candidate[place]))
+                for place in range(common)
+            ],
+            range(common, len(expected)),
+            range(common, len(candidate)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +87,29 @@ class Key:
             for value in (resolve(item, path) for path in self.key)
         )
         return parts if any(part is not None for part in parts) else object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAlign:
+    """Align only deeply equal items; each duplicate needs its own partner.
+
+    >>> [pair[:2] for pair in SetAlign().align([1, 2], [2.0, True]).pairs]
+    [(1, 0)]
+    """
+
+    name: ClassVar[str] = "set"
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Align equal items."""
+        return build_alignment(pair_equal(expected, candidate))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """Compare the list as one value, without aligning its items."""
+
+    name: ClassVar[str] = "whole"
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Return an alignment without pairs."""
+        return Alignment((), range(len(expected)), range(len(candidate)))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.money import Money
+from fieldmark.compare.numeric import Money
 from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.regex import Regex
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.outcome import Reason
 
 NONE = Reason.NONE_ACCEPTABLE

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.compare.guards import Guards, is_name_or_code
 from fieldmark.compare.providers import Lexical, Recorded
-from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.semantic import Guards, Semantic, is_name_or_code
 from fieldmark.errors import OptionError
 from fieldmark.metrics.identity import canonical_sha256, describe
 from fieldmark.model.outcome import Reason

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.compare.vat_id import VatId
+from fieldmark.compare.identifier import VatId
 from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 from json_strategies import any_json

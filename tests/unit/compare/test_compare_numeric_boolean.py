@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.boolean import Boolean
+from fieldmark.compare.numeric import Boolean
 from fieldmark.model.outcome import Reason
 
 DIFFERENT, NOT_BOOLEAN, TYPE = Reason.DIFFERENT, Reason.NOT_A_BOOLEAN, Reason.TYPE_MISMATCH

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE, mismatch
-from fieldmark.model.comparison import Comparison
+from fieldmark.model.comparison import DIFFERENT, WRONG_TYPE, Comparison, mismatch
 from fieldmark.model.outcome import Reason
 
 OUTSIDE = Comparison.differs(Reason.OUTSIDE_TOLERANCE)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.compare.exact import Exact, NormalizedText
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.errors import ConfigError
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.tree import case_tree
