@@ -292,7 +292,7 @@ evaluators:
 def test_interrupted_run_is_resumed_with_its_slices(folder, command, monkeypatch):
     written(folder, *rows(1100))
     command("score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "whole")
-    original = session._Session._count
+    original = session.Session._count
     counted = []
 
     def interrupted(self, results, unreadable):
@@ -301,9 +301,9 @@ def test_interrupted_run_is_resumed_with_its_slices(folder, command, monkeypatch
         counted.append(1)
         original(self, results, unreadable)
 
-    monkeypatch.setattr(session._Session, "_count", interrupted)
+    monkeypatch.setattr(session.Session, "_count", interrupted)
     command("score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "run")
-    monkeypatch.setattr(session._Session, "_count", original)
+    monkeypatch.setattr(session.Session, "_count", original)
     assert command("score", "--resume", "run").code == 0
     summaries = [(folder / name / "summary.json").read_bytes() for name in ("run", "whole")]
     assert summaries[0] == summaries[1]

@@ -74,10 +74,10 @@ MAX_AGREEMENTS: Final = 500_000_000
 """Leaf comparisons to break ties in one alignment."""
 
 SMALL_PAIRS: Final = 400
-"""The number of pairs up to which a loop is always faster than arrays."""
+"""For at most this number of pairs, a loop is always faster than arrays."""
 
 SMALL_CHARACTER_PAIRS: Final = 1_000_000_000
-"""The number of character comparisons, by the longest items, up to which a loop is used."""
+"""A loop is used for at most this number of character comparisons of the longest items."""
 
 
 class TooMuchWork(Exception):

@@ -127,7 +127,7 @@ def measured_edges(
 
 
 def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values:
-    """Return the non-empty values on which an item is compared, by path."""
+    """Return the non-empty values of an item that are compared, by path."""
     found: Iterable[tuple[Path, JsonValue]]
     if not isinstance(item, dict):
         found = [(_ITSELF, item)]

@@ -28,8 +28,7 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
 from fieldmark.report.render import ShownRecord
-from fieldmark.runs.eval_file import with_yaml
-from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.annotations import Range
 from fieldmark.values.json_text import read_document

@@ -11,7 +11,7 @@ from fieldmark.cli.help import HelpGroup
 from fieldmark.cli.options import force_option, out_option
 from fieldmark.cli.output import check_overwrite, write_file_or_stdout
 from fieldmark.cli.streams import print_message
-from fieldmark.rules.agentv.native import import_agentv
+from fieldmark.rules.agentv import import_agentv
 from fieldmark.values.text import plural
 
 _EXAMPLES: Final = (

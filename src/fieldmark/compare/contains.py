@@ -17,7 +17,7 @@ _NOT_CONTAINED: Final = Comparison.differs(Reason.NOT_CONTAINED)
 
 
 class Container(StrEnum):
-    """Which string must contain the other."""
+    """The side with the longer string."""
 
     CANDIDATE = "candidate"
     EXPECTED = "expected"
@@ -28,8 +28,9 @@ class Container(StrEnum):
 class Contains:
     """Match if the candidate contains the expected string, ignoring case and whitespace.
 
-    `direction` sets which side must contain the other. Unicode forms are normalized, too. `ignore`
-    lists what else is ignored: `punctuation`, `accents` and `white_space`.
+    `direction` names the side with the longer string: `candidate`, `expected` or `either`. Unicode
+    forms are normalized, too. `ignore` lists what else is ignored: `punctuation`, `accents` and
+    `white_space`.
     """
 
     name: ClassVar[str] = "contains"

@@ -72,7 +72,7 @@ class ExactText:
 
 
 def _parsed(value: JsonValue, other: JsonValue) -> JsonValue:
-    """Return the value, or what it says if it is JSON text and the other is a container."""
+    """Return the value, or its parsed JSON if it is text and the other value is a container."""
     if not (isinstance(value, str) and isinstance(other, dict | list)):
         return value
     try:
@@ -110,7 +110,7 @@ class NormalizedText:
         return MATCHED if same else mismatch(expected, candidate)
 
     def text(self, text: str) -> str:
-        """Return a text in the form in which it is compared."""
+        """Return the normalized text."""
         text = normalized(text)
         return ignoring(text, self.ignore) if self.ignore else text
 

@@ -153,7 +153,7 @@ class Fuzzy:
         return self.algorithm is Algorithm.LEVENSHTEIN and not changed
 
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
-        """Return strings whose edit distance is that of this comparator, or `None`."""
+        """Return strings whose edit distance this comparator measures, or `None`."""
         if not self.keeps_text_leaves:
             return None
         texts = cast("Sequence[str]", leaves)

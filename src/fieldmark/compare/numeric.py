@@ -99,7 +99,7 @@ class NumericTolerance:
 
     @property
     def leaf_limits(self) -> tuple[float, float, float]:
-        """The absolute and relative limit, and that of zero; negative if numbers have a period."""
+        """The absolute, relative and zero limits; negative if numbers have a period."""
         return self._limits.as_floats
 
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:

@@ -128,7 +128,7 @@ _CAP_MARGIN: Final = 0.01
 
 
 class SimilaritySource(Protocol):
-    """Returns similarities: a provider, or what remembers those of a provider."""
+    """Returns similarities: a provider, or a memo of a provider."""
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return one result for each pair, in order."""
@@ -217,7 +217,7 @@ class Semantic:
 
     @property
     def source(self) -> SimilaritySource:
-        """What is asked for similarities: the memo if there is one, otherwise the provider."""
+        """The source of similarities: the memo if there is one, otherwise the provider."""
         return self._memo or self.provider
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:

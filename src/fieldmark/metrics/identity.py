@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import is_dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Final
@@ -44,7 +45,7 @@ def describe(value: object) -> JsonValue:
         return {"threshold": float(value), "calibration": value.calibration}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if option_names(value) is not None:
+    if is_dataclass(type(value)):
         return described(value)
     if isinstance(value, Mapping):
         return {str(key): describe(item) for key, item in value.items()}

@@ -138,7 +138,7 @@ class ComparatorGroup(StrEnum):
 
 
 class BatchComparator(Comparator, Protocol):
-    """A comparator that calls a provider: decides simple pairs at once, the others in batches."""
+    """A comparator that calls a provider in batches for the pairs that it cannot decide at once."""
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
         """Decide at once if possible, else return the pair of strings to send to the provider."""

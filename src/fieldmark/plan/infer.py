@@ -119,7 +119,7 @@ _MAX_PAIRS: Final = 250_000
 
 @dataclass(slots=True)
 class SampleLists:
-    """The first lists of one attribute in which items are paired that are not equal.
+    """The first lists of one attribute whose paired items differ.
 
     Equal items are paired under any rules, so the other lists need not be tried. `pairs` is the
     number of pairs without rules.
@@ -167,9 +167,9 @@ _MIN_ADDRESS_WORDS: Final = 3
 _FIRST_YEAR: Final = 1970
 _CENTURY: Final = 100
 _NEARLY_ALL: Final = 0.95
-"""If at least this share of the values is of one kind, the others are exceptions."""
+"""If at least this share of the values is of one kind, all other values are exceptions."""
 _MOSTLY: Final = 0.8
-"""If at least this share of the values fits what the name of an attribute says, it is so."""
+"""The least share of values of the kind that the name of an attribute suggests."""
 _LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
 """Tried for lists whose items are not similar enough under the rules for their fields."""
 _IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
@@ -293,7 +293,7 @@ class RuleInferrer:
         return path.endswith("[*]") and owner is not None and self._has_alternatives(owner)
 
     def _has_alternatives(self, evidence: AttributeEvidence) -> bool:
-        """Whether lists contain acceptable values, by their candidates or those of other lists."""
+        """Whether lists contain acceptable values, judging by the candidates of all lists."""
         if evidence.is_list_of_acceptable_values:
             return True
         items = self._evidence.get(f"{evidence.path}[*]")
@@ -395,7 +395,7 @@ class RuleInferrer:
             yield _Alignment(settings, below, _aligned_by(below))
 
     def _match_fields(self, items: AttributeEvidence) -> Iterator[list[str]]:
-        """Yield the names of fields by which items can be told apart."""
+        """Yield the names of fields that tell items apart."""
         fields = {name: self._evidence[join(items.path, name)] for name in items.item_fields}
         # Text is compared by similarity, so that an item with a misread character is found.
         names = [name for name, field in fields.items() if field.tells_items_apart(items)]
@@ -421,7 +421,7 @@ class RuleInferrer:
 
 
 class _Alignment(NamedTuple):
-    """A possible alignment of a list: its settings, what is compared, and the reason."""
+    """A possible alignment of a list: its settings, the fields that it compares, and the reason."""
 
     settings: Settings
     what: str
@@ -437,10 +437,10 @@ class AttributeEvidence:
     """Statistics of one attribute.
 
     `readings` count the scalars of the ground truth by the ways in which they can be read, with a
-    few examples; `candidate_readings` those of candidates. `texts` are the first distinct strings.
-    `item_fields` are the names of fields in items of lists, `items_in_lists` and
-    `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
-    rules are tried.
+    few examples; `candidate_readings` count the scalars of candidates. `texts` are the first
+    distinct strings. `item_fields` are the names of fields in items of lists, `items_in_lists` and
+    `distinct_in_lists` count values in lists of several items. `sample` contains lists for trying
+    rules.
     """
 
     path: str
@@ -563,7 +563,8 @@ class AttributeEvidence:
     def gains_by_reading(self, *readable: ValueKind) -> bool:
         """Whether parsing values of these kinds adds at least as many matches as it removes.
 
-        A comparator that parses values rejects what it cannot parse, even if both sides are equal.
+        A comparator that parses values rejects values that it cannot parse, even if both sides are
+        equal.
         """
         removed = self.equal_kinds.total() - sum(self.equal_kinds[kind] for kind in readable)
         added = (
@@ -799,7 +800,7 @@ def _are_dates(evidence: AttributeEvidence) -> bool:
 
 
 def _date_order(evidence: AttributeEvidence) -> Reader | None:
-    """Return the order that dates of numbers have, judging by those with only one reading."""
+    """Return the order of day and month, judging by dates of numbers with only one reading."""
     total = evidence.count(*_ORDERS, Reader.DATE, both_sides=True)
     counts = {order: evidence.count(order, both_sides=True) for order in _ORDERS}
     best, second = sorted(_ORDERS, key=lambda order: -counts[order])[:2]

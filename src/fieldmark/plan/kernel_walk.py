@@ -1,4 +1,4 @@
-"""The kernel's view of a plan: what it may decide about each attribute by itself.
+"""The kernel's view of a plan: the decisions that it may make about each attribute.
 
 The kernel walks two documents as `Walk` does, and calls `Walk` for everything else.
 """
@@ -32,7 +32,7 @@ from fieldmark.values.text import folded
 _WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY, _EXACT = (
     1 << bit for bit in range(9)
 )
-"""What the kernel may do with an attribute, see `_kernel.c`."""
+"""The operations on an attribute that the kernel may do, see `_kernel.c`."""
 _FACTS: Final = bytes(
     [
         *chain.from_iterable(PRESENCE_FACTS),
@@ -92,7 +92,7 @@ class KernelWalk:
 
 
 def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ...]:
-    """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
+    """Return the properties of a node for the kernel, in the order of `_kernel.c`."""
     compares_items = node.walks and list in node.container_types
     flags = 0
     min_weight = _UNSUPPORTED

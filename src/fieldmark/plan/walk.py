@@ -226,7 +226,7 @@ class Walk:
     def _compare_containers(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
-        """Compare two values of which at least one is a container.
+        """Compare two values, where at least one is a container.
 
         If only one is, the type of the expected value decides what is recorded.
         """

@@ -26,7 +26,7 @@ _IDENTITY: Final = ("judge", "options", "target", "threshold", "labels")
 
 
 class RuleCalibration(NamedTuple):
-    """The option of a strategy that is calibrated, its threshold and what it was measured for."""
+    """A calibrated option of a strategy, its threshold and the measured comparison."""
 
     option: str
     threshold: CalibratedThreshold

@@ -51,7 +51,7 @@ from fieldmark.rules.scoring import (
     read_convention,
     read_gates,
 )
-from fieldmark.rules.strategies import (
+from fieldmark.rules.strategy_builder import (
     FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
@@ -458,7 +458,7 @@ THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
     )
     for name in ("fuzzy", "semantic")
 }
-"""File-level thresholds, by what they apply to."""
+"""File-level thresholds, by the strategy that they apply to."""
 _GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
 SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
     "safety",
@@ -496,7 +496,7 @@ _SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     ),
     SAFETY: lambda given: "type" in given.entries or given.value in registry.names(Plugin.SAFETY),
 }
-"""The keys that mappings of paths may have too, and the values by which they are recognized."""
+"""Keys that mappings of paths may also have, with the values that identify them."""
 SHARED_KEYS: Final = KeyTable(*_SHARED)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
@@ -519,7 +519,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
         schema={"const": AUTO},
     ): lambda given: given.value == AUTO,
 }
-"""The keys of the native form, and the values by which this form is recognized."""
+"""The keys of the native form, with the values that identify this form."""
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
 
 
@@ -715,7 +715,7 @@ def native_form(value: JsonValue) -> JsonObject:
 
 
 def _rows(fields: Located) -> JsonValue:
-    """Return a list of fields; those of a mapping get their paths."""
+    """Return a list of fields; fields of a mapping get their paths."""
     if not fields.entries:
         return fields.value
     rows: list[JsonValue] = []

@@ -38,7 +38,7 @@ from fieldmark.plan.infer import (
 )
 from fieldmark.rules.config_values import Code, Context, Located, located_list, located_object
 from fieldmark.rules.rules_file import read_fields
-from fieldmark.rules.strategies import STRATEGY_KEYS
+from fieldmark.rules.strategy_builder import STRATEGY_KEYS
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import exact_text, shorten
 from fieldmark.values.value_types import describe
@@ -126,9 +126,10 @@ def _read_schema(
 class _Shape:
     """What all schemas of one value say together.
 
-    `kinds` are JSON types, with formats and the like instead of `string`. `entries` are the schemas
-    of keys that are not named, and `positions` those of single items. A `fixed` list has a fixed
-    number of items. `options` are the options of the rule, those of the innermost schema last.
+    `kinds` are JSON types, with formats such as `date` instead of `string`. `entries` are the
+    schemas of keys that are not named, and `positions` are the schemas of single items. A `fixed`
+    list has a fixed number of items. `options` are the options of the rule, with the options of the
+    innermost schema last.
     """
 
     kinds: dict[str, None] = field(default_factory=dict)
@@ -383,7 +384,7 @@ class _SchemaReader:
         return {"align": "greedy", **match_fields}, why
 
     def _match_fields(self, items: _Shape) -> tuple[Settings, str]:
-        """Return the options for a text that tells items apart, and what they are compared by."""
+        """Return the options for a text that tells items apart, and how it is compared."""
         for name, schemas in items.properties.items():
             inner = self._shape(schemas)
             if inner.scalars and inner.scalars <= {"text"} and is_named(name, _ITEM_WORDS):
@@ -458,7 +459,7 @@ class _SchemaReader:
         return None
 
     def _own_settings(self, shape: _Shape) -> tuple[Settings, Location]:
-        """Return the options that the schemas set; those of an outer schema have precedence."""
+        """Return the options that the schemas set; an outer schema has precedence."""
         own: Settings = {}
         origin = self._located.location
         for given in reversed(shape.options):

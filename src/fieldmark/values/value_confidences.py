@@ -72,7 +72,7 @@ class ReadConfidences(NamedTuple):
 
     `unreadable` counts confidences that are neither numbers nor missing, and `other_keys` is the
     number of objects that are not values with a confidence because they have further keys. `scale`
-    is that of the numbers: 0 if there are none.
+    is the number of a certain value, 1 or 100; 0 if there are no numbers.
     """
 
     document: JsonValue
@@ -142,8 +142,9 @@ class ConfidenceReader:
     def read(self, document: JsonValue, given: JsonValue | Missing = MISSING) -> ReadConfidences:
         """Return a document and its confidences; `given` is a document of confidences.
 
-        A value has its own confidence, otherwise that of the nearest object or list around it. A
-        list of confidences of a single value are those of its words, of which the lowest counts.
+        A value has its own confidence, otherwise the confidence of the nearest object or list
+        around it. If a single value has a list of confidences, they belong to its words, and the
+        lowest counts.
 
         >>> reader = ConfidenceReader(ConfidenceOptions())
         >>> reader.read({"total": {"value": 10, "confidence": "98%"}})[:2]

@@ -222,7 +222,7 @@ class RecentValues(Generic[_Value]):
         self._values: dict[Hashable, _Value] = {}
 
     def get(self, key: Hashable) -> _Value | None:
-        """Return a value, which is then the one that was used last."""
+        """Return a value, which becomes the most recently used value."""
         found = self._values.pop(key, None)
         if found is not None:
             self._values[key] = found

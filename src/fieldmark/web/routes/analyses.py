@@ -50,7 +50,7 @@ _REPORTED_ROWS: Final = 200
     "/analyses", status_code=202, response_model=JobResponse, responses=errors(400, 404, 422, 429)
 )
 def start_analysis(request: AnalysisRequest, state: StateDependency) -> ApiResponse:
-    """Analyze runs in a background job, whose `result` is that of the operation of its kind.
+    """Analyze runs in a background job, whose `result` is the result of the operation of its kind.
 
     `improve` and `slices` analyze one run, and `rank` two or more. `diff` compares two runs, which
     `/api/diff` returns from then on without reading their cases again; its result has their order.
@@ -183,9 +183,9 @@ async def start_rescore(run: str, request: RescoreRequest, state: StateDependenc
 
 
 def _rules(request: PreviewRequest | RescoreRequest, run: StoredRun, models: Models) -> RulesInput:
-    """Return the rules of a request, by default those of the run.
+    """Return the rules of a request, by default the rules of the run.
 
-    The safety of predictions is that of the run, unless the rules name a judge.
+    The safety of predictions is taken from the run, unless the rules name a judge.
     """
     given: JsonValue = request.all_rules(run.manifest.rules)
     return resolve_rules({} if given is None else given, Models(models.provider))

@@ -110,7 +110,7 @@ class _Batch:
         self._sources = [self.uploads.add(side, source) for side, source in self._sides.items()]
 
     def run(self, job: BackgroundJob) -> JsonObject:
-        """Score the inputs; a cancelled job keeps what it has compared as an interrupted run."""
+        """Score the inputs; a cancelled job keeps the compared cases as an interrupted run."""
         run = self._state.new_runs / new_run_id()
         try:
             return self._score(job, run)
@@ -254,7 +254,8 @@ def _safe_name(name: str) -> str:
 def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) -> None:
     """Replace the copies in the manifest of a run, if it exists, with the original inputs.
 
-    `pages` is the name of the root with its page images, which need not be that of the directory.
+    `pages` is the name of the root with its page images, which may differ from the directory's
+    name.
     """
     names = {str(source.copy): source.name for source in sources}
     files = [source.file for source in sources]

@@ -303,7 +303,7 @@ STRATEGIES: Final[Mapping[str, str | type]] = {
     "SEMANTIC": "semantic",
     "IGNORE": "ignore",
 }
-"""The words of strategy files, and what they stand for."""
+"""The words of strategy files, and the comparators that they stand for."""
 
 
 def strategy_types(kind: Plugin) -> Iterator[tuple[str, type]]:

@@ -14,7 +14,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
 from fieldmark.rules.config_files import load_named, load_text, named_path
 from fieldmark.rules.config_values import Context, Located
-from fieldmark.rules.evaluators import read_structured_option
+from fieldmark.rules.evaluator_settings import read_structured_option
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -22,7 +22,7 @@ from fieldmark.rules.option_types import (
     option_keys,
     refuse_unknown,
 )
-from fieldmark.rules.strategies import StrategyChoice, build, choose, take_options
+from fieldmark.rules.strategy_builder import StrategyChoice, build, choose, take_options
 from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, PositiveInt
 from fieldmark.values.value_types import describe
 
@@ -37,8 +37,9 @@ def case_id(value: JsonValue) -> str | None:
 class InlineCase:
     """A case that is defined in the eval file.
 
-    Its evaluators are added to those of the file and replace evaluators with the same name. With
-    `only_own`, the evaluators of the file are skipped. A string as candidate is model output.
+    Its evaluators are added to the evaluators of the file and replace evaluators with the same
+    name. With `only_own`, the evaluators of the file are skipped. A string as candidate is model
+    output.
     """
 
     id: str
@@ -155,7 +156,7 @@ def read_targets(located: Located, context: Context) -> tuple[Target, ...]:
 
 
 def _read_entry(item: Located, common: Located | None, context: Context) -> Target | None:
-    """Read an entry of `targets`, with the options that it shares with the others."""
+    """Read an entry of `targets`, with the options that all entries share."""
     if isinstance(item.value, str):
         if common is None:
             hint = "add target: {chat: {prompt: …}} with the options that all models share"
