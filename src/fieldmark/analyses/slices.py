@@ -11,9 +11,17 @@ from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.analyses.result import RunResult
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, WeakSlice, find_weak_slices
-from fieldmark.metrics.slices import METADATA, TAG, slice_text, value_texts
-from fieldmark.metrics.taxonomy import ERROR_TABLE
+from fieldmark.metrics.counts import ERROR_TABLE
+from fieldmark.metrics.slices import (
+    METADATA,
+    MIN_CASES,
+    TAG,
+    SearchedCase,
+    WeakSlice,
+    find_weak_slices,
+    slice_text,
+    value_texts,
+)
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -38,7 +46,7 @@ _MAX_LENGTH: Final = 100
 class FindSlicesResult(ShownRecord):
     """Slices that are significantly weaker than the other cases, the weakest first.
 
-    `cases` is the number of searched cases and `tested` that of tested slices.
+    `cases` is the number of searched cases and `tested` the number of tested slices.
     """
 
     run: str
@@ -169,7 +177,7 @@ def _wrong(case: CaseResult) -> frozenset[str]:
 
 
 def _without_candidate(case: Case) -> Case:
-    """Return a case without its prediction, of which many are held in memory."""
+    """Return a case without its prediction, because many cases are held in memory."""
     expected = None if case.unparsed is None else (case.unparsed[0], MISSING)
     return case._replace(candidate=MISSING, unparsed=expected)
 

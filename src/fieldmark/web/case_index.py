@@ -17,12 +17,11 @@ from operator import attrgetter
 from typing import Annotated, Final, NamedTuple, cast
 
 from fieldmark.errors import DataError, Location, OptionError
-from fieldmark.metrics.clusters import MistakeClusters
-from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
+from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
-from fieldmark.metrics.summary import case_sort_key, sortable
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
+from fieldmark.metrics.summary import case_sort_key
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

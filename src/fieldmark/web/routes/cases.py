@@ -16,7 +16,7 @@ from fieldmark.analyses.compare_many import compare_many
 from fieldmark.analyses.explain import RunRules, explain_field
 from fieldmark.judges.images import ImageError
 from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.run_index import COMPLETE
