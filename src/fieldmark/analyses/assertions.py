@@ -40,8 +40,8 @@ def assert_extraction(
     fails too, because a test whose rules ignore every field tests nothing.
 
     Args:
-        candidate: The extracted document.
         expected: The correct document.
+        candidate: The extracted document.
         **options: The options of `compare`, listed below.
 
     >>> import fieldmark as fm
