@@ -15,7 +15,7 @@ from fieldmark.judges.providers.python import PythonProvider
 from fieldmark.judges.retry import Clock
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.eval_file import load_eval
-from fieldmark.runs.evaluator_rules import eval_settings
+from fieldmark.runs.eval_setup import eval_settings
 from fieldmark.runs.stored_run import open_run
 
 

@@ -10,7 +10,7 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import format_option
 from fieldmark.cli.streams import print_message, write_stdout
-from fieldmark.runs.validation import check_file
+from fieldmark.runs.eval_file import check_file
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
 
