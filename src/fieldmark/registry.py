@@ -63,7 +63,7 @@ class Plugin(StrEnum):
         return "an" if self.noun[0] in "aeiou" else "a"
 
     def unknown_message(self, name: str) -> str:
-        """Return the message for an unknown name; that for match types is specified."""
+        """Return the message for an unknown name; the message for match types is specified."""
         if self is Plugin.COMPARATORS:
             return f"Invalid match type: {name}"
         return f"unknown {self.noun} {name!r}"
@@ -279,7 +279,7 @@ def with_safety(name: str) -> type | None:
 
 @cache
 def _table(kind: Plugin) -> Mapping[str, Registration]:
-    """Return what each name stands for; the name of a built-in is never that of a plug-in."""
+    """Return the strategy of each name; a plug-in never replaces a built-in."""
     table: dict[str, Registration] = {}
     for each in _registrations(kind):
         if each.name not in table or (each.conflict and each.name not in _BUILT_IN[kind]):

@@ -205,7 +205,7 @@ def _plugins() -> Check:
         name="plug-ins",
         status=CheckStatus.WARNING if failed else CheckStatus.OK,
         found="; ".join(each.error for each in failed) or plural(len(found), "plug-in"),
-        fix="fieldmark plugins --installed" if failed else "",
+        fix="fieldmark doctor --plugins --installed" if failed else "",
     )
 
 

@@ -295,7 +295,7 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
 
     @property
     def _min_similarity(self) -> float | None:
-        """The lowest similarity of aligned values; `None` for that of the comparator."""
+        """The lowest similarity of aligned values; `None` for the threshold of the comparator."""
         return None
 
     @abstractmethod

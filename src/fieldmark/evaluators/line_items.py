@@ -48,7 +48,7 @@ class ItemMethod(StrEnum):
 
 
 class ItemAggregation(StrEnum):
-    """What the score of a list is."""
+    """The kind of score of a list."""
 
     MEAN_F1 = "mean_f1"
     """The mean F1 of the fields of its items."""
@@ -122,7 +122,7 @@ class LineItems(FieldEvaluator):
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
-        """Return a document with only the list, or what is in its place."""
+        """Return a document with only the value at the path of the list."""
         found = resolve(document, self.path)
         return {} if found is MISSING else {_LIST: found}
 

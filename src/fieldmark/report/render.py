@@ -224,7 +224,7 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
 
 
 def _side_by_side(tables: Sequence[Table], width: int) -> Iterator[Sequence[Span]]:
-    """Yield the lines of as many tables as fit beside each other, then those of the others."""
+    """Yield the lines of tables, with as many tables beside each other as fit."""
     beside: list[tuple[int, list[Sequence[Span]]]] = []
     for table in tables:
         lines = list(_table_lines(table, width))
@@ -450,5 +450,5 @@ class ShownRecord(ABC):
         return RichDocument(self.document())
 
     def terminal(self, *, top: int | None = None, styled: bool = True) -> RenderableType:  # noqa: ARG002 - for others
-        """Return what the command line shows in a terminal, with or without styles."""
+        """Return the text that the command line shows in a terminal, with or without styles."""
         return RichDocument(self.document(top=top))

@@ -1,4 +1,4 @@
-"""What a run shows: attributes, scores, mistakes, evaluators, slices, coverage and gates."""
+"""The document of a run: attributes, scores, mistakes, evaluators, slices, coverage and gates."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _score_tone(value: float | None) -> Tone:
 
 
 def _score_tables(summary: Summary) -> tuple[list[Table], str]:
-    """Return scores, mistakes and quality, those of the primary metric first, and a formula."""
+    """Return scores, mistakes and quality, beginning with the primary metric, and a formula."""
     macro, micro, quality = summary.macro, summary.micro, summary.quality
     rqs_leads = next(iter(summary.metrics)) == "rqs"
     # With evaluators, the convention only counts fields; the evaluators score the cases.
@@ -426,7 +426,7 @@ def _seconds_per_call(usage: JsonObject) -> float | None:
 
 
 def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
-    """Yield one line per model: the calls that were paid for, and those from the cache."""
+    """Yield one line per model: the calls that were paid for, and the responses from the cache."""
     models = spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):
@@ -458,7 +458,7 @@ def _cost(label: str, cost: JsonValue) -> str:
 def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
     """Return the runs of several targets, the best mean score first.
 
-    The cost is what the responses cost originally, so that a cached run is not cheaper.
+    The cost is the original cost of the responses, so that a cached run is not cheaper.
     """
 
     def worst_last(name: str) -> float:

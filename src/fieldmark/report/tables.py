@@ -35,7 +35,7 @@ _OUTCOME_TEXTS: Final = {
     "omission": "missing",
     "hallucination": "extra",
 }
-"""Outcomes whose names in JSON differ from those for people."""
+"""Outcomes whose names in JSON differ from the names for people."""
 
 _FAILURE_TEXTS: Final = {
     "unknown_metric": "a gate names an unknown metric",
@@ -55,7 +55,7 @@ _INPUT_TEXTS: Final = {
 
 
 class ColumnType(StrEnum):
-    """What a column of a table contains.
+    """The kind of values in a column of a table.
 
     Words and tags are lists of strings, which flat tables join with blanks and commas. JSON is any
     value, which tables with typed columns contain as JSON text.
@@ -181,7 +181,7 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
 
 
 def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
-    """Return the warnings to show before the metrics of a run, and those to show after them."""
+    """Return the warnings to show before the metrics of a run, and the warnings for the end."""
     first = summary.structural_warnings
     return list(first), [text for text in summary.warnings if text not in first]
 
@@ -204,7 +204,7 @@ def failure_text(failure: RunFailure) -> str:
 class SliceRow(NamedTuple):
     """One slice: its value for people, and its metrics in the order of the run.
 
-    `interval` is that of the first metric. With `few` cases, it is wide.
+    `interval` belongs to the first metric. With `few` cases, it is wide.
     """
 
     value: str

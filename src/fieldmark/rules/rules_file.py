@@ -51,7 +51,7 @@ from fieldmark.rules.scoring import (
     read_convention,
     read_gates,
 )
-from fieldmark.rules.strategies import (
+from fieldmark.rules.strategy_builder import (
     FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
@@ -116,7 +116,7 @@ _DESCRIPTION: Final = ConfigKey(
     "description", str, "What the field means, for language models that compare it.", default=""
 )
 CALIBRATION_KEY: Final[ConfigKey[str | None]] = ConfigKey(
-    CALIBRATION, str, "The file of `fieldmark calibrate --out` for a calibrated threshold."
+    CALIBRATION, str, "The file of `fieldmark calibrate measure --out` for a calibrated threshold."
 )
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(

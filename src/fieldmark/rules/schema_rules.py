@@ -38,7 +38,7 @@ from fieldmark.plan.infer import (
 )
 from fieldmark.rules.config_values import Code, Context, Located, located_list, located_object
 from fieldmark.rules.rules_file import read_fields
-from fieldmark.rules.strategies import STRATEGY_KEYS
+from fieldmark.rules.strategy_builder import STRATEGY_KEYS
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import exact_text, shorten
 from fieldmark.values.value_types import describe

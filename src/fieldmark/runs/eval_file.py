@@ -29,7 +29,7 @@ from fieldmark.rules.config_files import (
     named_path,
 )
 from fieldmark.rules.config_values import Code, Context, LoadedRules, Located
-from fieldmark.rules.evaluators import read_evaluators
+from fieldmark.rules.evaluator_settings import read_evaluators
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -50,8 +50,8 @@ from fieldmark.rules.rules_file import (
     with_thresholds,
 )
 from fieldmark.rules.scoring import CONFIDENCE, read_gates
-from fieldmark.rules.strategies import read_comparator
-from fieldmark.rules.targets import InlineCase, Target, case_id, read_target, read_targets
+from fieldmark.rules.strategy_builder import read_comparator
+from fieldmark.rules.target_settings import InlineCase, Target, case_id, read_target, read_targets
 from fieldmark.runs.run_options import EvalOptions
 from fieldmark.values.declared_options import DeclaredOption, declared_options
 from fieldmark.values.text import plural

@@ -15,8 +15,8 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
+from fieldmark.data.row_layout import CANDIDATE_KEYS
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
@@ -29,7 +29,7 @@ from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_DEPTH, QUALITY_
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
-from fieldmark.rules.targets import InlineCase, Target
+from fieldmark.rules.target_settings import InlineCase, Target
 from fieldmark.runs.eval_file import EvalSpec
 from fieldmark.runs.evaluator_runner import ComparingEvaluator, comparing_evaluators, unready_judges
 from fieldmark.runs.run_options import with_yaml

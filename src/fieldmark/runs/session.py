@@ -18,8 +18,8 @@ from fieldmark.compare.provider_lookup import is_repeatable
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.layout import DuplicateIds
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
+from fieldmark.data.row_layout import DuplicateIds
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.bootstrap import run_intervals
@@ -60,7 +60,7 @@ from fieldmark.runs.settings import Settings
 from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules
 
 if TYPE_CHECKING:
-    from fieldmark.rules.targets import Target
+    from fieldmark.rules.target_settings import Target
     from fieldmark.runs.eval_setup import CaseSelection
     from fieldmark.runs.evaluator_runner import EvaluatorRunner
     from fieldmark.runs.partition_worker import PartitionResult

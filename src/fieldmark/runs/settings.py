@@ -173,7 +173,7 @@ def _with_defaults(
     """Return the rules with another default comparator and aligner, given by name."""
     from fieldmark.registry import Plugin
     from fieldmark.rules.config_values import Code, Context, Located
-    from fieldmark.rules.strategies import build_aligner, build_comparator, choose
+    from fieldmark.rules.strategy_builder import build_aligner, build_comparator, choose
 
     rules = loaded.rules
     code = Code.ALLOW if allow_code else Code.REFUSE

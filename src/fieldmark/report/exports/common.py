@@ -77,7 +77,7 @@ CASE_COLUMNS: Final[Columns] = {
     "note": ColumnType.TEXT,
     "metadata": ColumnType.JSON,
 }
-"""The columns of a table of cases, without those of evaluators.
+"""The columns of a table of cases, without the columns of evaluators.
 
 `hallucination` is a number of fields, and `quality_hallucination` a share of keys.
 """

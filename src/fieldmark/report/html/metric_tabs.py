@@ -1,6 +1,7 @@
 """The metrics of a case for its tabs: completeness, hallucination, accuracy, safety and RQS.
 
-The same data is shown on the page of a compared pair, on that of a stored case, and in the report.
+The same data is shown on the page of a compared pair, on the page of a stored case, and in the
+report.
 """
 
 from __future__ import annotations

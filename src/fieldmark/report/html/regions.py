@@ -28,7 +28,7 @@ class Region(NamedTuple):
     """A field that may be a region: its path, both values, and the result of the comparison.
 
     `page` is the number that the documents give for its page. It is `extra` if it is part of an
-    item that only the candidate has; its path may be that of another item.
+    item that only the candidate has; its path may be the path of another item.
     """
 
     path: str

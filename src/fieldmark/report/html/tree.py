@@ -440,7 +440,7 @@ _NOTHING_TO_SHOW: Final = frozenset({Outcome.BOTH_EMPTY, Outcome.IGNORED})
 def _comparison(
     comparison: Comparison | None, confidence: float | None, *, graded: bool
 ) -> NodeComparison | None:
-    """Return what a comparator found; without partial credit, the outcome says it all."""
+    """Return the similarity and score of a comparison; a score only with partial credit."""
     if comparison is None:
         return None if confidence is None else NodeComparison(None, None, "", (), "", confidence)
     similarity, score = comparison.similarity, comparison.score

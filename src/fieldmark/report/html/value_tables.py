@@ -20,7 +20,8 @@ _MAX_VALUES: Final = 12
 _MAX_LENGTH: Final = 60
 _MAX_TABLES: Final = 12
 _MIN_VALUES: Final = 2
-"""The least number of expected values, each of which occurs more often than this on average."""
+"""There must be at least this number of expected values, and each must occur more often on
+average."""
 _COMPARED: Final = frozenset({Outcome.MATCH, *MISTAKES})
 _CODES: Final = frozenset(code for code, each in enumerate(FACTS) if each.outcome in _COMPARED)
 _NO_KEY: Final = "?" * (_MAX_LENGTH + 1)

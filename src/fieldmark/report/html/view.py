@@ -141,7 +141,7 @@ class RunComparison(Protocol):
         ...
 
     def view(self, ranks: Mapping[str, int]) -> JsonObject:
-        """Return metrics, attributes and changed cases; `ranks` are those of cases."""
+        """Return metrics, attributes and changed cases; `ranks` are the ranks of cases."""
         ...
 
 
@@ -273,7 +273,7 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
 
 
 def most_mistakes_first(summary: Summary) -> list[str]:
-    """Return the attributes with mistakes, those with the most of them first."""
+    """Return the attributes with mistakes, with most mistakes first."""
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     return sorted(filter(counts.get, counts), key=lambda path: -counts[path])
 

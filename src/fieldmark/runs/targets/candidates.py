@@ -23,7 +23,7 @@ from fieldmark.judges.judge_protocol import judge_request
 from fieldmark.judges.retry import Backoff, CircuitBreaker, call_with_retries
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.rules.targets import Target
+from fieldmark.rules.target_settings import Target
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.targets.target import TargetCall, TargetResponse, TargetSource
 from fieldmark.values.equality import canonical_text

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fieldmark.cli import progress as progress_module
-from fieldmark.cli.output import OutputOptions
-from fieldmark.cli.progress import show_progress
+from fieldmark.cli import output as output_module
+from fieldmark.cli.output import OutputOptions, show_progress
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def now(monkeypatch):
     """Return the time of the progress display in a list, to be changed."""
     seconds = [0.0]
     clock = SimpleNamespace(monotonic=lambda: seconds[0])
-    monkeypatch.setattr(progress_module, "time", clock)
+    monkeypatch.setattr(output_module, "time", clock)
     return seconds
 
 

@@ -22,7 +22,7 @@ from fieldmark.evaluators.configured_fields import FieldAccuracy
 from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
 from fieldmark.model.rule import Rule, Scope
 from fieldmark.registry import Plugin
-from fieldmark.rules.evaluators import MAX_NESTING
+from fieldmark.rules.evaluator_settings import MAX_NESTING
 
 PROVIDER = Recorded(scores=())
 
@@ -211,7 +211,7 @@ class TestCustomKeys:
 
     def test_a_custom_key_similar_to_an_option_is_a_warning(self):
         from fieldmark.rules.config_values import Context
-        from fieldmark.rules.evaluators import read_evaluators
+        from fieldmark.rules.evaluator_settings import read_evaluators
         from fieldmark.rules.yaml_parser import parse_yaml
 
         context = Context()

@@ -43,7 +43,7 @@ from fieldmark.rules.rules_file import (
     read_defaults,
     read_fields,
 )
-from fieldmark.rules.strategies import (
+from fieldmark.rules.strategy_builder import (
     StrategyChoice,
     build,
     build_comparator,

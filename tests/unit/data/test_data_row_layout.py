@@ -6,7 +6,7 @@ import pytest
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import Role
-from fieldmark.data.layout import (
+from fieldmark.data.row_layout import (
     Layout,
     apply_layout,
     detect_layout,

@@ -6,7 +6,7 @@ from fieldmark import registry
 from fieldmark.registry import Plugin
 from fieldmark.rules.option_types import summary_of
 from fieldmark.rules.rule_catalog import comparator_catalog
-from fieldmark.rules.strategies import STRATEGIES
+from fieldmark.rules.strategy_builder import STRATEGIES
 
 LISTED = [each for group in comparator_catalog() for each in group["comparators"]]
 BY_NAME = {each["name"]: each for each in LISTED}

@@ -14,7 +14,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
 from fieldmark.rules.config_files import load_named, load_text, named_path
 from fieldmark.rules.config_values import Context, Located
-from fieldmark.rules.evaluators import read_structured_option
+from fieldmark.rules.evaluator_settings import read_structured_option
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -22,7 +22,7 @@ from fieldmark.rules.option_types import (
     option_keys,
     refuse_unknown,
 )
-from fieldmark.rules.strategies import StrategyChoice, build, choose, take_options
+from fieldmark.rules.strategy_builder import StrategyChoice, build, choose, take_options
 from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, PositiveInt
 from fieldmark.values.value_types import describe
 
