@@ -23,13 +23,8 @@ from fieldmark.metrics.headline import (
     SHORT_TITLES,
     flag_text,
 )
-from fieldmark.metrics.summary import (
-    RateVariations,
-    RunIntervals,
-    Summary,
-    sortable,
-    summary_to_json,
-)
+from fieldmark.metrics.rates import sortable
+from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import (
     Align,

@@ -11,9 +11,17 @@ from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.analyses.result import RunResult
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, WeakSlice, find_weak_slices
-from fieldmark.metrics.slices import METADATA, TAG, slice_text, value_texts
-from fieldmark.metrics.taxonomy import ERROR_TABLE
+from fieldmark.metrics.counts import ERROR_TABLE
+from fieldmark.metrics.slices import (
+    METADATA,
+    MIN_CASES,
+    TAG,
+    SearchedCase,
+    WeakSlice,
+    find_weak_slices,
+    slice_text,
+    value_texts,
+)
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

@@ -21,7 +21,7 @@ from fieldmark.cli.options import (
     values_option,
 )
 from fieldmark.cli.output import OutputOptions, WithWeakSlices, print_document
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.case import Verdict
 
 _LIST: Final = "List"

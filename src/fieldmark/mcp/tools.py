@@ -27,8 +27,8 @@ from fieldmark.data.input_files import is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
 from fieldmark.errors import ConfigError, LimitError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.summary import worst_attributes
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document

@@ -18,11 +18,11 @@ from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.slices import SliceKey, check_slice_count
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, all_read
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes

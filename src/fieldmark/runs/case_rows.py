@@ -14,9 +14,9 @@ from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score, Status
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.rates import Rates, rates
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts

@@ -19,9 +19,7 @@ from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.data.row_layout import CANDIDATE_KEYS
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
-from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import describe, described, without_paths

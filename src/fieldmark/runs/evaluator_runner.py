@@ -30,27 +30,25 @@ from fieldmark.evaluators.base import (
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.evaluators.json_schema import (
     JsonSchema,
     SchemaError,
     SchemaErrors,
     SchemaRunner,
 )
-from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
 from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
-from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import OnError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import ExactSum
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
