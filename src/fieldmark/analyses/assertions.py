@@ -57,7 +57,7 @@ def failure_of(case: CaseResult, known: KnownOutcomes | None = None) -> str:
     """Return why a case fails a test, or an empty string.
 
     A case fails unless its verdict is pass or all of its mistakes are known. A case that could not
-    be evaluated, or in which nothing was compared, fails in any case.
+    be evaluated, or without compared values, fails in any case.
     """
     found = outcomes_of(case)
     if found is None:
@@ -81,7 +81,7 @@ def _compared_nothing(case: CaseResult) -> bool:
 
 
 def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
-    """Return the verdict on a case and its mistakes, except those of the `known` paths."""
+    """Return the verdict on a case and its mistakes, without mistakes at the `known` paths."""
     compared = sum(each.outcome != "ignored" for each in case.iter_fields())
     mistakes = list(mistakes_of(case))
     unknown = [each for each in mistakes if each.path not in known]

@@ -116,7 +116,7 @@ _TONES: Final = {
     DiffVerdict.SAME: Tone.QUIET,
     DiffVerdict.NOT_COMPARABLE: Tone.QUIET,
 }
-"""The styles of changes, in the order in which attributes are listed."""
+"""The styles of changes, in the order of the list of attributes."""
 _CONCLUSIONS: Final = {DiffVerdict.WORSE: Tone.BAD, DiffVerdict.BETTER: Tone.GOOD}
 _CHANGE: Final = (
     Column("Before", "before", Format.NUMBER),
@@ -145,7 +145,7 @@ _DIRECTIONS: Final = {DiffVerdict.WORSE: Direction.WORSE, DiffVerdict.BETTER: Di
 
 
 class FieldValues(NamedTuple):
-    """The expected value of a changed field, and what the runs predicted."""
+    """The expected value of a changed field, and the predictions of the runs."""
 
     expected: JsonValue | Missing = MISSING
     before: JsonValue | Missing = MISSING
@@ -233,7 +233,7 @@ class DiffResult(ShownRecord):
         return self.metrics.slices
 
     def note(self, metric: str) -> str:
-        """Return in which run a metric is vacuous, or an empty string."""
+        """Return the name of the run with a vacuous metric, or an empty string."""
         flagged = ["vacuous" in each.flags.get(metric, ()) for each in self.summaries]
         if not any(flagged):
             return ""
@@ -689,7 +689,7 @@ class _SlicedPairs:
                     own.tally.settle()  # so that memory does not grow with the number of slices
 
     def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
-        """Return the summaries of both runs with those of their slices."""
+        """Return the summaries of both runs with the summaries of their slices."""
         by = tuple(key.text for key in self.keys)
         first, second = (
             replace(summary, by=by, slices=totals.summaries(summary, run.convention))
@@ -732,7 +732,7 @@ def _gather(
 
 
 def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
-    """Return what the comparison of runs needs of a case."""
+    """Return the data of a case for the comparison of runs."""
     if not case.evaluator_results:
         return CaseInRun(case.outcomes, case.stats, run.table)
     scores = {each.name: each.score.score for each in case.evaluator_results}
@@ -813,7 +813,7 @@ def _row(
 
 
 def _title(diff: DiffResult, metric: str) -> str:
-    """Return the title of a metric, and in which run it is vacuous."""
+    """Return the title of a metric, and the name of the run where it is vacuous."""
     remark = diff.note(metric)
     return f"{METRIC_TITLES[metric]} ({remark})" if remark else METRIC_TITLES[metric]
 
@@ -931,7 +931,7 @@ def _headline(diff: DiffResult) -> str:
 
 
 def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
-    """Yield what the headline says after the verdict about attributes that changed significantly.
+    """Yield the part of the headline about attributes that changed significantly.
 
     The averages of a metric can hide them: one attribute is better, and another one worse.
     """
@@ -971,7 +971,7 @@ def _changed_group(word: DiffVerdict, found: list[tuple[str, MetricDifference]])
 def _repeated_lines(diff: DiffResult) -> list[str]:
     """Return the repeated errors that only the second run has, and those that only the first has.
 
-    Those of most values come first.
+    The most frequent errors come first.
     """
     return [*_repeated("New", diff.new_errors), *_repeated("Fixed", diff.fixed_errors)]
 

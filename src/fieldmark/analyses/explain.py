@@ -81,7 +81,7 @@ class AppliedRule:
 
     def facts(self) -> Facts:
         """Return the rule for people."""
-        # The options of `auto` are those of the comparison by meaning.
+        # The options of `auto` are the options of its comparison by meaning.
         used = not self.detected or self.detected == "semantic"
         shown = _options_text(self.options or {}) if used else ""
         name = f"{self.comparator}, here {self.detected}" if self.detected else self.comparator
@@ -113,10 +113,10 @@ class AppliedRule:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExplainResult(ShownRecord):
-    """A field of a case: its items, its rule, its outcome, and what it costs.
+    """A field of a case: its items, its rule, its outcome, and its cost.
 
-    `score_if_correct` is the score of the case without this mistake. `not_stored` says what the run
-    does not contain.
+    `score_if_correct` is the score of the case without this mistake. `not_stored` names missing
+    parts of the run.
     """
 
     run: str
@@ -250,7 +250,7 @@ class RunRules:
             settings = resolve_settings(rules=cast("dict[str, object]", stored))
         except ConfigError:
             return
-        # Only the rules of the run have its hash: those with a model are stored without it.
+        # Only the rules of the run have its hash: rules with a model are stored without the model.
         if settings.applied.comparison_sha256 == applied.comparison_sha256:
             self.rules = settings.rules
 

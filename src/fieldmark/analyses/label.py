@@ -39,7 +39,7 @@ _Drawn: TypeAlias = tuple[float, bytes, Label]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LabelSheet(ShownRecord):
-    """Pairs without verdicts, in the order in which they should be labeled."""
+    """Pairs without verdicts, in the recommended order of labeling."""
 
     run: str
     labels: tuple[Label, ...]

@@ -35,7 +35,7 @@ class RegisteredPlugin:
 
 
 class PluginList(ShownRecord, tuple[RegisteredPlugin, ...]):
-    """What is registered, in the order in which it is listed."""
+    """The registered strategies, in the order of the list."""
 
     __slots__ = ()
 

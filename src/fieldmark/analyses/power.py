@@ -59,7 +59,7 @@ class PowerResult(ShownRecord):
         return to_json(self)
 
     def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
-        """Return the conclusion, the gate to set, and what the run itself can detect."""
+        """Return the conclusion, the gate to set, and the drop that the run itself can detect."""
         way, option = ("an increase", "max") if less_is_better(self.metric) else ("a drop", "min")
         needed = plural(self.cases_needed, "case")
         lines = [

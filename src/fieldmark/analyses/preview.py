@@ -43,7 +43,7 @@ _EXAMPLES_OF_CASE: Final = 5
 class ChangedField:
     """A field with another outcome; before or after the change, it may not be compared at all.
 
-    `number` is that of its case in the run.
+    `number` is the number of its case in the run.
     """
 
     number: int
@@ -86,7 +86,7 @@ class ChangedAttribute:
 class PreviewResult(ShownRecord):
     """What would change if a run was rescored with other rules.
 
-    `compared` of its `cases` were compared: all, or a random sample. `metrics` are those of
+    `compared` of its `cases` were compared: all, or a random sample. `metrics` are the metrics of
     the compared cases, before and after. `examples` are some of the changed fields, from as many
     cases as possible.
     """
@@ -247,7 +247,7 @@ def preview_rules(
 
 
 def _rows(run: StoredRun) -> int:
-    """Return the number of stored cases: those with invalid ground truth are not."""
+    """Return the number of stored cases; cases with invalid ground truth are not stored."""
     cases = run.complete_summary.cases
     return cases.total - cases.invalid_truth
 

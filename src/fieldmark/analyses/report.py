@@ -58,7 +58,7 @@ class EmbeddedPages:
             yield cls(LocalPages(directory, group))
 
     def __call__(self, case_id: str, metadata: Mapping[str, JsonValue] | None) -> JsonObject:
-        """Return the first pages of a case, and what is left out."""
+        """Return the first pages of a case, and a note about further pages."""
         if self._left <= 0:
             return {"pages": [], "left_out": f"This report contains {_LIMITS}."}
         try:
@@ -96,7 +96,7 @@ KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds of reports, with those of plug-ins."""
+    """Return the kinds of reports, with the kinds of plug-ins."""
     return (HTML, *registry.names(Plugin.EXPORTERS))
 
 

@@ -168,13 +168,13 @@ def rescore(
 
 
 def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
-    """Return what the cases are grouped by; by default as in the run."""
+    """Return the keys that group the cases; by default as in the run."""
     before = () if run.summary is None else run.summary.by
     return before if by is None else strings(by)
 
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
-    """Add the gates of a run to those of its rescored run, unless the options give other ones."""
+    """Add the gates of a run to the gates of its rescored run, unless the options set gates."""
     given = options["at_least"] or options["at_most"]
     return gates if given or before is None else gates.or_those_of(before.gates)
 

@@ -197,7 +197,7 @@ _DATA: Final = (
 )  # fmt: skip
 _TONES: Final = {"complete": Tone.GOOD, "running": Tone.ACTIVE, "corrupt": Tone.BAD}
 _VERDICTS: Final = {"pass": "passed", "fail": "failed"}
-"""What a list says about the gates of a run; a run can also fail without gates."""
+"""The result of the gates of a run in a list; a run can also fail without gates."""
 _MINUTES: Final = len("2025-01-31T12:00")
 _ADVICE: Final = {
     "continue": "continue: target {target:g} not reached",
@@ -210,7 +210,7 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList(ShownRecord):
-    """Runs in the order in which they started, and the directories that contain them."""
+    """Runs in the order of their start, and the directories that contain them."""
 
     entries: tuple[RunEntry, ...]
     roots: tuple[Path, ...] = (Path(ROOT),)
@@ -255,7 +255,7 @@ class RunList(ShownRecord):
     def shown_trend(
         self, metric: str, options: TrendOptions, *, run: str | None = None
     ) -> RunTrend:
-        """Return the trend of a metric with what is needed to show it."""
+        """Return the trend of a metric with the data to show it."""
         series = self.comparable(run)
         return RunTrend(
             metric=metric,
@@ -634,7 +634,7 @@ def _row(run: RunEntry) -> Row:
 
 
 def _metric_rows(run: RunDetails) -> Iterator[Row]:
-    """Yield the headline metrics and those with an interval, the primary metric first."""
+    """Yield the headline metrics and all metrics with an interval, the primary metric first."""
     summary, intervals = run.summary, run.intervals.metrics
     if summary is None:
         return
@@ -642,7 +642,7 @@ def _metric_rows(run: RunDetails) -> Iterator[Row]:
         if name not in HEADLINE_METRICS and name not in intervals:
             continue
         low, high = intervals.get(name, (None, None))
-        # A note says why a metric means less than it seems to; that of RQS includes safety.
+        # A note says why a metric means less than it seems to; the note of RQS includes safety.
         safety = flag_text(summary.flags.get("safety", ())) if name == "rqs" else ""
         notes = flag_text(summary.flags.get(name, ())), f"safety {safety}" if safety else ""
         yield {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
-"""The predictions of several models by name, or files, whose names are those of the models."""
+"""The predictions of several models by name, or files that are named after the models."""
 
 _AT_LEAST: Final = 2
 

@@ -42,9 +42,10 @@ _ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each c
 
 
 def one_per_target(spec: EvalSpec, names: Sequence[str] = ()) -> list[EvalSpec]:
-    """Return an evaluation for each target of a file, or for those with the given names.
+    """Return an evaluation for each target of a file, or for the targets with the given names.
 
-    The name of the target is part of that of the evaluation, so that a baseline has the same one.
+    The name of the evaluation contains the name of the target, so that a baseline has the same
+    target.
     """
     single = () if spec.target is None else (spec.target,)
     known = [target.name for target in spec.targets or single]
@@ -81,7 +82,7 @@ def for_target(spec: EvalSpec, name: str) -> EvalSpec:
 
 
 def target_identity(target: Target) -> JsonObject:
-    """Return what the predictions of a target depend on, for the manifest of a run.
+    """Return the settings that predictions of a target depend on, for the manifest of a run.
 
     Of a model, it contains the options; other targets are identified by a hash, because their
     options may contain anything.
@@ -121,7 +122,7 @@ def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
 def with_optional_truth(spec: EvalSpec) -> EvalSpec:
     """Return the evaluation; rows need no ground truth if no evaluator uses it.
 
-    The cases are then those with a candidate in the file.
+    Then only cases with a candidate in the file are run.
     """
     elsewhere = spec.candidates is not None or spec.target is not None
     if (
@@ -197,7 +198,7 @@ class CaseSelection:
         self.excluded = 0
 
     def __call__(self, batches: Iterable[Sequence[Case]]) -> Iterator[Case]:
-        """Yield the selected cases and count the others."""
+        """Yield the selected cases and count all other cases."""
         for case in chain.from_iterable(batches):
             if self.wants(case.id, case.tags):
                 yield case
@@ -302,15 +303,15 @@ def eval_sources(spec: EvalSpec) -> tuple[Path, ...]:
 _NO_FIELDS: Final = Rules(
     scope=Scope.CONFIGURED, depth=Depth.LEAF, default=Exact(), aligner=Greedy()
 )
-"""The rules of a case whose evaluators compare no fields, although those of other cases do."""
+"""The rules of a case whose evaluators compare no fields, although evaluators of other cases do."""
 _RQS_OPTIONS: Final = ("rqs_weights", "rqs_form", "ignore_scope")
 
 
 def eval_settings(spec: EvalSpec) -> Settings:
     """Return the rules of the file, or for each case the rules of its evaluators.
 
-    If no evaluator of any case compares fields, all leaves of both sides are compared, or only
-    those of the ground truth if a case has no expected value.
+    If no evaluator of any case compares fields, all leaves of both sides are compared, or only the
+    leaves of the ground truth if a case has no expected value.
     """
     found = _EvaluatorRules(spec.convention)
     shared = found.add(spec.evaluators)

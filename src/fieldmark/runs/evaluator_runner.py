@@ -121,7 +121,7 @@ _NO_STATS: Final = CaseStats(
 
 
 class ComparingEvaluator(NamedTuple):
-    """An evaluator that compares fields; a judge of safety contains the one that does."""
+    """An evaluator that compares fields, or the evaluator inside a judge of safety."""
 
     name: str
     evaluator: Evaluator | Judge | Combiner
@@ -131,7 +131,7 @@ class ComparingEvaluator(NamedTuple):
 def comparing_evaluators(
     evaluators: Iterable[ConfiguredEvaluator],
 ) -> Iterator[ComparingEvaluator]:
-    """Yield the evaluators that compare fields, including those in combiners."""
+    """Yield the evaluators that compare fields, including evaluators in combiners."""
     for name, evaluator in _flattened(evaluators):
         fields = getattr(evaluator, "quality", evaluator)
         if isinstance(fields, FieldEvaluator):
@@ -141,7 +141,7 @@ def comparing_evaluators(
 class EvaluatorState(NamedTuple):
     """What evaluators collect over the cases of a part of a run.
 
-    The accumulators are those of the evaluators with metrics over all cases, in their order.
+    Evaluators with metrics over all cases have accumulators, in the same order.
     """
 
     totals: EvaluatorTotals
@@ -194,14 +194,14 @@ class EvaluatorRunner:
         self.documents = DocumentPaths([*paths, *self._rule_paths()])
 
     def take_state(self) -> EvaluatorState:
-        """Return what was collected so far, and start over."""
+        """Return the collected results, and start over."""
         accumulators = list(self._accumulators.values())
         state = EvaluatorState(self._totals, accumulators, self.documents)
         self._start_over()
         return state
 
     def merge(self, state: EvaluatorState) -> None:
-        """Add what a runner with the same evaluators collected over the next cases."""
+        """Add the results of a runner with the same evaluators over the next cases."""
         self._totals.merge(state.totals)
         for own, other in zip(self._accumulators.values(), state.accumulators, strict=True):
             own.merge(other)
@@ -333,7 +333,7 @@ class EvaluatorRunner:
     ) -> CaseStats:
         """Return the metrics of a case with those that come from its evaluators.
 
-        A case without such an evaluator, or in which it failed, has none of these metrics.
+        A case without such an evaluator, or with a failure of it, has none of these metrics.
         """
         options = {} if self._settings is None else self._settings.evaluator_options
         if not options:
@@ -363,7 +363,7 @@ class EvaluatorRunner:
     ) -> Callable[[], tuple[EvaluatorResult, ...]]:
         """Start the judges; the other evaluators run when the results are requested.
 
-        `scores` receives the score of every evaluator, also of those in combiners, by its `id()`.
+        `scores` receives the score of every evaluator, also in combiners, by its `id()`.
         """
         pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
         return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
@@ -485,7 +485,7 @@ def _all_evaluators(
 def _flattened(
     evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
 ) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
-    """Yield all evaluators with their names, including those in combiners; names may repeat."""
+    """Yield all evaluators with their names, also inside combiners; names may repeat."""
     for each in evaluators:
         name = f"{prefix}{each.name}"
         yield name, each.evaluator

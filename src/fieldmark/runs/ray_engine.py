@@ -85,7 +85,7 @@ _MAX_STARTS: Final = 5
 """How often it is tried to start a cluster on this machine."""
 _CHECK_ADDRESS: Final = "check the address, and RAY_AUTH_TOKEN if the cluster requires a token"
 _JOIN_BLOCKS: Final = 16
-"""The number of blocks of 1 MB of which a task reads the ids."""
+"""A task reads the ids of this number of blocks of 1 MB."""
 _JOIN_BYTES: Final = 256 << 20
 """The input size in bytes for each partition of a join, which holds only ids and offsets."""
 _JOIN_BATCH: Final = 4096
@@ -343,7 +343,7 @@ _MAX_REQUESTS: Final = 100_000
 
 
 class _Request(NamedTuple):
-    """What a worker requests: the number of a judge or a provider, and its argument.
+    """A request of a worker: the number of a judge or a provider, and its argument.
 
     Requests with the same `key` are the same, unless it is empty. `task` is the first segment of
     the task that sends it.
@@ -427,7 +427,7 @@ _task = 0
 
 
 def start_task(segment: int) -> None:
-    """Note on which task this process works now, by its first segment."""
+    """Note the current task of this process, by its first segment."""
     global _task  # noqa: PLW0603 - any thread may send requests
     _task = segment
 
@@ -537,7 +537,7 @@ class Services:
                 self._known.pop((number, case_id), None)
 
     def close(self) -> None:
-        """Record all other responses: if the run continues elsewhere, memos contain them."""
+        """Record all other responses: memos use them if the run continues in this process."""
         self._record()
 
 
