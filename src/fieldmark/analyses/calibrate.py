@@ -344,13 +344,21 @@ def calibrate(
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
 
-    Rows contain `expected`, `candidate` and `verdict`, and `similarity` if it is recorded; rows
-    without a verdict are not used. `match` names a comparator; `rules` and `path` select the
-    comparator of a field and its labels; `evaluation` and `evaluator` select an evaluator of an
-    eval file, such as an `llm_judge`. `target` is a precision or recall that the threshold must
-    reach, such as `"precision=0.95"`. With `offline`, only cached responses of models are used.
-    `at_least` and `at_most` are limits on metrics such as `kappa`. With
-    `allow_code`, rules may name Python functions, which are then imported and run.
+    Args:
+        labels: Rows with `expected`, `candidate` and `verdict`, and `similarity` if it is recorded;
+            rows without a verdict are not used.
+        rules: A rules file with the comparator to measure.
+        match: The name of the comparator to measure.
+        path: The field of the rules whose comparator and labels are used.
+        evaluation: An eval file with the evaluator to measure.
+        evaluator: The name of the evaluator, such as an `llm_judge`.
+        threshold: The current threshold; by default from the judge, or 0.8.
+        target: A precision or recall that the threshold must reach, such as `"precision=0.95"`.
+        seed: The seed of the random numbers.
+        offline: Use only cached responses of models.
+        at_least: Lower limits of metrics such as `kappa`.
+        at_most: Upper limits of metrics.
+        allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
     ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]

@@ -63,8 +63,10 @@ def compare_many(
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.
 
-    Documents are given as in `compare`, also as text; `allow_code` is needed for functions that a
-    rules file names.
+    Args:
+        expected: The correct document, as for `compare`.
+        candidates: The extracted documents, as for `compare`.
+        **options: Further options, listed below.
 
     >>> import fieldmark as fm
     >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])

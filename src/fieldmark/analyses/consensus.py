@@ -521,9 +521,20 @@ def consensus(
 ) -> ConsensusResult:
     """Combine predictions by majority vote per field, and list the fields that differ.
 
-    `candidates` are predictions by name, or files; items of lists are aligned, and values agree as
-    the rules say. With `truth`, the vote and the best of the candidates per field are scored like a
-    candidate, and all are ranked by `metric`.
+    Items of lists are aligned, and values agree as the rules say.
+
+    Args:
+        candidates: Predictions by name, or files.
+        truth: Ground truth: the vote and the best of the candidates per field are scored like a
+            candidate, and all of them are ranked.
+        rules: A rules file, or rules as a mapping.
+        convention: The name of a convention.
+        match: The default comparator.
+        align: The default aligner.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
+        metric: The metric of the ranking.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> found = fm.consensus({

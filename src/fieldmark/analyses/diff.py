@@ -525,10 +525,18 @@ def diff(
 ) -> DiffResult:
     """Compare two runs case by case.
 
-    Runs with different data, rules or conventions are rejected. `rescore` applies the convention
-    of the first run to the second; `force` compares the cases that both contain, but with
-    different rules or conventions nothing is called better or worse. `by` groups the cases into
-    slices, which are compared by the first metric; by default, those that both runs have.
+    Runs with different data, rules or conventions are rejected.
+
+    Args:
+        before: The first run: its directory, id, tag or `latest`, or a result of `score`.
+        after: The second run.
+        rescore: Apply the convention of the first run to the second.
+        force: Compare the cases that both runs contain; with different rules or conventions,
+            nothing is called better or worse.
+        by: The keys that group the cases into slices, which are compared by the first metric; by
+            default, the slices that both runs have.
+        max_drop: The largest accepted drop of each metric.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]

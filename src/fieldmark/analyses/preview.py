@@ -186,12 +186,23 @@ def preview_rules(
     allow_code: bool = False,
     progress: Progress | None = None,
 ) -> PreviewResult:
-    """Compare the stored documents of a run with other rules, and return what would change.
+    """Compare the stored documents of a run with other rules, and return the changes.
 
-    Nothing is saved; `rescore` with the same arguments makes the run. At most about `limit` cases
-    are compared, and fewer if they are large: a random sample, always the same for a run, and the
-    result says so. The metrics before and after are those of the same cases. Models are not called:
-    only cached responses are used, and a field without one is an error.
+    Nothing is saved; `rescore` with the same arguments makes the run. The metrics before and after
+    are computed from the same cases. Models are not called: only cached responses are used, and a
+    field without a cached response is an error.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        rules: A rules file, or rules as a mapping.
+        convention: The name of a convention; by default the convention of the rules, otherwise of
+            the run.
+        options: Options of the convention.
+        limit: The approximate number of cases to compare, fewer if they are large: a random sample,
+            which is always the same for a run.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")

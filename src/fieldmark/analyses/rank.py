@@ -339,11 +339,17 @@ def rank(
 ) -> RankResult:
     """Rank saved runs over the cases that all of them have.
 
-    `metric` is a headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
-    score of the cases with a prediction. The default is the primary metric of the convention.
-    Runs with different rules or evaluators are rejected, and so are those with different
-    conventions, unless `rescore` applies the convention of the first to all of them. `force` ranks
-    the shared cases of runs with different ground truth, and runs that are not complete.
+    Runs with different rules, conventions or evaluators are rejected.
+
+    Args:
+        runs: At least two saved runs.
+        metric: A headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
+            score of the cases with a prediction. The default is the primary metric of the
+            convention.
+        rescore: Apply the convention of the first run to all runs.
+        force: Rank the shared cases of runs with different ground truth, and runs that are not
+            complete.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]

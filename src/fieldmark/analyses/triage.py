@@ -137,11 +137,15 @@ ThresholdsLike: TypeAlias = ThresholdSet | str | Path
 def thresholds(
     run: RunLike, precision: float = 0.99, *, by_attribute: bool = False
 ) -> ThresholdSet:
-    """Choose the lowest confidence at which values have a precision, from a run with confidences.
+    """Choose the lowest confidence whose values have a precision, from a run with confidences.
 
-    It is one threshold for all attributes, or with `by_attribute` one for each. At a confidence of
-    95%, the precision of the accepted values is at least the target; if there are too few cases to
-    tell, an attribute has no threshold.
+    At a confidence of 95%, the precision of the accepted values is at least the target; if there
+    are too few cases to tell, an attribute has no threshold.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        precision: The required share of correct values among accepted values.
+        by_attribute: Choose a threshold for each attribute instead of one for all.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -304,6 +308,11 @@ def triage(
 
     A value is accepted if its confidence is at least the threshold of its attribute. Values without
     a confidence or a threshold are always reviewed.
+
+    Args:
+        candidates: Predictions with confidences.
+        thresholds: The result of `thresholds`, its file, or thresholds by attribute.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]

@@ -52,7 +52,7 @@ from fieldmark.data.partitions import (
 from fieldmark.errors import ConfigError, DataError, FieldmarkError
 from fieldmark.evaluators.base import Score
 from fieldmark.judges.llm.usage_log import held_responses
-from fieldmark.judges.providers.similarity import SimilarityMemo
+from fieldmark.judges.similarity_providers import SimilarityMemo
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.runs.gc_tuning import relaxed_gc
