@@ -123,10 +123,10 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
     Plugin.PROVIDERS: {
         "lexical": "fieldmark.compare.providers:Lexical",
         "recorded": "fieldmark.compare.providers:Recorded",
-        "openai": "fieldmark.judges.providers.openai:OpenAi",
-        "openai_embeddings": "fieldmark.judges.providers.openai:OpenAiEmbeddings",
-        "model2vec": "fieldmark.judges.providers.model2vec:Model2Vec",
-        "python": "fieldmark.judges.providers.python:PythonProvider",
+        "openai": "fieldmark.judges.openai_providers:OpenAi",
+        "openai_embeddings": "fieldmark.judges.openai_providers:OpenAiEmbeddings",
+        "model2vec": "fieldmark.judges.similarity_providers:Model2Vec",
+        "python": "fieldmark.judges.similarity_providers:PythonProvider",
     },
     Plugin.EVALUATORS: {
         "field_accuracy": "fieldmark.evaluators.field_evaluators:FieldAccuracy",

@@ -36,8 +36,13 @@ def assert_extraction(
 ) -> CaseResult:
     """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
 
-    The arguments are those of `compare`, whose result is returned if the test passes. A comparison
-    of nothing fails too: a test whose rules ignore every field tests nothing.
+    The result of `compare` is returned if the test passes. A comparison without compared fields
+    fails too, because a test whose rules ignore every field tests nothing.
+
+    Args:
+        candidate: The extracted document.
+        expected: The correct document.
+        **options: The options of `compare`, listed below.
 
     >>> import fieldmark as fm
     >>> fm.assert_extraction({"total": 12}, {"total": 10})

@@ -398,11 +398,20 @@ class AttributeAgreement:
 class ConsensusResult(ShownRecord):
     """The majority vote of several predictions for each case, and where they disagree.
 
-    `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
-    `abstained` counts for each candidate the cases without a prediction that can be read, and
-    `without` the cases without any such prediction. `disputed` are the fields with most
-    disagreement between candidates, at most 1,000. With ground truth, `ranking` compares the
-    candidates with the vote and with the best of them per field.
+    Attributes:
+        candidates: The names of the candidates.
+        cases: The number of cases.
+        without: The number of cases without any prediction that can be read.
+        documents: The documents of the vote by id, or by position unless rows are paired `by_id`.
+        by_id: Whether rows are paired by id.
+        total: The agreement over all fields.
+        attributes: The agreement by attribute.
+        disputed: The fields with most disagreement between candidates, at most 1,000.
+        abstained: For each candidate, the number of cases without a prediction that can be read.
+        pairs: The agreement of each pair of candidates.
+        ranking: With ground truth: the candidates, the vote, and the best of the candidates per
+            field.
+        notes: Remarks on the inputs.
     """
 
     candidates: tuple[str, ...]
@@ -521,9 +530,20 @@ def consensus(
 ) -> ConsensusResult:
     """Combine predictions by majority vote per field, and list the fields that differ.
 
-    `candidates` are predictions by name, or files; items of lists are aligned, and values agree as
-    the rules say. With `truth`, the vote and the best of the candidates per field are scored like a
-    candidate, and all are ranked by `metric`.
+    Items of lists are aligned, and values agree as the rules say.
+
+    Args:
+        candidates: Predictions by name, or files.
+        truth: Ground truth: the vote and the best of the candidates per field are scored like a
+            candidate, and all of them are ranked.
+        rules: A rules file, or rules as a mapping.
+        convention: The name of a convention.
+        match: The default comparator.
+        align: The default aligner.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
+        metric: The metric of the ranking.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> found = fm.consensus({

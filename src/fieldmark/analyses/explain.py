@@ -115,8 +115,16 @@ class AppliedRule:
 class ExplainResult(ShownRecord):
     """A field of a case: its items, its rule, its outcome, and its cost.
 
-    `score_if_correct` is the score of the case without this mistake. `not_stored` names missing
-    parts of the run.
+    Attributes:
+        run: The name of the run.
+        case_score: The score of the case.
+        field: The field with its outcome and values.
+        items: The aligned list items around the field.
+        rule: The rule of the field, and where it comes from.
+        cost: The counts of the field under the convention.
+        convention: The name of the convention.
+        score_if_correct: The score of the case without this mistake.
+        not_stored: Parts of the explanation that the run does not contain.
     """
 
     run: str
@@ -187,9 +195,13 @@ class ExplainResult(ShownRecord):
 def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
     """Explain the outcome of a field: its items, rule, similarity and cost.
 
-    `path` is the path of the field in the ground truth or in the candidate. Nothing is compared
-    again: stored outcomes are explained by the rules that the run was made with, and `not_stored`
-    says what the run does not contain.
+    Nothing is compared again: the rules that the run was made with explain its stored outcomes, and
+    `not_stored` names missing parts of the run.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        case_id: The id of the case.
+        path: The path of the field in the ground truth or in the candidate.
 
     >>> import fieldmark as fm
     >>> rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.9}]}

@@ -180,9 +180,18 @@ class RankedRun:
 class RankResult(ShownRecord):
     """Several runs over the same cases, the best first, and the difference of every pair.
 
-    `cases` is the number of cases that all runs have. `pairs` are the differences of a run from
-    another that is ranked lower, by their positions. `frontier` has the positions of the runs that
-    are worth their cost, the cheapest first; it is `None` if fewer than two costs are known.
+    Attributes:
+        metric: The name of the metric.
+        less_is_better: Whether lower values of the metric are better.
+        convention: The convention of the metrics.
+        cases: The number of cases that all runs have.
+        runs: The runs, the best first.
+        pairs: The difference of each run from each lower-ranked run, by their positions.
+        attributes: The best runs by attribute.
+        frontier: The positions of the runs that are worth their cost, the cheapest first; `None` if
+            fewer than two costs are known.
+        warnings: Warnings about the runs.
+        notes: Remarks on the ranking.
     """
 
     metric: str
@@ -339,11 +348,17 @@ def rank(
 ) -> RankResult:
     """Rank saved runs over the cases that all of them have.
 
-    `metric` is a headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
-    score of the cases with a prediction. The default is the primary metric of the convention.
-    Runs with different rules or evaluators are rejected, and so are those with different
-    conventions, unless `rescore` applies the convention of the first to all of them. `force` ranks
-    the shared cases of runs with different ground truth, and runs that are not complete.
+    Runs with different rules, conventions or evaluators are rejected.
+
+    Args:
+        runs: At least two saved runs.
+        metric: A headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
+            score of the cases with a prediction. The default is the primary metric of the
+            convention.
+        rescore: Apply the convention of the first run to all runs.
+        force: Rank the shared cases of runs with different ground truth, and runs that are not
+            complete.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]

@@ -16,7 +16,7 @@ from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
 from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
-from fieldmark.judges.llm.images import ImageError
+from fieldmark.judges.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue

@@ -82,17 +82,30 @@ def rescore(
     """Apply other rules, another convention or other options to a run, without its inputs.
 
     With `rules`, the stored documents are compared again, which needs a run that was saved with
-    values and has no evaluators. The convention is that of the rules, otherwise that of the run;
-    safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
-    counted again: only counting options can change, and a convention that compares values
-    differently is rejected. `by` groups the cases into slices, by default as in the run. The gates
-    of the run are checked again: gates of the rules replace those on the same metric, `at_least`
-    and `at_most` replace all. A warning names gates against a baseline, which are not checked.
-    `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
-    or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
-    old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
-    for `score`; fields are compared again by one process. `offline`, `allow_code` and `progress`
-    are those of `score`.
+    values and has no evaluators; safety is judged again only if the rules name a judge. Without
+    `rules`, the stored outcomes are counted again: only counting options can change, and a
+    convention that compares values differently is rejected. The gates of the run are checked again;
+    a warning names gates against a baseline, which are not checked. The old run is never changed.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        convention: The name of a convention; by default the convention of the rules, otherwise of
+            the run.
+        rules: A rules file, or rules as a mapping. Its gates replace gates of the run on the same
+            metric.
+        options: Options of the convention.
+        at_least: Lower limits of metrics by name; together with `at_most`, they replace all gates.
+        at_most: Upper limits of metrics by name.
+        by: The keys that group the cases into slices; by default as in the run.
+        max_errors: The number of cases that may have evaluation errors.
+        out: A new directory, or a new prefix of an object store, for the resulting run, whose
+            manifest names the old run.
+        engine: The engine that counts large runs, as for `score`.
+        workers: The number of worker processes that count large runs; one process compares fields
+            again.
+        offline: Use only cached responses of models.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        progress: Called regularly, as for `score`.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]

@@ -114,9 +114,16 @@ def add_review(
 ) -> Review:
     """Save a decision about one field beside a run; neither the run nor the truth changes.
 
-    The `decision` is `accept_truth`, `accept_candidate`, `correction` with a `value`, `ambiguous`
-    if both values are acceptable, and a `value` too if it is given, or `comment`. The last decision
-    on a field counts.
+    The last decision on a field counts.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        case_id: The id of the case.
+        path: The path of the field.
+        decision: `accept_truth`, `accept_candidate`, `correction`, or `ambiguous` if both values
+            are acceptable.
+        value: The corrected value; with `ambiguous`, another acceptable value.
+        comment: A remark of the person.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="reviewed")
@@ -200,7 +207,11 @@ def decide(
 
 @checked
 def undo_review(run: RunLike, review_id: str) -> Review:
-    """Withdraw a decision; the one before it counts again.
+    """Withdraw a decision; the decision before it counts again.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        review_id: The id of the decision.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="undone")
@@ -371,8 +382,12 @@ class ReviewEffect:
 class ReviewResult(ShownRecord):
     """The current decisions on the fields of a run, and their effect.
 
-    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are the
-    rules for the corrected truth, if it needs other rules than the run.
+    Attributes:
+        run: The name of the run.
+        fields: The reviewed fields.
+        effect: The metrics before and after; `None` if they cannot be computed again.
+        note: The reason for a missing effect.
+        rules: The rules for the corrected truth, if it needs other rules than the run.
     """
 
     run: str
@@ -534,10 +549,14 @@ def review(
 ) -> ReviewResult:
     """Return the decisions on the fields of a run, and its metrics with the reviewed truth.
 
-    Cases whose truth changes are compared again with the rules of the run, which `rules` replace if
-    they have been moved. Without `effect`, nothing is compared. With `allow_code`, rules may
-    name Python functions, which are then imported and run. Models are not called; only their
-    cached responses are used.
+    Cases whose truth changes are compared again with the rules of the run. Models are not called;
+    only their cached responses are used.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        rules: The rules of the run, if their files have been moved.
+        effect: Compute the metrics with the reviewed truth; otherwise nothing is compared.
+        allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "vendor": "Acme"}, {"id": "b", "vendor": "Bolt"}]
@@ -909,10 +928,17 @@ class QueuedField:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReviewQueue(ShownRecord):
-    """The first fields of a queue; `total` is how many there are to choose from.
+    """The first fields of a queue.
 
-    `attributes` are all attributes with such fields. Cases are left out that were saved without
-    values (`hidden`), have no readable prediction (`unread`), or are not in all runs (`unpaired`).
+    Attributes:
+        run: The name of the run.
+        queue: The kind of queue.
+        total: The number of fields to choose from.
+        fields: The first fields.
+        attributes: All attributes with such fields.
+        hidden: The number of cases left out because they were saved without values.
+        unread: The number of cases left out because they have no readable prediction.
+        unpaired: The number of cases left out because not all runs have them.
     """
 
     run: str
@@ -1010,10 +1036,15 @@ def review_queue(
 ) -> ReviewQueue:
     """Return the fields of a run to review first.
 
-    The `queue` is `cost` for the mistakes that cost most score, `confidence` for the values with
-    the lowest confidence, `disagreement` for the fields on which the run and `others` over the same
-    cases differ most, or `random` for an audit of `number` fields drawn with a `seed`. With an
-    `attribute`, only its fields are returned.
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        queue: `cost` for the mistakes that cost most score, `confidence` for the values with the
+            lowest confidence, `disagreement` for the fields with most differences between the run
+            and `others`, or `random` for an audit.
+        number: The number of fields.
+        attribute: Return only fields of this attribute.
+        others: Other runs over the same cases.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="queued")
