@@ -351,8 +351,8 @@ def calibrate(
     target: str | None = None,
     seed: int = 0,
     offline: bool = False,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     allow_code: bool = False,
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
@@ -369,8 +369,8 @@ def calibrate(
         target: A precision or recall that the threshold must reach, such as `"precision=0.95"`.
         seed: The seed of the random numbers.
         offline: Use only cached responses of models.
-        at_least: Lower limits of metrics such as `kappa`.
-        at_most: Upper limits of metrics.
+        min: Lower limits of metrics such as `kappa`.
+        max: Upper limits of metrics.
         allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
@@ -379,7 +379,7 @@ def calibrate(
     1.0
     """
     wanted = _read_target(target)
-    gates = parse_gates(at_least, at_most)
+    gates = parse_gates(min, max)
     sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
     unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
     if unknown:

@@ -263,24 +263,22 @@ class SelectionOptions(TypedDict, total=False):
 class GateOptions(TypedDict, total=False):
     """Limits on metrics."""
 
-    at_least: Annotated[
+    min: Annotated[
         Mapping[str, float] | None,
         _gate(
             "Fail if a metric is below a limit.",
             default={},
             metavar="METRIC=LIMIT",
-            alias="min",
             http=True,
             mcp=True,
         ),
     ]
-    at_most: Annotated[
+    max: Annotated[
         Mapping[str, float] | None,
         _gate(
             "Fail if a metric is above a limit.",
             default={},
             metavar="METRIC=LIMIT",
-            alias="max",
             http=True,
             mcp=True,
         ),
