@@ -459,9 +459,6 @@ def open_evaluators(
     """
     own = own or {}
     configured = _all_evaluators(evaluators, own)
-
-    from fieldmark.runs.evaluator_runner import open_schema_process  # loads multiprocessing
-
     judges = {id(judge): judge for _, judge in _judges(configured)}
     schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
     with ExitStack() as stack:
