@@ -134,9 +134,9 @@ def rules_of_field(rules: Sequence[Rule], attribute: str, path: str) -> list[Rul
             matches += (RuleMatch(rank, rule, parse_path(rule.path).segments),)
     if attribute != ROOT:
         steps = zip(parse_path(attribute).segments, parse_path(path).segments, strict=True)
-        for step, place in steps:
+        for step, index in steps:
             if step is ANY_ITEM:
-                matches = match_item(matches, place if isinstance(place, int) else _ANY_INDEX)
+                matches = match_item(matches, index if isinstance(index, int) else _ANY_INDEX)
             else:
                 matches = match_key(matches, str(step))
     return sorted(
