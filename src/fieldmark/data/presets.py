@@ -7,10 +7,11 @@ another form, or in an unknown version of a format, is an error that describes t
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark import registry
 from fieldmark.data.input_files import (
@@ -37,62 +38,57 @@ from fieldmark.values.json_text import LIMITS, Limits
 from fieldmark.values.paths import resolve
 from fieldmark.values.value_confidences import CONFIDENCE_KEY
 
-_Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
+_ReadExport: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"
 
 
 def read_preset(source: RowSource, preset: str) -> RowSource:
     """Return the rows of an export; raise an error if the source is not such an export."""
-    reader = _reader(preset)
+    reader = registry.create(registry.load(Plugin.READERS, preset), {})
+    if not hasattr(reader, "rows"):
+        suffixes = ", ".join(getattr(reader, "suffixes", ()))
+        message = f"reader {preset!r} reads files with the suffix {suffixes} without --from"
+        raise OptionError("preset", message)
+
+    def read(value: JsonValue) -> list[JsonObject]:
+        try:
+            return list(cast("ExportReader", reader).rows(value))
+        except DataError:
+            raise
+        except Exception as error:  # of a plug-in
+            raise _not_readable(preset, f"{type(error).__name__}: {error}") from error
+
     if isinstance(source, DirectorySource):
-        converted = _PresetDirectory(source.name, source, reader)
-        first = next(converted.blocks()).rows[0]
+        directory = _PresetDirectory(source.name, source, read)
+        first = next(directory.blocks()).rows[0]
         if isinstance(first, UnreadableRow):
             raise DataError(first.reason, source.location(0))
-        return converted
+        return directory
     rows = [row for block in source.blocks() for row in block.rows]
-    value: JsonValue = source.value if isinstance(source, ValueSource) else None
-    if not isinstance(source, ValueSource):
+    if isinstance(source, ValueSource):
+        value = source.value
+    else:
         unreadable = next((row for row in rows if isinstance(row, UnreadableRow)), None)
         if unreadable is not None:
             raise DataError(unreadable.reason, Location(source.name))
         value = cast("list[JsonValue]", rows)
     try:
-        found = reader(value)
-        if not found:
-            raise _not(preset, "no rows in the export")
+        exported = read(value)
+        if not exported:
+            raise _not_readable(preset, "no rows in the export")
     except DataError as error:
         raise with_location(error, Location(source.name)) from None
     source.close()
-    converted_file = ValueSource(source.name, cast("list[JsonValue]", found))
-    converted_file.bytes_total = converted_file.bytes_read = source.bytes_total
-    return converted_file
-
-
-def _reader(preset: str) -> _Reader:
-    """Return the function of a reader; an exception of a plug-in becomes an error of the data."""
-    made = registry.create(registry.load(Plugin.READERS, preset), {})
-    if not hasattr(made, "rows"):
-        suffixes = ", ".join(getattr(made, "suffixes", ()))
-        message = f"reader {preset!r} reads files with the suffix {suffixes} without --from"
-        raise OptionError("preset", message)
-
-    def rows(value: JsonValue) -> list[JsonObject]:
-        try:
-            return list(cast("ExportReader", made).rows(value))
-        except DataError:
-            raise
-        except Exception as error:
-            raise _not(preset, f"{type(error).__name__}: {error}") from error
-
-    return rows
+    converted = ValueSource(source.name, cast("list[JsonValue]", exported))
+    converted.bytes_total = converted.bytes_read = source.bytes_total
+    return converted
 
 
 @dataclass(slots=True)
 class _PresetDirectory(DerivedSource):
     """A directory with one document of a service per file."""
 
-    reader: _Reader
+    read: _ReadExport
 
     def __post_init__(self) -> None:
         DerivedSource.__post_init__(self)
@@ -107,7 +103,7 @@ class _PresetDirectory(DerivedSource):
         if isinstance(row, UnreadableRow):
             return row
         try:
-            rows = self.reader(row)
+            rows = self.read(row)
         except DataError as error:
             return UnreadableRow(error.message)
         if len(rows) != 1:
@@ -115,7 +111,11 @@ class _PresetDirectory(DerivedSource):
         return {key: value for key, value in rows[0].items() if key != "id"}
 
 
-def _not(preset: str, reason: str) -> DataError:
+class _NotExportedError(Exception):
+    """A value is not an export of the tool; the message says why."""
+
+
+def _not_readable(preset: str, reason: str) -> DataError:
     return DataError(f"not an export that --from {preset} can read: {reason}")
 
 
@@ -213,7 +213,7 @@ def _textract(value: JsonValue) -> list[JsonObject]:
     document = _merged(_textract_forms(blocks), _textract_queries(blocks))
     if not document.value:
         found = "no ExpenseDocuments, and no forms or queries in Blocks"
-        raise _not(Textract.name, found)
+        raise _NotExportedError(found)
     return _rows([document])
 
 
@@ -305,7 +305,7 @@ def _textract_queries(blocks: Mapping[str, JsonObject]) -> _Rated:
 def _azure(value: JsonValue) -> list[JsonObject]:
     status = _at(value, "status")
     if isinstance(status, str) and status.lower() != "succeeded":
-        raise _not(AzureDocumentIntelligence.name, f"the status of the analysis is {status!r}")
+        raise _NotExportedError(f"the status of the analysis is {status!r}")
     result = _at(value, "analyzeResult")
     result = value if result is None else result
     labels = _at(value, "fieldLabels")
@@ -319,8 +319,7 @@ def _azure(value: JsonValue) -> list[JsonObject]:
     if not documents:
         version = _at(result, "apiVersion") or _at(result, "version")
         found = f" (version {version})" if version else ""
-        raise _not(
-            AzureDocumentIntelligence.name,
+        raise _NotExportedError(
             f"no documents or documentResults in analyzeResult{found}",
         )
     return _rows(_azure_fields(each.get("fields")) for each in documents)
@@ -328,7 +327,7 @@ def _azure(value: JsonValue) -> list[JsonObject]:
 
 def _azure_fields(fields: JsonValue) -> _Rated:
     if not isinstance(fields, dict):
-        raise _not(AzureDocumentIntelligence.name, "a document without fields")
+        raise _NotExportedError("a document without fields")
     return _rated_object({name: _azure_value(field) for name, field in fields.items()})
 
 
@@ -351,7 +350,7 @@ def _google(value: JsonValue) -> list[JsonObject]:
     document = _at(value, "document")
     document = value if document is None else document
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
-        raise _not(GoogleDocumentAi.name, "no list of entities in the document")
+        raise _NotExportedError("no list of entities in the document")
     return _rows([_entities(_objects(document["entities"]))])
 
 
@@ -362,7 +361,7 @@ def _entities(entities: Iterable[JsonObject]) -> _Rated:
     for entity in entities:
         kind = entity.get("type", entity.get("type_"))
         if not isinstance(kind, str):
-            raise _not(GoogleDocumentAi.name, "an entity without a type")
+            raise _NotExportedError("an entity without a type")
         name = kind.rpartition("/")[2]
         properties = _objects(entity.get("properties"))
         if properties:
@@ -385,7 +384,7 @@ def _mindee(value: JsonValue) -> list[JsonObject]:
     prediction = _at(value, "document.inference.prediction")
     if not isinstance(prediction, dict):
         found = "no document.inference.prediction, as in responses of API version 1"
-        raise _not(Mindee.name, found)
+        raise _NotExportedError(found)
     return _rows([_rated_object({name: _mindee_value(each) for name, each in prediction.items()})])
 
 
@@ -412,7 +411,7 @@ def _mindee_value(field: JsonValue) -> _Rated:
 def _langsmith(value: JsonValue) -> list[JsonObject]:
     examples = _objects(_at(value, "examples")) or _objects(value)
     if not examples or not all("inputs" in each for each in examples):
-        raise _not(LangSmith.name, "no list of examples with inputs")
+        raise _NotExportedError("no list of examples with inputs")
     rows: list[JsonObject] = []
     for example in examples:
         row = dict(example)
@@ -435,7 +434,7 @@ def _braintrust(value: JsonValue) -> list[JsonObject]:
         and ("output" in row or "expected" in row)
     ]
     if not rows:
-        raise _not(Braintrust.name, "no rows with output or expected")
+        raise _NotExportedError("no rows with output or expected")
     return [_renamed(row, {"output": "candidate"}) for row in rows]
 
 
@@ -456,14 +455,14 @@ def _openai_evals(value: JsonValue) -> list[JsonObject]:
             if row.get("type") == "match"
         ]
         if not found:
-            raise _not(OpenAiEvals.name, "the log has no events of the type match")
+            raise _NotExportedError("the log has no events of the type match")
         return found
     if rows and all("ideal" in row and "input" in row for row in rows):
         return [_renamed(row, {"ideal": "expected"}) for row in rows]
     if rows and all("item" in row and "data_source_idx" in row for row in rows):
         several = len({str(row.get("run_id")) for row in rows}) > 1
         return [_hosted_item(row, several=several) for row in rows]
-    raise _not(OpenAiEvals.name, "neither a log of oaieval, nor samples, nor output items")
+    raise _NotExportedError("neither a log of oaieval, nor samples, nor output items")
 
 
 def _hosted_item(row: JsonObject, *, several: bool) -> JsonObject:
@@ -483,9 +482,9 @@ def _promptfoo(value: JsonValue) -> list[JsonObject]:
     results = _objects(outer) or _objects(_at(outer, "results"))
     version = _at(value, "version") or _at(outer, "version")
     if not results:
-        raise _not(Promptfoo.name, "no list of results")
+        raise _NotExportedError("no list of results")
     if version not in _PROMPTFOO_VERSIONS:
-        raise _not(Promptfoo.name, f"unknown version {version!r}")
+        raise _NotExportedError(f"unknown version {version!r}")
     prompts = {(str(each.get("promptIdx")), str(_at(each, "provider.id"))) for each in results}
     rows: list[JsonObject] = []
     for place, result in enumerate(results):
@@ -512,12 +511,12 @@ _ATTACHMENTS: Final = ("attachment://", "tc://")
 
 def _inspect(value: JsonValue) -> list[JsonObject]:
     if not isinstance(value, dict) or "eval" not in value:
-        raise _not(Inspect.name, "no log of an evaluation")
+        raise _NotExportedError("no log of an evaluation")
     if value.get("version") != _INSPECT_VERSION:
-        raise _not(Inspect.name, f"unknown version {value.get('version')!r}")
+        raise _NotExportedError(f"unknown version {value.get('version')!r}")
     samples = _objects(value.get("samples"))
     if not samples:
-        raise _not(Inspect.name, f"no samples (status {value.get('status')!r})")
+        raise _NotExportedError(f"no samples (status {value.get('status')!r})")
     epochs = {sample.get("epoch") for sample in samples if isinstance(sample.get("epoch"), int)}
     rows: list[JsonObject] = []
     for sample in samples:
@@ -547,7 +546,7 @@ def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
     for stored in (sample.get("attachments"), _at(sample, "transcript.content")):
         if isinstance(stored, dict) and digest in stored:
             return stored[digest]
-    raise _not(Inspect.name, f"sample {sample.get('id')!r} refers to a missing attachment")
+    raise _NotExportedError(f"sample {sample.get('id')!r} refers to a missing attachment")
 
 
 _TASK_TYPES: Final = ("choices", "textarea", "number", "rating", "datetime", "taxonomy")
@@ -560,7 +559,7 @@ def _label_studio(value: JsonValue) -> list[JsonObject]:
     tasks = [value] if isinstance(value, dict) and "data" in value else _objects(value)
     if not tasks or not all("annotations" in task or "predictions" in task for task in tasks):
         found = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
-        raise _not(LabelStudio.name, found)
+        raise _NotExportedError(found)
     rows: list[JsonObject] = []
     for place, task in enumerate(tasks, start=1):
         row = {**task}
@@ -576,7 +575,7 @@ def _label_studio(value: JsonValue) -> list[JsonObject]:
             if len(listed) > 1:
                 noun = "annotations" if key == "expected" else "predictions"
                 hint = "mark one as ground truth" if key == "expected" else "export only one model"
-                raise _not(LabelStudio.name, f"{where} has {len(listed)} {noun}; {hint}")
+                raise _NotExportedError(f"{where} has {len(listed)} {noun}; {hint}")
             if listed:
                 document = _task_document(_objects(listed[0].get("result")))
                 row[key] = document.value
@@ -615,7 +614,7 @@ def _task_document(results: Iterable[JsonObject]) -> _Rated:
             if "width" in value:
                 region["bbox"] = [value.get(each) for each in ("x", "y", "width", "height")]
         else:
-            raise _not(LabelStudio.name, f"results of the type {kind!r} are not supported")
+            raise _NotExportedError(f"results of the type {kind!r} are not supported")
     fields += [
         (str(each.get("class")), _Rated(each["text"], each.get("score")))
         for each in regions.values()
@@ -640,115 +639,38 @@ def _joined(value: JsonValue) -> JsonValue:
 # --- readers --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LangSmith:
-    """Data sets and experiments of LangSmith."""
+def _export_reader(name: str, summary: str, read: _ReadExport) -> type[ExportReader]:
+    """Return the class of a reader, as plug-ins define it."""
 
-    name: ClassVar[str] = "langsmith"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
+    def rows(_: ExportReader, value: JsonValue) -> list[JsonObject]:
         """Return the rows of an export."""
-        return _langsmith(value)
+        try:
+            return read(value)
+        except _NotExportedError as error:
+            raise _not_readable(name, str(error)) from None
+
+    namespace = {"__doc__": summary, "name": name, "rows": rows}
+    made = dataclasses.make_dataclass(name, (), frozen=True, namespace=namespace)
+    return cast("type[ExportReader]", made)
 
 
-@dataclass(frozen=True, slots=True)
-class Braintrust:
-    """Experiments of Braintrust."""
-
-    name: ClassVar[str] = "braintrust"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _braintrust(value)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAiEvals:
-    """Samples, logs and output items of OpenAI Evals."""
-
-    name: ClassVar[str] = "openai-evals"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _openai_evals(value)
+LangSmith = _export_reader("langsmith", "Data sets and experiments of LangSmith.", _langsmith)
+Braintrust = _export_reader("braintrust", "Experiments of Braintrust.", _braintrust)
+OpenAiEvals = _export_reader(
+    "openai-evals", "Samples, logs and output items of OpenAI Evals.", _openai_evals
+)
+Promptfoo = _export_reader("promptfoo", "Results of promptfoo.", _promptfoo)
+Inspect = _export_reader("inspect", "Logs of Inspect AI.", _inspect)
+LabelStudio = _export_reader("labelstudio", "Annotations of Label Studio.", _label_studio)
+Textract = _export_reader("textract", "Responses of Amazon Textract.", _textract)
+AzureDocumentIntelligence = _export_reader(
+    "azure-di", "Responses of Azure AI Document Intelligence.", _azure
+)
+GoogleDocumentAi = _export_reader("google-docai", "Documents of Google Document AI.", _google)
+Mindee = _export_reader("mindee", "Responses of Mindee.", _mindee)
 
 
-@dataclass(frozen=True, slots=True)
-class Promptfoo:
-    """Results of promptfoo."""
-
-    name: ClassVar[str] = "promptfoo"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _promptfoo(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Inspect:
-    """Logs of Inspect AI."""
-
-    name: ClassVar[str] = "inspect"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _inspect(value)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelStudio:
-    """Annotations of Label Studio."""
-
-    name: ClassVar[str] = "labelstudio"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _label_studio(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Textract:
-    """Responses of Amazon Textract."""
-
-    name: ClassVar[str] = "textract"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _textract(value)
-
-
-@dataclass(frozen=True, slots=True)
-class AzureDocumentIntelligence:
-    """Responses of Azure AI Document Intelligence."""
-
-    name: ClassVar[str] = "azure-di"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _azure(value)
-
-
-@dataclass(frozen=True, slots=True)
-class GoogleDocumentAi:
-    """Documents of Google Document AI."""
-
-    name: ClassVar[str] = "google-docai"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _google(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Mindee:
-    """Responses of Mindee."""
-
-    name: ClassVar[str] = "mindee"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _mindee(value)
-
+# --- COCO -----------------------------------------------------------------------------------------
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 """Larger limits, because one file contains a whole data set."""
